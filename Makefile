@@ -1,0 +1,58 @@
+# `make demo` and `make test` need Python 3.10 or newer (3.11 preferred), git and make: each first
+# creates a virtual environment in .venv and installs everything into it, unless that was done.
+
+PYTHON ?= $(shell for p in python3.11 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
+VENV ?= .venv
+PYTEST_ARGS ?=
+PIP_FLAGS ?= --quiet --quiet
+# https://download.pytorch.org/whl/cpu spares Linux users torch's CUDA libraries.
+TORCH_INDEX ?=
+
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint typecheck unit bench clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(INSTALLED) ## Create the virtual environment and install everything into it
+
+demo: $(INSTALLED) ## Watch mypy and @shapecheck find shape bugs in the example models
+	$(BIN)/python examples/demo.py
+
+test: lint typecheck unit ## Run every check: ruff, mypy --strict, pytest
+
+lint: $(INSTALLED) ## Run ruff check and ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+typecheck: $(INSTALLED) ## Run mypy --strict over shapecheck/, with its own plugin on
+	$(BIN)/mypy --strict shapecheck
+
+unit: $(INSTALLED) ## Run pytest (make unit PYTEST_ARGS="-n 2 -k spec")
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+bench: $(INSTALLED) ## Run the benchmarks
+	$(BIN)/python benchmarks/static.py
+	$(BIN)/python benchmarks/runtime.py
+
+clean: ## Remove the virtual environment, caches and built files
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml constraints-dev.txt
+	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+		if [ -z "$(PYTHON)" ]; then \
+			echo "No Python 3.10 or newer found: install one, or name it: make PYTHON=/path/to/python" >&2; \
+			exit 1; \
+		fi; \
+		"$(PYTHON)" -m venv $(VENV); \
+	fi
+	@echo "Installing torch, mypy and the development tools into $(VENV) (takes minutes the first time)"
+	@$(BIN)/python -m pip install $(PIP_FLAGS) --disable-pip-version-check --no-input \
+		$(addprefix --extra-index-url=,$(TORCH_INDEX)) \
+		--constraint constraints-dev.txt --editable '.[dev]'
+	@touch $@
