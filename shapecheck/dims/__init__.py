@@ -1,0 +1,82 @@
+"""Symbolic sizes in canonical form, ordered composites, and dimension objects.
+
+A size is an `int` or a `Size`. Two sizes that are equal as polynomials are equal as Python
+objects: `2*a == a+a`, `(a+b)*c == a*c+b*c`, `a*b//b == a`. What an axis of a shape holds is a
+`DimExpr`: a size, or a `Composite`, an ordered merge of dimensions such as einops' `(h d)`.
+"""
+
+import sys
+from types import ModuleType
+
+from shapecheck.dims.algebra import (
+    Atom,
+    Coefficient,
+    Extreme,
+    FloorDiv,
+    IntSize,
+    Monomial,
+    Power,
+    Size,
+)
+from shapecheck.dims.bounds import nonnegative
+from shapecheck.dims.composites import (
+    Composite,
+    DimExpr,
+    merge,
+    name,
+    own,
+    size_of,
+    symbols,
+    unknown,
+)
+from shapecheck.dims.division import divide, exact_quotient, floordiv
+from shapecheck.dims.equality import compare, compare_gap
+from shapecheck.dims.functions import extreme, power, substitute
+from shapecheck.dims.objects import Dim, DimKind, dims
+from shapecheck.dims.solving import Relation, Verdict, solve
+from shapecheck.dims.symbols import Kind, Sym
+
+__all__ = [
+    "Atom",
+    "Coefficient",
+    "Composite",
+    "Dim",
+    "DimExpr",
+    "DimKind",
+    "Extreme",
+    "FloorDiv",
+    "IntSize",
+    "Kind",
+    "Monomial",
+    "Power",
+    "Relation",
+    "Size",
+    "Sym",
+    "Verdict",
+    "compare",
+    "compare_gap",
+    "dims",
+    "divide",
+    "exact_quotient",
+    "extreme",
+    "floordiv",
+    "merge",
+    "name",
+    "nonnegative",
+    "own",
+    "power",
+    "size_of",
+    "solve",
+    "substitute",
+    "symbols",
+    "unknown",
+]
+
+
+class _Callable(ModuleType):
+    """This module, which is also the function that `from shapecheck import dims` promises."""
+
+    __call__ = staticmethod(dims)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,0 +1,277 @@
+"""Sizes as polynomials in canonical form.
+
+A size is an `int` or a `Size`: a polynomial with rational coefficients over *atoms*, which are
+symbols (`b`, `<d_model>`), floor divisions, powers, minima and maxima. Two sizes that are equal as
+polynomials are equal as Python objects.
+
+An exact quotient, `c//h` where `h` is known to divide `c`, is the monomial `c * h**-1`, so that
+`h * (c//h)` is `c` again without a rewrite rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias
+
+from shapecheck.dims.symbols import Sym
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDiv:
+    """The atom `floor(num / den)`, where it doesn't simplify."""
+
+    num: IntSize
+    den: IntSize
+
+    def __repr__(self) -> str:
+        return _atom_text(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """The atom `base ** exponent` with a symbolic exponent, or a sum to a high power."""
+
+    base: IntSize
+    exponent: IntSize
+
+    def __repr__(self) -> str:
+        return _atom_text(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The atom `min(...)` or `max(...)`."""
+
+    function: str
+    args: frozenset[IntSize]
+
+    def __repr__(self) -> str:
+        return _atom_text(self)
+
+
+def _atom_text(atom: Atom) -> str:
+    from shapecheck.dims.printing import render_atom  # which is written in terms of atoms
+
+    return render_atom(atom)
+
+
+Atom: TypeAlias = Sym | FloorDiv | Power | Extreme
+Monomial: TypeAlias = frozenset[tuple[Atom, int]]
+Coefficient: TypeAlias = int | Fraction
+Terms: TypeAlias = dict[Monomial, Coefficient]
+
+ONE: Monomial = frozenset()
+
+
+@lru_cache(maxsize=1 << 16)
+def times(a: Monomial, b: Monomial, sign: int = 1) -> Monomial:
+    """Return the product of two monomials, or with sign -1 their quotient."""
+    powers = dict(a)
+    for atom, exponent in b:
+        total = powers.get(atom, 0) + sign * exponent
+        if total:
+            powers[atom] = total
+        else:
+            powers.pop(atom, None)
+    return frozenset(powers.items())
+
+
+class Size:
+    """A symbolic size that is no plain integer; immutable, hashable, in canonical form.
+
+    Arithmetic with `+ - * // % **` mixes freely with `int` and gives an `int` where it can.
+    """
+
+    __slots__ = ("_hash", "terms")
+
+    terms: Terms
+    _hash: int | None
+
+    @staticmethod
+    def of(atom: Atom) -> Size:
+        """Return the size that is just this atom."""
+        return _new({frozenset(((atom, 1),)): 1})
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self.terms.items()))
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Size) and self.terms == other.terms)
+
+    def __add__(self, other: IntSize) -> IntSize:
+        terms = self.terms.copy()
+        if isinstance(other, Size):
+            for monomial, coefficient in other.terms.items():
+                terms[monomial] = terms.get(monomial, 0) + coefficient
+        elif isinstance(other, int):
+            terms[ONE] = terms.get(ONE, 0) + other
+        else:
+            return NotImplemented
+        return canonical(terms)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: IntSize) -> IntSize:
+        if isinstance(other, int):
+            return self + -other
+        if not isinstance(other, Size):
+            return NotImplemented
+        terms = self.terms.copy()
+        for monomial, coefficient in other.terms.items():
+            terms[monomial] = terms.get(monomial, 0) - coefficient
+        return canonical(terms)
+
+    def __rsub__(self, other: int) -> IntSize:
+        return -self + other
+
+    def __neg__(self) -> Size:
+        return _new({monomial: -coefficient for monomial, coefficient in self.terms.items()})
+
+    def __mul__(self, other: IntSize) -> IntSize:
+        if isinstance(other, int):
+            return canonical({m: c * other for m, c in self.terms.items()})
+        if not isinstance(other, Size):
+            return NotImplemented
+        terms: Terms = {}
+        for left, a in self.terms.items():
+            for right, b in other.terms.items():
+                monomial = times(left, right)
+                terms[monomial] = terms.get(monomial, 0) + a * b
+        return canonical(terms)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: IntSize) -> IntSize:
+        from shapecheck.dims.division import floordiv
+
+        return floordiv(self, other) if isinstance(other, (int, Size)) else NotImplemented
+
+    def __rfloordiv__(self, other: int) -> IntSize:
+        from shapecheck.dims.division import floordiv
+
+        return floordiv(other, self) if isinstance(other, int) else NotImplemented
+
+    def __mod__(self, other: IntSize) -> IntSize:
+        if not isinstance(other, (int, Size)):
+            return NotImplemented
+        return self - self // other * other
+
+    def __rmod__(self, other: int) -> IntSize:
+        return other - other // self * self if isinstance(other, int) else NotImplemented
+
+    def __pow__(self, other: IntSize) -> IntSize:
+        from shapecheck.dims.functions import power
+
+        return power(self, other) if isinstance(other, (int, Size)) else NotImplemented
+
+    def __rpow__(self, other: int) -> IntSize:
+        from shapecheck.dims.functions import power
+
+        return power(other, self) if isinstance(other, int) else NotImplemented
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __reduce__(self) -> tuple[Callable[..., IntSize], tuple[Terms]]:
+        return canonical, (self.terms,)
+
+    def __copy__(self) -> Size:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Size:
+        return self
+
+    def __repr__(self) -> str:
+        from shapecheck.dims.printing import (
+            render,
+        )  # which is written in terms of sizes
+
+        return render(self)
+
+    @property
+    def symbol(self) -> Sym | None:
+        """The symbol, if this size is just one symbol."""
+        atom = self.atom
+        return atom if isinstance(atom, Sym) else None
+
+    @property
+    def atom(self) -> Atom | None:
+        """The atom, if this size is just one atom."""
+        if len(self.terms) == 1:
+            ((monomial, coefficient),) = self.terms.items()
+            if coefficient == 1 and len(monomial) == 1:
+                ((atom, exponent),) = monomial
+                if exponent == 1:
+                    return atom
+        return None
+
+    def atoms(self) -> Iterator[Atom]:
+        """Yield the atoms of the polynomial, each once for each monomial it is in."""
+        for monomial in self.terms:
+            for atom, _ in monomial:
+                yield atom
+
+    def symbols(self) -> set[Sym]:
+        """Return all symbols, those inside of other atoms included."""
+        found: set[Sym] = set()
+        for atom in self.atoms():
+            found |= symbols_in(atom)
+        return found
+
+
+IntSize: TypeAlias = int | Size
+
+
+def _new(terms: Terms) -> Size:
+    size = object.__new__(Size)
+    size.terms = terms
+    size._hash = None
+    return size
+
+
+def canonical(terms: Terms) -> IntSize:
+    """Return the size with these terms, which must be no one else's: they are cleaned in place."""
+    for monomial, coefficient in list(terms.items()):
+        if not coefficient:
+            del terms[monomial]
+        elif type(coefficient) is not int and coefficient.denominator == 1:
+            terms[monomial] = int(coefficient)
+    if not terms:
+        return 0
+    if len(terms) == 1 and type(constant := terms.get(ONE)) is int:
+        return constant
+    return _new(terms)
+
+
+def terms_of(size: IntSize) -> Terms:
+    """Return the terms of a size, those of an integer included; not to be changed."""
+    return {ONE: size} if isinstance(size, int) else size.terms
+
+
+def parts_of(atom: Atom) -> Iterable[IntSize]:
+    """Return the sizes that an atom is made of; of a symbol, none."""
+    match atom:
+        case FloorDiv(num, den):
+            return (num, den)
+        case Power(base, exponent):
+            return (base, exponent)
+        case Extreme(_, args):
+            return args
+        case _:
+            return ()
+
+
+def symbols_in(atom: Atom) -> set[Sym]:
+    """Return the symbols that an atom is made of."""
+    if isinstance(atom, Sym):
+        return {atom}
+    found: set[Sym] = set()
+    for part in parts_of(atom):
+        if isinstance(part, Size):
+            found |= part.symbols()
+    return found

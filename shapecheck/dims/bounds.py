@@ -1,0 +1,114 @@
+"""Lower bounds: whether a size is certainly 0 or more."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from fractions import Fraction
+
+from shapecheck.dims.algebra import (
+    ONE,
+    Atom,
+    Coefficient,
+    Extreme,
+    FloorDiv,
+    IntSize,
+    Monomial,
+    Size,
+    canonical,
+    terms_of,
+)
+from shapecheck.dims.composites import symbols
+from shapecheck.dims.functions import substitute
+from shapecheck.dims.symbols import Kind, Sym
+
+
+def nonnegative(size: IntSize, free: Collection[Sym] = ()) -> bool:
+    """Whether a size is certainly 0 or more.
+
+    Names and own sizes are at least 1; so are the sizes that floor divisions divide by. Unknown
+    symbols may be negative, but for those in `free`, which are sizes too.
+    """
+    if isinstance(size, int):
+        return size >= 0
+    if _is_line(size):
+        return _line_nonnegative(size, free)
+    for monomial, coefficient in size.terms.items():
+        for atom, _ in monomial:
+            if isinstance(atom, Extreme):
+                low_end = (atom.function == "min") is (coefficient > 0)
+                cases = (nonnegative(substitute(size, {atom: arg}), free) for arg in atom.args)
+                return all(cases) if low_end else any(cases)
+    low: IntSize = 0
+    for monomial, coefficient in size.terms.items():
+        term = _bound(monomial, coefficient)
+        if term is None:
+            return False
+        low = low + term
+    if isinstance(low, int):
+        return low >= 0
+    if _is_line(low):
+        return _line_nonnegative(low, free)
+    shift: dict[Atom, IntSize] = {}
+    for symbol in symbols(low):
+        if symbol.kind is not Kind.UNKNOWN:
+            shift[symbol] = Size.of(symbol) + 1
+        elif symbol not in free:
+            return False
+    return all(coefficient >= 0 for coefficient in terms_of(substitute(low, shift)).values())
+
+
+def _is_line(size: Size) -> bool:
+    """Whether a size is a sum of multiples of symbols."""
+    return all(
+        len(monomial) < 2 and all(isinstance(atom, Sym) and e == 1 for atom, e in monomial)
+        for monomial in size.terms
+    )
+
+
+def _line_nonnegative(size: Size, free: Collection[Sym]) -> bool:
+    """Decide it for a sum of multiples of symbols: each is least where its symbol is."""
+    least: Coefficient = 0
+    for monomial, coefficient in size.terms.items():
+        if not monomial:
+            least += coefficient
+            continue
+        ((symbol, _),) = monomial
+        assert isinstance(symbol, Sym)
+        if coefficient < 0 or (symbol.kind is Kind.UNKNOWN and symbol not in free):
+            return False
+        least += coefficient if symbol.kind is not Kind.UNKNOWN else 0
+    return least >= 0
+
+
+def _bound(monomial: Monomial, coefficient: Coefficient) -> IntSize | None:
+    """Return a polynomial in symbols that a term is at least, None where there is none."""
+    result: IntSize = canonical({ONE: coefficient})
+    for atom, exponent in monomial:
+        factor: IntSize
+        if isinstance(atom, Sym):
+            if exponent < 0:
+                if coefficient > 0:
+                    return 0
+                continue
+            factor = Size.of(atom)
+        elif not isinstance(atom, FloorDiv) or exponent < 0:
+            if coefficient > 0:
+                return 0
+            return None
+        elif coefficient > 0:
+            if not isinstance(atom.den, int):
+                return 0
+            factor = _over(atom.num - (atom.den - 1), atom.den)
+        else:
+            factor = _over(atom.num, atom.den) if isinstance(atom.den, int) else atom.num
+            inside = factor.atoms() if isinstance(factor, Size) else ()
+            if any(not isinstance(inner, Sym) for inner in inside):
+                return None
+        if isinstance(factor, Size) and any(not isinstance(a, Sym) for a in factor.atoms()):
+            return 0
+        result = result * factor**exponent
+    return result
+
+
+def _over(num: IntSize, den: int) -> IntSize:
+    return canonical({m: Fraction(c) / den for m, c in terms_of(num).items()})

@@ -1,0 +1,77 @@
+"""What an axis of a shape holds: a size, or an ordered composite of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import TypeAlias, Union
+
+from shapecheck.dims.algebra import IntSize, Size
+from shapecheck.dims.symbols import Kind, Sym
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """The dimension that merging `parts`, in this order, gives; its size is their product.
+
+    Parts are flat (no composite inside) and none is 1. Build one with `merge`.
+    """
+
+    parts: tuple[IntSize, ...]
+
+    @property
+    def size(self) -> IntSize:
+        """The product of the parts."""
+        return prod(self.parts, start=1)
+
+    def __repr__(self) -> str:
+        return "(" + " ".join(map(str, self.parts)) + ")"
+
+
+DimExpr: TypeAlias = Union[int, Size, Composite]  # noqa: UP007 - evaluated at import on 3.10
+
+
+def merge(parts: Iterable[DimExpr]) -> DimExpr:
+    """Return the ordered composite of dimensions; a single one is itself, of none it is 1."""
+    flat: list[IntSize] = []
+    for part in parts:
+        flat.extend(part.parts if isinstance(part, Composite) else (part,))
+    kept = [part for part in flat if part != 1]
+    if len(kept) == 1:
+        return kept[0]
+    if all(isinstance(part, int) for part in kept):
+        return prod(part for part in kept if isinstance(part, int))
+    return Composite(tuple(kept))
+
+
+def size_of(dim: DimExpr) -> IntSize:
+    """Return the size of a dimension: of a composite, the product of its parts."""
+    return dim.size if isinstance(dim, Composite) else dim
+
+
+def symbols(dim: DimExpr) -> set[Sym]:
+    """Return all symbols that a dimension is made of."""
+    if isinstance(dim, int):
+        return set()
+    if isinstance(dim, Size):
+        return dim.symbols()
+    return set().union(*(symbols(part) for part in dim.parts))
+
+
+@lru_cache(maxsize=4096)
+def name(text: str, scope: object = 0) -> Size:
+    """Return the size that a dimension name stands for."""
+    return Size.of(Sym(text, Kind.NAME, scope))
+
+
+@lru_cache(maxsize=4096)
+def own(text: str, scope: object = 0) -> Size:
+    """Return the size of the program's own that is printed `<text>`."""
+    return Size.of(Sym(text, Kind.OWN, scope))
+
+
+def unknown(label: str = "_") -> Size:
+    """Return a new size of which nothing is known."""
+    return Size.of(Sym.fresh(label))

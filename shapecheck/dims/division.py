@@ -1,0 +1,179 @@
+"""Division of sizes: rounded down, as polynomials, and under the promise that it is exact."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from math import gcd, lcm
+
+from shapecheck.dims.algebra import (
+    ONE,
+    Coefficient,
+    FloorDiv,
+    IntSize,
+    Monomial,
+    Size,
+    Terms,
+    canonical,
+    terms_of,
+    times,
+)
+
+
+@lru_cache(maxsize=1 << 14)
+def floordiv(num: IntSize, den: IntSize) -> IntSize:
+    """Return `floor(num / den)`; raises ZeroDivisionError for a zero divisor.
+
+    What divides exactly is taken out of the floor, common factors are cancelled, constant shifts
+    and nested divisions are folded: `(h-2)//2+1 == h//2` and `h//2//2 == h//4`.
+    """
+    if isinstance(den, int):
+        if isinstance(num, int):
+            return num // den
+        if den == 0:
+            raise ZeroDivisionError
+        return _floordiv_int(num, den) if den > 0 else _floordiv_int(-num, -den)
+    exact = divide(num, den)
+    if exact is not None:
+        return exact
+    if len(den.terms) == 1:
+        ((divisor, factor),) = den.terms.items()
+        quotient: Terms = {}
+        rest: Terms = {}
+        for monomial, coefficient in terms_of(num).items():
+            ratio = times(monomial, divisor, -1)
+            if coefficient % factor == 0 and all(exponent > 0 for _, exponent in ratio):
+                quotient[ratio] = coefficient // factor
+            else:
+                rest[monomial] = coefficient
+        if quotient:
+            return canonical(quotient) + floordiv(canonical(rest), den)
+    if isinstance(num, Size) and isinstance(inner := num.atom, FloorDiv):
+        if all(coefficient > 0 for coefficient in den.terms.values()):
+            return floordiv(inner.num, inner.den * den)
+    return _floor_of_reduced(num, den)
+
+
+def _floor_of_reduced(num: IntSize, den: Size) -> IntSize:
+    """Return the floor with the factors that all terms of both sides share cancelled."""
+    every = [*terms_of(num).items(), *den.terms.items()]
+    shared = dict(every[0][0])
+    content = every[0][1]
+    for monomial, coefficient in every:
+        powers = dict(monomial)
+        shared = {a: min(e, powers[a]) for a, e in shared.items() if powers.get(a, 0) > 0 and e > 0}
+        content = _content(content, coefficient)
+    if all(coefficient < 0 for coefficient in den.terms.values()):
+        content = -content
+    if content == 1 and not shared:
+        return Size.of(FloorDiv(num, den))
+    common = frozenset(shared.items())
+    smaller = [
+        canonical({times(m, common, -1): Fraction(c) / content for m, c in terms.items()})
+        for terms in (terms_of(num), den.terms)
+    ]
+    return floordiv(*smaller)
+
+
+def _content(a: Coefficient, b: Coefficient) -> Fraction:
+    """Return the greatest rational of which both are integer multiples."""
+    x, y = Fraction(a), Fraction(b)
+    return Fraction(gcd(x.numerator, y.numerator), lcm(x.denominator, y.denominator))
+
+
+def _floordiv_int(num: Size, den: int) -> IntSize:
+    fraction = lcm(*(c.denominator for c in num.terms.values()))
+    quotient: Terms = {}
+    rest: Terms = {}
+    den *= fraction
+    for monomial, coefficient in num.terms.items():
+        quotient[monomial], left = divmod(int(coefficient * fraction), den)
+        if left:
+            rest[monomial] = left
+    whole = canonical(quotient)
+    constant = int(rest.pop(ONE, 0))
+    if not rest:
+        return whole
+    shared = gcd(den, *(int(coefficient) for coefficient in rest.values()))
+    den //= shared
+    constant //= shared
+    core = canonical({m: int(c) // shared for m, c in rest.items()})
+    assert isinstance(core, Size)
+    if den == 1:
+        return whole + core
+    inner = core.atom
+    if isinstance(inner, FloorDiv):
+        return whole + floordiv(inner.num + constant * inner.den, inner.den * den)
+    return whole + Size.of(FloorDiv(core + constant, den))
+
+
+def divide(num: IntSize, den: IntSize) -> IntSize | None:
+    """Return the polynomial quotient if `den` divides `num` as a polynomial, else None."""
+    if isinstance(den, int):
+        if den == 0:
+            return None
+        terms = terms_of(num)
+        if any(not isinstance(c, int) or c % den for c in terms.values()):
+            return None
+        return canonical({m: int(c) // den for m, c in terms.items()})
+    if num == 0:
+        return 0
+    if isinstance(num, int):
+        return None
+    if len(den.terms) == 1:
+        return _divide_by_term(num, den)
+    order = list(dict.fromkeys((*num.atoms(), *den.atoms())))
+
+    def rank(monomial: Monomial) -> tuple[int, ...]:
+        powers = dict(monomial)
+        return (sum(powers.values()), *(powers.get(atom, 0) for atom in order))
+
+    lead = max(den.terms, key=rank)
+    quotient: Terms = {}
+    rest: IntSize = num
+    for _ in range(max(64, 4 * len(num.terms))):
+        if rest == 0:
+            return canonical(quotient)
+        top = max(terms_of(rest), key=rank)
+        ratio = times(top, lead, -1)
+        divisor_powers = dict(lead)
+        if any(exponent < 0 and atom in divisor_powers for atom, exponent in ratio):
+            return None
+        factor = Fraction(terms_of(rest)[top]) / Fraction(den.terms[lead])
+        if factor.denominator != 1:
+            return None
+        step = canonical({ratio: factor.numerator})
+        quotient[ratio] = quotient.get(ratio, 0) + factor.numerator
+        rest = rest - step * den
+    return None
+
+
+def _divide_by_term(num: Size, den: Size) -> IntSize | None:
+    ((divisor, factor),) = den.terms.items()
+    quotient: Terms = {}
+    for monomial, coefficient in num.terms.items():
+        ratio = times(monomial, divisor, -1)
+        left = coefficient % factor
+        if left or any(pair[1] < 0 and pair not in monomial for pair in ratio):
+            return None
+        quotient[ratio] = coefficient // factor
+    return canonical(quotient)
+
+
+def exact_quotient(num: IntSize, den: IntSize) -> IntSize | None:
+    """Return `num / den` under the promise that it is an integer, as `c * h**-1` if need be.
+
+    None where the divisor is a sum and doesn't divide as a polynomial, or the promise can't hold.
+    """
+    if isinstance(den, int) and den == 0:
+        return None
+    found = divide(num, den)
+    if found is not None:
+        return found
+    if len(terms_of(den)) != 1:
+        return None
+    ((divisor, factor),) = terms_of(den).items()
+    size = canonical(
+        {times(m, divisor, -1): Fraction(c) / Fraction(factor) for m, c in terms_of(num).items()}
+    )
+    return None if isinstance(size, Size) and set(size.terms) == {ONE} else size

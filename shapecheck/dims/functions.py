@@ -1,0 +1,159 @@
+"""Powers, minima and maxima of sizes, and the substitution of sizes for symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from math import lcm, prod
+from typing import Final
+
+from shapecheck.dims.algebra import (
+    ONE,
+    Atom,
+    Extreme,
+    FloorDiv,
+    IntSize,
+    Power,
+    Size,
+    canonical,
+    terms_of,
+    times,
+)
+from shapecheck.dims.division import exact_quotient, floordiv
+from shapecheck.dims.symbols import Sym
+
+_MULTIPLIED_OUT: Final = 8
+_BITS: Final = 1 << 12  # of a number that is worked out
+
+
+def power(base: IntSize, exponent: IntSize) -> IntSize:
+    """Return `base ** exponent`; `2**(n+1) == 2 * 2**n`.
+
+    A sum is multiplied out up to a fixed exponent of 8.
+    """
+    if isinstance(exponent, int):
+        return _power_int(base, exponent)
+    if base == 1:
+        return 1
+    if any(not isinstance(c, int) for c in exponent.terms.values()):
+        return Size.of(Power(base, exponent))
+    result: IntSize = 1
+    for monomial, coefficient in exponent.terms.items():
+        if not monomial:
+            factor = _canonical_power(base, int(coefficient))
+        else:
+            atom = Power(base, canonical({monomial: 1}))
+            factor = canonical({frozenset(((atom, int(coefficient)),)): 1})
+        if factor is None:
+            return Size.of(Power(base, exponent))
+        result = result * factor
+    return result
+
+
+def _power_int(base: IntSize, exponent: int) -> IntSize:
+    found = _canonical_power(base, exponent) if exponent >= 0 else None
+    return Size.of(Power(base, exponent)) if found is None else found
+
+
+def _canonical_power(base: IntSize, exponent: int) -> IntSize | None:
+    """Return a fixed power as a polynomial with, for a negative exponent, a promised quotient."""
+    if isinstance(base, int):
+        if abs(exponent) * base.bit_length() > _BITS:
+            return None
+        if exponent >= 0:
+            return int(base**exponent)
+        return canonical({ONE: Fraction(1, base**-exponent)}) if base else None
+    if len(base.terms) == 1:
+        ((monomial, coefficient),) = base.terms.items()
+        whole = Fraction(coefficient) ** exponent
+        return canonical({frozenset((a, e * exponent) for a, e in monomial if exponent): whole})
+    if 0 <= exponent <= _MULTIPLIED_OUT:
+        return prod([base] * exponent, start=1) if exponent else 1
+    return None
+
+
+def extreme(function: str, args: Iterable[IntSize]) -> IntSize:
+    """Return `min` or `max` (the `function`) of sizes; `min(a, a+1) == a`."""
+    better: Callable[[int, int], int] = min if function == "min" else max
+    kept: list[IntSize] = []
+    for arg in args:
+        parts: Iterable[IntSize] = (arg,)
+        if isinstance(arg, Size) and isinstance(arg.atom, Extreme):
+            if arg.atom.function == function:
+                parts = arg.atom.args
+        for part in parts:
+            for index, other in enumerate(kept):
+                gap = part - other
+                if isinstance(gap, int):
+                    kept[index] = part if better(gap, 0) == gap else other
+                    break
+            else:
+                kept.append(part)
+    if len(kept) == 1:
+        return kept[0]
+    return Size.of(Extreme(function, frozenset(kept)))
+
+
+# Substitution -----------------------------------------------------------------------------------
+
+
+def substitute(size: IntSize, values: Mapping[Atom, IntSize]) -> IntSize:
+    """Replace atoms by sizes, also inside of other atoms, once.
+
+    Where what was promised to divide doesn't, the quotient is rounded down.
+    """
+    if isinstance(size, int) or all(
+        isinstance(atom, Sym) and atom not in values for atom in size.atoms()
+    ):
+        return size
+    above, below = fraction(size)
+    num = _substitute_polynomial(above, values)
+    if below == 1:
+        return num
+    den = _substitute_polynomial(below, values)
+    if den == 0:
+        return size
+    exact = exact_quotient(num, den)
+    return floordiv(num, den) if exact is None else exact
+
+
+def fraction(size: Size) -> tuple[IntSize, IntSize]:
+    """Return a size as a polynomial with integer coefficients over one of a single term."""
+    least = lcm(*(coefficient.denominator for coefficient in size.terms.values()))
+    below: dict[Atom, int] = {}
+    for monomial in size.terms:
+        for atom, exponent in monomial:
+            if exponent < 0:
+                below[atom] = max(below.get(atom, 0), -exponent)
+    if least == 1 and not below:
+        return size, 1
+    common = frozenset(below.items())
+    above = canonical({times(m, common): c * least for m, c in size.terms.items()})
+    return above, canonical({common: least})
+
+
+def _substitute_polynomial(size: IntSize, values: Mapping[Atom, IntSize]) -> IntSize:
+    total: IntSize = 0
+    for monomial, coefficient in terms_of(size).items():
+        assert isinstance(coefficient, int)
+        term: IntSize = coefficient
+        for atom, exponent in monomial:
+            term = term * power(_substitute_atom(atom, values), exponent)
+        total = total + term
+    return total
+
+
+def _substitute_atom(atom: Atom, values: Mapping[Atom, IntSize]) -> IntSize:
+    if atom in values:
+        return values[atom]
+    match atom:
+        case FloorDiv(num, den):
+            inner = substitute(num, values), substitute(den, values)
+            unchanged = inner == (num, den) or inner[1] == 0
+            return Size.of(atom) if unchanged else floordiv(*inner)
+        case Power(base, exponent):
+            return power(substitute(base, values), substitute(exponent, values))
+        case Extreme(function, args):
+            return extreme(function, [substitute(arg, values) for arg in args])
+        case _:
+            return Size.of(atom)

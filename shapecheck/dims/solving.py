@@ -1,0 +1,231 @@
+"""Equations between polynomials: verdicts on names and own sizes, and solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from fractions import Fraction
+from math import gcd, isqrt, lcm
+from typing import Final
+
+from shapecheck.dims.algebra import (
+    ONE,
+    Atom,
+    IntSize,
+    Monomial,
+    Power,
+    Size,
+    Terms,
+    canonical,
+    symbols_in,
+    times,
+)
+from shapecheck.dims.division import exact_quotient
+from shapecheck.dims.functions import fraction, substitute
+from shapecheck.dims.symbols import Kind, Sym
+
+
+class Relation(IntEnum):
+    """What is known about two dimensions: equal, different, or it depends."""
+
+    SAME = 0
+    POSSIBLE = 1
+    DIFFERENT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A relation and, where it depends, the equation under which the two are equal.
+
+    `learn` maps an atom to the size it then has. `own` marks a difference between two sizes of
+    the program's own, which a condition on the way there may have excluded.
+    """
+
+    relation: Relation
+    learn: tuple[Atom, IntSize] | None = None
+    own: bool = False
+
+
+SAME: Final = Verdict(Relation.SAME)
+POSSIBLE: Final = Verdict(Relation.POSSIBLE)
+DIFFERENT: Final = Verdict(Relation.DIFFERENT)
+
+
+def judge(gap: Size) -> Verdict:
+    """Decide `gap == 0` for names and own sizes, none of them unknown."""
+    if never_zero(gap):
+        return DIFFERENT
+    reduced, common = reduced_gap(gap)
+    vanishes = any(not isinstance(atom, Sym | Power) for atom, _ in common)  # a floor may be 0
+    if isinstance(reduced, int):
+        return POSSIBLE if vanishes else DIFFERENT
+    gap = reduced
+    found = gap.symbols()
+    names = {s for s in found if s.kind is Kind.NAME}
+    own = found - names
+    if vanishes and (own or len(names) == 1):
+        return POSSIBLE
+    if len(found) == 1:
+        (symbol,) = found
+        verdict = solve(gap, symbol)
+        if verdict.learn == (symbol, 1) and common:  # b*t against b: a dimension is missing
+            if own:
+                return Verdict(Relation.DIFFERENT, own=True)
+            if any(_is_name(atom) for atom, _ in common):
+                return DIFFERENT
+        return verdict
+    if _one_sign(gap):
+        return DIFFERENT
+    if not names:
+        simple = len(gap.terms) == 2 and all(
+            len(m) == 1 and next(iter(m))[1] == 1 for m in gap.terms
+        )
+        plain = simple and set(map(abs, gap.terms.values())) == {1}
+        return Verdict(Relation.DIFFERENT, own=True) if plain else POSSIBLE
+    if not own:
+        return _of_names(gap, found)
+    if len(names) == 1:
+        (symbol,) = names
+        return solve(gap, symbol)
+    return _mixed(gap, names)
+
+
+def _is_name(atom: Atom) -> bool:
+    return isinstance(atom, Sym) and atom.kind is Kind.NAME
+
+
+def reduced_gap(gap: Size) -> tuple[IntSize, Monomial]:
+    """Return a difference without the factor that all its terms share, and that factor."""
+    common = _common_factor(gap)
+    if not common:
+        return gap, common
+    return canonical({times(m, common, -1): c for m, c in gap.terms.items()}), common
+
+
+def _common_factor(gap: Size) -> Monomial:
+    shared: dict[Atom, int] | None = None
+    for monomial in gap.terms:
+        powers = dict(monomial)
+        if shared is None:
+            shared = powers
+        else:
+            shared = {a: min(e, powers[a]) for a, e in shared.items() if a in powers}
+    least: dict[Atom, int] = {}
+    for monomial in gap.terms:
+        for atom, exponent in monomial:
+            if exponent < 0:
+                least[atom] = min(least.get(atom, 0), exponent)
+    return frozenset({**(shared or {}), **least}.items())
+
+
+def never_zero(gap: Size) -> bool:
+    """Whether no integers make a difference zero, as with `2*a+4*b-7`."""
+    constant = Fraction(gap.terms.get(ONE, 0))
+    if not constant or any(exponent < 0 for m in gap.terms for _, exponent in m):
+        return False
+    scale = lcm(*(c.denominator for c in gap.terms.values()))
+    shared = gcd(*(int(c * scale) for m, c in gap.terms.items() if m))
+    return shared != 0 and int(constant * scale) % shared != 0
+
+
+def _of_names(gap: Size, names: set[Sym]) -> Verdict:
+    """Decide an equation between several names: possible only where it says what a number is."""
+    constant = gap.terms.get(ONE, 0)
+    if constant == 0 or any((c > 0) == (constant > 0) for m, c in gap.terms.items() if m):
+        return DIFFERENT
+    sized: dict[Atom, IntSize] = {s: s.size for s in names if s.size is not None}
+    if sized and isinstance(value := substitute(gap, sized), int):
+        return DIFFERENT if value else SAME
+    return POSSIBLE
+
+
+def _mixed(gap: Size, names: set[Sym]) -> Verdict:
+    """Two names or more and own sizes: different if one side is a name and nothing of it recurs."""
+    sides = [[m for m, c in gap.terms.items() if (c > 0) is positive] for positive in (True, False)]
+    for side, other in (sides, sides[::-1]):
+        if len(side) == 1 and len(other) == 1:
+            ((left,), (right,)) = (side, other)
+            left_names = {a for a, _ in left if a in names}
+            right_names = {a for a, _ in right if a in names}
+            if len(left) == 1 and left_names and right_names - left_names and len(right) == 1:
+                return DIFFERENT
+    return POSSIBLE
+
+
+def _one_sign(gap: Size) -> bool:
+    """Whether all terms have one sign, so that their sum can't be zero for positive sizes."""
+    signs = {c > 0 for c in gap.terms.values()}
+    plain = all(isinstance(atom, Sym | Power) for atom in gap.atoms())
+    return len(signs) == 1 and plain
+
+
+def solve(gap: IntSize, symbol: Sym) -> Verdict:
+    """Solve `gap == 0` for a symbol; DIFFERENT if no integer from 0 on does.
+
+    POSSIBLE without an equation where there are several solutions or it can't tell.
+    """
+    if isinstance(gap, int):
+        return DIFFERENT if gap else SAME
+    if never_zero(gap):
+        return DIFFERENT
+    factor: Terms = {}
+    rest: Terms = {}
+    for monomial, coefficient in gap.terms.items():
+        others = frozenset(pair for pair in monomial if pair[0] is not symbol)
+        if any(symbol in symbols_in(atom) for atom, _ in others):
+            return _solve_otherwise(gap, symbol)
+        if others == monomial:
+            rest[monomial] = -coefficient
+        elif times(monomial, others, -1) == frozenset(((symbol, 1),)):
+            factor[others] = coefficient
+        else:
+            return _solve_otherwise(gap, symbol)
+    value = exact_quotient(canonical(rest), canonical(factor)) if factor else None
+    if value is None:
+        known = set(factor) <= {ONE} and set(rest) <= {ONE}
+        return DIFFERENT if factor and known else POSSIBLE
+    if isinstance(value, int):
+        if value < 0:
+            return DIFFERENT
+        if symbol.size is not None:
+            return SAME if symbol.size == value else DIFFERENT
+    return Verdict(Relation.POSSIBLE, (symbol, value))
+
+
+_LARGEST: Final = 1 << 24
+
+
+def _solve_otherwise(gap: Size, symbol: Sym) -> Verdict:
+    """Solve an equation with one symbol in it that isn't linear, such as `n**2 == 49`."""
+    above, _ = fraction(gap)
+    if isinstance(above, int) or above.symbols() != {symbol}:
+        return POSSIBLE
+    constant = abs(int(above.terms.get(ONE, 0)))
+    if all(atom is symbol for atom in above.atoms()):
+        if not 0 < constant <= _LARGEST:
+            return POSSIBLE
+        candidates: Iterable[int] = _divisors(constant)
+    elif all(_is_exponential(atom, symbol) for atom in above.atoms()):
+        candidates = range(constant.bit_length() + 1)
+    else:
+        return POSSIBLE
+    roots = [n for n in candidates if substitute(above, {symbol: n}) == 0]
+    if not roots:
+        return DIFFERENT
+    return Verdict(Relation.POSSIBLE, (symbol, roots[0])) if len(roots) == 1 else POSSIBLE
+
+
+def _is_exponential(atom: Atom, symbol: Sym) -> bool:
+    return (
+        isinstance(atom, Power)
+        and isinstance(atom.base, int)
+        and atom.base > 1
+        and isinstance(atom.exponent, Size)
+        and atom.exponent.symbol is symbol
+    )
+
+
+def _divisors(number: int) -> list[int]:
+    small = [n for n in range(1, isqrt(number) + 1) if number % n == 0]
+    return sorted({*small, *(number // n for n in small)})

@@ -1,0 +1,82 @@
+"""Symbols: what the sizes of the algebra are made of."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from enum import IntEnum
+from typing import ClassVar
+
+
+class Kind(IntEnum):
+    """What a symbol stands for, which decides what it may be equal to.
+
+    NAME: a dimension name; an arbitrary fixed integer, distinct from every other name.
+    OWN: a size that the program computes with (`self.d_model`, an int parameter).
+    UNKNOWN: nothing is known of it; it may be equal to anything.
+    """
+
+    NAME = 0
+    OWN = 1
+    UNKNOWN = 2
+
+
+class Sym:
+    """A symbol. Symbols of the same name, kind, scope and size are the same object.
+
+    `scope` tells apart names that are spelled alike: 0 for the function at hand, otherwise any
+    hashable value but None. `size` is the number that a dimension object promises, where it does.
+    `serial` grows with each symbol made: an order that is the same in every run.
+    """
+
+    __slots__ = ("kind", "name", "scope", "serial", "size")
+
+    name: str
+    kind: Kind
+    scope: object
+    size: int | None
+    serial: int
+
+    _interned: ClassVar[dict[tuple[str, Kind, object, int | None], Sym]] = {}
+    _serials = itertools.count(1)
+
+    def __new__(
+        cls,
+        name: str,
+        kind: Kind = Kind.NAME,
+        scope: object = 0,
+        size: int | None = None,
+    ) -> Sym:
+        """Return the symbol of this name, kind, scope and size."""
+        key = (name, kind, scope, size)
+        found = cls._interned.get(key)
+        if found is None:
+            found = cls._interned[key] = cls._make(*key)
+        return found
+
+    @classmethod
+    def _make(cls, name: str, kind: Kind, scope: object, size: int | None) -> Sym:
+        made = super().__new__(cls)
+        made.name, made.kind, made.scope, made.size = name, kind, scope, size
+        made.serial = next(cls._serials)
+        return made
+
+    @classmethod
+    def fresh(cls, name: str = "_") -> Sym:
+        """Return a new unknown, distinct from every other symbol."""
+        return cls._make(name, Kind.UNKNOWN, None, None)
+
+    def __reduce__(self) -> tuple[type[Sym], tuple[str, Kind, object, int | None]]:
+        if self.scope is None:  # a fresh one becomes findable when it is first pickled
+            self.scope = os.urandom(16)
+            self._interned[self.name, self.kind, self.scope, self.size] = self
+        return Sym, (self.name, self.kind, self.scope, self.size)
+
+    def __copy__(self) -> Sym:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Sym:
+        return self
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>" if self.kind is Kind.OWN else self.name

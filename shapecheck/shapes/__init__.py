@@ -1,0 +1,33 @@
+"""Shapes: known, partly known, unknown; facts about them; annotations; broadcasting.
+
+A `Shape` is a tuple of dimensions (`dims.DimExpr`) and `Run`s; a run stands for any number of
+dimensions, known by name (`*batch`) or not at all (`...`).
+
+`Facts` holds what has been learned (`d` is 512) and decides equality under it. `Matcher` binds the
+names of annotations to what they meet; it is the one mechanism behind op signatures, calls of
+annotated functions, results, and the run time's slow path.
+"""
+
+from shapecheck.shapes.broadcasting import Clash, broadcast, broadcast_dim
+from shapecheck.shapes.facts import CertainFacts, Facts, groups
+from shapecheck.shapes.matching import Evaluate, Matcher, Misfit
+from shapecheck.shapes.model import Item, Mismatch, Problem, Run, Shape, Tensor, mismatch
+
+__all__ = [
+    "CertainFacts",
+    "Clash",
+    "Evaluate",
+    "Facts",
+    "Item",
+    "Matcher",
+    "Misfit",
+    "Mismatch",
+    "Problem",
+    "Run",
+    "Shape",
+    "Tensor",
+    "broadcast",
+    "broadcast_dim",
+    "groups",
+    "mismatch",
+]

@@ -1,0 +1,99 @@
+"""Broadcasting of shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import shapecheck.dims as dims
+from shapecheck.dims import Composite, DimExpr, Kind, Relation, Sym
+from shapecheck.shapes.facts import Facts
+from shapecheck.shapes.model import Item, Run, Shape
+
+
+def broadcast(
+    facts: Facts, left: Sequence[Item], right: Sequence[Item], beside: Sequence[Shape] = ()
+) -> tuple[Item, ...]:
+    """Broadcast two shapes against each other.
+
+    Raises `Clash` with the axis, counted from the right, whose dimensions can't meet.
+    """
+    result: list[Item] = []
+    a, b = list(left), list(right)
+    axis = 0
+    while a and b:
+        axis -= 1
+        x, y = a[-1], b[-1]
+        if isinstance(x, Run) or isinstance(y, Run):
+            return (*_broadcast_runs(a, b), *reversed(result))
+        a.pop()
+        b.pop()
+        result.append(broadcast_dim(facts, x, y, beside, axis))
+    result.extend(reversed(a or b))
+    return tuple(reversed(result))
+
+
+class Clash(Exception):
+    """Two dimensions that can't meet, at an axis counted from the right."""
+
+    def __init__(self, axis: int, left: DimExpr, right: DimExpr) -> None:
+        self.axis, self.left, self.right = axis, left, right
+        super().__init__(axis, left, right)
+
+
+def broadcast_dim(
+    facts: Facts, x: DimExpr, y: DimExpr, beside: Sequence[Shape] = (), axis: int = -1
+) -> DimExpr:
+    """Broadcast two dimensions; raises `Clash`."""
+    if x is y or x == y:
+        return x
+    p, q = facts.dim(x), facts.dim(y)
+    if p == 1:
+        return y
+    if q == 1:
+        return x
+    verdict = facts.compare(p, q)
+    if verdict.relation is Relation.SAME:
+        return x if isinstance(x, Composite) or not isinstance(y, Composite) else y
+    if verdict.relation is Relation.DIFFERENT:
+        raise Clash(axis, x, y)
+    left, right = _loose(p), _loose(q)
+    if left and right:
+        return dims.unknown()
+    if left or right:
+        return y if left else x
+    if facts.stand_together(p, q, beside):
+        raise Clash(axis, x, y)
+    if verdict.learn is not None:
+        facts.learn(*verdict.learn)
+    return y if isinstance(x, int) else x
+
+
+def _loose(dim: DimExpr) -> bool:
+    return any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(dim))
+
+
+def _broadcast_runs(a: list[Item], b: list[Item]) -> tuple[Item, ...]:
+    """Broadcast what is left when a run is met from the right."""
+    if a == b:
+        return tuple(a)
+    for longer, shorter in ((a, b), (b, a)):
+        if all(item == 1 for item in shorter):
+            needed = sum(not isinstance(item, Run) for item in longer)
+            if len(shorter) <= needed:
+                return tuple(longer)
+    for longer, shorter in ((a, b), (b, a)):
+        if longer[len(longer) - len(shorter) :] == shorter:
+            return tuple(longer)
+        if isinstance(shorter[-1], Run):
+            return (Run(Sym.fresh("...")), *_stays(longer))
+    return (Run(Sym.fresh("...")),)
+
+
+def _stays(items: list[Item]) -> list[DimExpr]:
+    """Return the dims behind the last run as they are when broadcast against who knows what."""
+    kept: list[DimExpr] = []
+    for item in reversed(items):
+        if isinstance(item, Run):
+            break
+        kept.append(dims.unknown() if item == 1 or _loose(item) else item)
+    return kept[::-1]

@@ -1,0 +1,272 @@
+"""What has been learned about dimensions, and equality under it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck.dims import (
+    Atom,
+    Composite,
+    DimExpr,
+    Extreme,
+    IntSize,
+    Kind,
+    Relation,
+    Size,
+    Sym,
+    Verdict,
+    compare,
+    size_of,
+)
+from shapecheck.shapes.model import Item, Run, Shape
+
+_SAME: Final = Verdict(Relation.SAME)
+
+
+class Facts:
+    """What has been learned about dimensions; copied where the program forks.
+
+    The dicts are shared between copies and replaced, never changed.
+
+    `atoms` maps an atom to the size it has, `runs` a run's symbol to the dimensions it stands for.
+    `guarded` says that the program at this point is under a condition that the analysis can't
+    read: sizes of the program's own may then be equal to each other.
+    """
+
+    __slots__ = ("atoms", "guarded", "runs")
+
+    def __init__(
+        self,
+        atoms: dict[Atom, IntSize] | None = None,
+        runs: dict[Sym, tuple[Item, ...]] | None = None,
+        guarded: bool = False,
+    ) -> None:
+        self.atoms = atoms if atoms is not None else {}
+        self.runs = runs if runs is not None else {}
+        self.guarded = guarded
+
+    def copy(self) -> Facts:
+        """Return an independent copy."""
+        return Facts(self.atoms, self.runs, self.guarded)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Facts)
+            and self.atoms == other.atoms
+            and self.runs == other.runs
+            and self.guarded == other.guarded
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # mutable
+
+    def size(self, size: IntSize) -> IntSize:
+        """Return a size with all that is known of it put in."""
+        if not self.atoms or isinstance(size, int):
+            return size
+        for _ in range(16):
+            replaced = dims.substitute(size, self.atoms)
+            if replaced == size:
+                break
+            size = replaced
+        return size
+
+    def dim(self, dim: DimExpr) -> DimExpr:
+        """Return a dimension with all that is known of it put in."""
+        if not self.atoms or isinstance(dim, int):
+            return dim
+        if isinstance(dim, Composite):
+            return dims.merge(self.size(part) for part in dim.parts)
+        return self.size(dim)
+
+    def items(self, items: Iterable[Item]) -> tuple[Item, ...]:
+        """Return dimensions and runs with all that is known of them put in."""
+        found: list[Item] = []
+        for item in items:
+            if not isinstance(item, Run):
+                found.append(self.dim(item))
+            elif item.symbol in self.runs:
+                found.extend(self.items(self.runs[item.symbol]))
+            else:
+                found.append(item)
+        return tuple(found)
+
+    def shape(self, shape: Shape) -> Shape:
+        """Return a shape in which learned runs are spelled out; the names of dims stay."""
+        if not self.runs or shape.known is not None:
+            return shape
+        found: list[Item] = []
+        for item in shape.dims:
+            if isinstance(item, Run) and item.symbol in self.runs:
+                found.extend(self.shape(Shape(self.runs[item.symbol])).dims)
+            else:
+                found.append(item)
+        return Shape(tuple(found))
+
+    def compare(self, a: DimExpr, b: DimExpr) -> Verdict:
+        """Decide whether two dimensions are equal, under what is known."""
+        if a is b or a == b:
+            return _SAME
+        a, b = self.dim(a), self.dim(b)
+        verdict = compare(size_of(a), size_of(b))
+        if verdict.own and self.guarded:
+            return Verdict(Relation.POSSIBLE)
+        if isinstance(a, Composite) and isinstance(b, Composite):
+            if verdict.relation is Relation.SAME and _disordered(a.parts, b.parts):
+                return Verdict(Relation.DIFFERENT)
+            if verdict.learn is not None:
+                learned = Facts(dict([verdict.learn]))
+                if learned.compare(a, b).relation is Relation.DIFFERENT:
+                    return Verdict(Relation.DIFFERENT)
+        return verdict
+
+    def same(self, a: DimExpr, b: DimExpr) -> bool:
+        """Whether two dimensions are certainly equal."""
+        return self.compare(a, b).relation is Relation.SAME
+
+    def differ(self, a: DimExpr, b: DimExpr) -> bool:
+        """Whether two dimensions certainly differ."""
+        return self.compare(a, b).relation is Relation.DIFFERENT
+
+    def unify(self, a: DimExpr, b: DimExpr, beside: Sequence[Shape] = ()) -> bool:
+        """Make two dimensions equal, learning what that needs; False where they can't be.
+
+        `beside`: the operands as they were before the operation. A name is never made equal to
+        what it stands beside: two axes of one tensor are different dimensions.
+        """
+        verdict = self.compare(a, b)
+        if verdict.relation is not Relation.POSSIBLE:
+            return verdict.relation is Relation.SAME
+        if self.stand_together(a, b, beside):
+            return False
+        if verdict.learn is not None:
+            self.learn(*verdict.learn)
+        return True
+
+    def stand_together(self, a: DimExpr, b: DimExpr, beside: Sequence[Shape]) -> bool:
+        """Whether two dimensions, at least one of them symbolic, are axes of one tensor.
+
+        The tensors are taken as they are in `beside`, without what was learned since; see
+        `resolved`.
+        """
+        if not beside:
+            return False
+        named = any(s.kind is Kind.NAME for dim in (a, b) for s in dims.symbols(dim))
+        now = self.dim(a), self.dim(b)
+        kinds = {symbol.kind for dim in now for symbol in dims.symbols(dim)}
+        if Kind.UNKNOWN in kinds or not kinds or (self.guarded and not named):
+            return False
+        if all(map(_clamped, now)):  # min(n,h) and min(n,w) are both n where that is less
+            return False
+        return any(
+            one in shape.dims and other in shape.dims
+            for shape in beside
+            for one, other in ((a, b), now)
+        )
+
+    def resolved(self, shapes: Iterable[Shape]) -> list[Shape]:
+        """Return shapes with all that is known so far put in, to be judged by later."""
+        return [Shape(self.items(shape.dims)) for shape in shapes]
+
+    def learn(self, atom: Atom, value: IntSize) -> None:
+        """Record that an atom has this size."""
+        if Size.of(atom) != value:
+            self.atoms = {**self.atoms, atom: value}
+
+    def learn_run(self, symbol: Sym, items: tuple[Item, ...]) -> None:
+        """Record which dimensions a run stands for."""
+        self.runs = {**self.runs, symbol: items}
+
+    def join(self, other: Facts) -> Facts:
+        """Return what holds on both of two paths."""
+        return Facts(
+            {a: v for a, v in self.atoms.items() if other.atoms.get(a) == v},
+            {r: v for r, v in self.runs.items() if other.runs.get(r) == v},
+            self.guarded and other.guarded,
+        )
+
+
+def _clamped(dim: DimExpr) -> bool:
+    return isinstance(dim, Size) and any(isinstance(atom, Extreme) for atom in dim.atoms())
+
+
+def _disordered(a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:
+    """Whether two ordered composites of equal size merge different dimensions, or in other order.
+
+    A part that is a plain product matches the parts that it is the product of.
+    """
+    for left, right in groups(a, b):
+        if len(left) > 1 and len(right) > 1:
+            parts = (*left, *right)
+            known = all(s.kind is not Kind.UNKNOWN for part in parts for s in dims.symbols(part))
+            if known and not all(isinstance(part, int) for part in parts):
+                return True
+    return False
+
+
+def groups(
+    a: Sequence[IntSize],
+    b: Sequence[IntSize],
+    same: Callable[[IntSize, IntSize], bool] | None = None,
+) -> Iterator[tuple[Sequence[IntSize], Sequence[IntSize]]]:
+    """Cut two factorisations of one product into the shortest groups of equal product.
+
+    This is how a row-major reshape relates the dimensions of its input to those of its result:
+    `b (t c)` against `(b t) c` gives `[b t c] [b t c]`, and `b t c` against `b t h d` with
+    `c == h*d` gives `[b] [b]`, `[t] [t]`, `[c] [h d]`.
+
+    `same` says whether two products are equal where they aren't as polynomials.
+    """
+    i = j = 0
+    while i < len(a) or j < len(b):
+        cut = _next_cut(a, b, i, j, same)
+        yield a[i : cut[0]], b[j : cut[1]]
+        i, j = cut
+
+
+def _next_cut(
+    a: Sequence[IntSize],
+    b: Sequence[IntSize],
+    i: int,
+    j: int,
+    same: Callable[[IntSize, IntSize], bool] | None,
+) -> tuple[int, int]:
+    seen: dict[IntSize, int] = {}
+    product: IntSize = 1
+    for end in range(i, len(a)):
+        product = product * a[end]
+        seen.setdefault(product, end + 1)
+    product = 1
+    for end in range(j, len(b)):
+        product = product * b[end]
+        if product in seen:
+            return seen[product], end + 1
+        if same is not None:
+            for other, cut in seen.items():
+                if same(other, product):
+                    return cut, end + 1
+    return len(a), len(b)
+
+
+class CertainFacts(Facts):
+    """Facts under which two dimensions are different unless they are certainly equal.
+
+    A hint is tried under them: an edit is told only where it needs no further assumption.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(facts: Facts) -> CertainFacts:
+        """Return what is known, as certain facts."""
+        return CertainFacts(facts.atoms, facts.runs, facts.guarded)
+
+    def copy(self) -> CertainFacts:
+        """Return an independent copy."""
+        return CertainFacts.of(self)
+
+    def compare(self, a: DimExpr, b: DimExpr) -> Verdict:
+        """Decide whether two dimensions are equal; what may be equal is different."""
+        verdict = super().compare(a, b)
+        return verdict if verdict.relation is Relation.SAME else Verdict(Relation.DIFFERENT)

@@ -1,0 +1,153 @@
+"""Shapes, what is known of tensors, and the problems that shapes have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+import shapecheck.dims as dims
+from shapecheck import dtypes
+from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of
+from shapecheck.dtypes import DTypes
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Any number of dimensions, known by the symbol's name or (kind UNKNOWN) not at all."""
+
+    symbol: Sym
+
+    @property
+    def size(self) -> Size:
+        """The number of elements that the run spans, the same each time it is asked for."""
+        return Size.of(Sym(f"({self!r})", Kind.UNKNOWN, ("run", self.symbol)))
+
+    def __repr__(self) -> str:
+        return "..." if self.symbol.name in ("...", "_") else f"*{self.symbol.name}"
+
+
+Item: TypeAlias = DimExpr | Run
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The dimensions of a tensor, outermost first."""
+
+    dims: tuple[Item, ...]
+
+    @staticmethod
+    def unknown() -> Shape:
+        """Return a shape of which nothing is known, not even the rank."""
+        return Shape((Run(Sym.fresh("...")),))
+
+    @staticmethod
+    def of_rank(rank: int) -> Shape:
+        """Return a shape of known rank and unknown sizes."""
+        return Shape(tuple(dims.unknown() for _ in range(rank)))
+
+    @property
+    def known(self) -> tuple[DimExpr, ...] | None:
+        """The dimensions where the rank is known, else None."""
+        for item in self.dims:
+            if isinstance(item, Run):
+                return None
+        return self.dims  # type: ignore[return-value]  # no Run among them
+
+    @property
+    def rank(self) -> int | None:
+        """The number of dimensions, or None where it isn't known."""
+        return None if self.known is None else len(self.dims)
+
+    @property
+    def least_rank(self) -> int:
+        """The least number of dimensions that the tensor can have."""
+        return sum(not isinstance(item, Run) for item in self.dims)
+
+    @property
+    def opaque(self) -> bool:
+        """Whether nothing at all is known."""
+        return (
+            len(self.dims) == 1
+            and isinstance(run := self.dims[0], Run)
+            and (run.symbol.kind is Kind.UNKNOWN)
+        )
+
+    def position(self, axis: int) -> int | None:
+        """Return where in `dims` the axis of this (possibly negative) index stands, if known."""
+        if axis < 0:
+            axis += len(self.dims)
+            reached: Sequence[Item] = self.dims[max(axis, 0) :]
+        else:
+            reached = self.dims[: axis + 1]
+        if not 0 <= axis < len(self.dims) or any(isinstance(item, Run) for item in reached):
+            return None
+        return axis
+
+    def at(self, axis: int) -> DimExpr | None:
+        """Return the dimension at an axis, or None where it isn't known which that is."""
+        position = self.position(axis)
+        item = None if position is None else self.dims[position]
+        return None if isinstance(item, Run) else item
+
+    def numel(self) -> IntSize | None:
+        """Return the number of elements, or None where the rank isn't known."""
+        known = self.known
+        return None if known is None else prod((size_of(dim) for dim in known), start=1)
+
+    def __repr__(self) -> str:
+        return "(" + self.text() + ")"
+
+    def text(self) -> str:
+        """Return the shape in the notation of annotations, `b c h//2`."""
+        return " ".join(map(str, self.dims))
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """What is known of a tensor: its shape and the set of its possible dtypes.
+
+    `inserted`: an axis of size 1 was just put in on purpose (`x[:, None]`, `unsqueeze`), so that
+    an outer product by broadcasting is what the program means.
+    """
+
+    shape: Shape
+    dtype: DTypes = dtypes.ANY
+    inserted: bool = False
+
+    @staticmethod
+    def unknown() -> Tensor:
+        """Return a tensor of which nothing is known."""
+        return Tensor(Shape.unknown())
+
+    def __repr__(self) -> str:
+        return repr(self.shape)
+
+
+class Mismatch(Exception):
+    """Shapes that can't be; carries the `Problem` to the edge that explains it."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(problem.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why an operation, an argument or a result can't be.
+
+    `reason`: the sentence behind the colon, in terms of names and axes.
+    `headline`: what was tried, `can't multiply (b n) by (m k)`; derived from the operands if empty.
+    `code`: the error code. `hints`: names of edits that might help, tried before they are told.
+    """
+
+    reason: str
+    headline: str = ""
+    code: str = "shape"
+    hints: tuple[str, ...] = ()
+
+
+def mismatch(reason: str, headline: str = "", code: str = "shape", *hints: str) -> Mismatch:
+    """Return the exception for a problem, to be raised."""
+    return Mismatch(Problem(reason, headline, code, hints))

@@ -1,0 +1,221 @@
+"""`Dim` objects: identity, the algebra of sizes, and the order of merges and concatenations."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shapecheck.dims import Composite, Dim, Relation, compare, dims, size_of, substitute, symbols
+
+a, b, c = dims("a b c")
+vocab = Dim("vocab", size=10)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (2 * a, a + a),
+        (3 * a, a + a + a),
+        ((a + b) * c, a * c + b * c),
+        ((a + 1) * c, a * c + c),
+        (a * b // b, a),
+        ((a + b) * c // c, a + b),
+        (a * b // a, b),
+        (2 * a // 2, a),
+        (2 * (a + b), a + b + a + b),
+        ((a * b) * c, a * (b * c)),
+        (a + (b + c), (a + b) + c),
+        (a + b - b, a),
+        (a + 1 - 1, a),
+        (a - a, b - b),
+        (a * 1, a),
+        (1 * a, a),
+        (a + 0, a),
+        (0 * a, a - a),
+        (-(b - a), a - b),
+        (a - b, a + -b),
+        (a // 2, a // 2),
+        (a % 2, a % 2),
+        (a // 2 // 2, a // 4),
+        (a // a, b // b),
+    ],
+    ids=str,
+)
+def test_the_same_layout_is_the_same_dimension(left: Dim, right: Dim) -> None:
+    """Dimensions that are laid out alike are equal, and hash alike."""
+    assert left == right
+    assert hash(left) == hash(right)
+    assert left.size == right.size
+    assert left.dim == right.dim
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (a * b, b * a),
+        (a + b, b + a),
+        (a + 1, 1 + a),
+        (2 * a, a * 2),
+        (c * (a + b), c * a + c * b),
+        (c * (a + b), c * (b + a)),
+        (a * b * c, a * c * b),
+    ],
+    ids=str,
+)
+def test_order_is_part_of_the_identity(left: Dim, right: Dim) -> None:
+    """Merging and concatenating in another order is another dimension, of equal size."""
+    assert left != right
+    assert left.size == right.size
+
+
+def test_an_ordered_product_is_a_composite() -> None:
+    """What an axis holds: `(a b)` for a product, a size for everything else."""
+    assert isinstance((a * b).dim, Composite)
+    assert str((a * b).dim) == "(a b)"
+    assert size_of((a * b).dim) == (a * b).size
+    assert (a + b).dim == (a + b).size
+    assert (2 * a).dim == (a + a).dim
+    assert str((a * 2).dim) == "(a 2)"
+
+
+def test_a_dimension_is_an_object_not_a_name() -> None:
+    """Two dimensions of one name never meet."""
+    one, two = Dim("n"), Dim("n")
+    assert one != two
+    assert one.name == two.name == "n"
+    assert compare(one.size, two.size).relation is Relation.DIFFERENT
+    assert one != "n"
+    assert len({one, two, one}) == 2
+
+
+def test_sizes() -> None:
+    """A size is a number where it is promised, and symbolic otherwise."""
+    assert vocab.size == 10
+    assert (2 * vocab + 1).size == 21
+    assert (vocab * vocab).size == 100
+    assert str((vocab + a).size) == "a+10"
+    assert size_of(vocab.dim) != 10
+    assert compare(size_of(vocab.dim), 10).relation is Relation.SAME
+    assert compare(size_of(vocab.dim), 11).relation is Relation.DIFFERENT
+    assert (a - a).size == 0
+    assert Dim("empty", size=0).size == 0
+
+
+@pytest.mark.parametrize(
+    ("dim", "text"),
+    [
+        (a, "Dim('a')"),
+        (vocab, "Dim('vocab', size=10)"),
+        (Dim("time", kind="spatial"), "Dim('time', kind='spatial')"),
+        (2 * vocab, "Dim('2*vocab', size=20)"),
+        (a + 1, "Dim('a+1')"),
+        (1 + a, "Dim('1+a')"),
+        (a - 1, "Dim('a-1')"),
+        (a * b, "Dim('(a b)')"),
+        (2 * a * b, "Dim('2*a*b')"),
+        (c * (a + b), "Dim('(c (a+b))')"),
+        (a // 2, "Dim('a//2')"),
+        (a // 2 * 3 + b, "Dim('(a//2)*3+b')"),
+        (5 - a, "Dim('5-a')"),
+    ],
+)
+def test_repr(dim: Dim, text: str) -> None:
+    """A dimension is shown in the notation of annotations, in its own order."""
+    assert repr(dim) == text
+
+
+def test_kinds_survive_where_they_agree() -> None:
+    """What is computed from dimensions of one kind, and numbers, is of that kind."""
+    time, freq = Dim("time", kind="spatial"), Dim("freq", kind="spatial")
+    feature = Dim("feature", kind="feature")
+    assert (time + 1).kind == (2 * time).kind == (time * freq).kind == (time // 2).kind == "spatial"
+    assert (time * feature).kind is None
+    assert a.kind is None
+
+
+@pytest.mark.parametrize("dim", [a, vocab, a * b, 2 * a + 1, a // 2, c * (a + b)], ids=str)
+def test_copies_are_the_same_dimension(dim: Dim) -> None:
+    """Copying and pickling keep the identity within a process."""
+    for duplicate in (copy.copy(dim), copy.deepcopy(dim), pickle.loads(pickle.dumps(dim))):
+        assert duplicate == dim
+        assert duplicate.dim == dim.dim
+        assert repr(duplicate) == repr(dim)
+
+
+def test_dimensions_cannot_change() -> None:
+    """A dimension is a key of dicts and part of annotations."""
+    with pytest.raises(AttributeError):
+        a.kind = "batch"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("two words",), 'a dimension\'s name is an identifier such as "time", not "two words"'),
+        (("",), 'a dimension\'s name is an identifier such as "time", not ""'),
+        (("_x",), 'a dimension\'s name is an identifier such as "time", not "_x"'),
+        (("n", -1), 'the size of "n" is a number from 0 on, not -1'),
+        (("n", 1.5), 'the size of "n" is a number from 0 on, not 1.5'),
+        (("n", True), 'the size of "n" is a number from 0 on, not True'),
+        (("n", 3, "x"), "the kind of \"n\" is one of batch, spatial, feature, not 'x'"),
+    ],
+)
+def test_what_makes_no_dimension(arguments: tuple[Any, ...], message: str) -> None:
+    """Bad names, sizes and kinds are told apart."""
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is asserted whole
+        Dim(*arguments)
+    assert str(caught.value) == message
+
+
+def test_dims() -> None:
+    """One name gives a dimension, several a tuple of them."""
+    assert [dim.name for dim in dims("batch  time feature")] == ["batch", "time", "feature"]
+    assert dims("batch").name == "batch"
+    with pytest.raises(ValueError, match="write the names of dimensions"):
+        dims(" ")
+
+
+def test_arithmetic_with_anything_else_is_a_type_error() -> None:
+    """Dimensions mix with dimensions and integers."""
+    for other in ("a", 1.5, None):
+        with pytest.raises(TypeError):
+            a + other  # type: ignore[operator]
+
+
+NUMBERS = {"a": 3, "b": 4, "c": 5}
+atoms = st.one_of(st.sampled_from([a, b, c]), st.integers(1, 3))
+OPERATIONS: dict[str, Any] = {
+    "+": lambda x, y: x + y,
+    "-": lambda x, y: x - y,
+    "*": lambda x, y: x * y,
+}
+
+
+@given(st.lists(st.tuples(st.sampled_from("+-*"), atoms, st.booleans()), max_size=6))
+@settings(max_examples=100, deadline=None)
+def test_sizes_follow_the_arithmetic(steps: list[tuple[str, Any, bool]]) -> None:
+    """Whatever is computed with dimensions, its size is what numbers would give."""
+    dim, number = a, NUMBERS["a"]
+    for op, other, swapped in steps:
+        value = other if isinstance(other, int) else NUMBERS[other.name]
+        pair, values = (
+            ((other, dim), (value, number)) if swapped else ((dim, other), (number, value))
+        )
+        dim, number = OPERATIONS[op](*pair), OPERATIONS[op](*values)
+    size = dim.size
+    assert substitute(size, {s: NUMBERS[s.name] for s in symbols(size)}) == number
+
+
+def test_the_public_names() -> None:
+    """`from shapecheck import dims` is callable although `shapecheck.dims` is also a module."""
+    from shapecheck import Dim as PublicDim
+    from shapecheck import dims as public_dims
+
+    batch, time = public_dims("batch time")
+    assert isinstance(batch, PublicDim)
+    assert str((batch * time).size) == "batch*time"
