@@ -1,0 +1,36 @@
+"""The op rules that a signature can't state, and what every rule is given.
+
+Importing this package registers all rules; `RULES` maps their names to them.
+"""
+
+from __future__ import annotations
+
+from shapecheck.ops import attention as _attention
+from shapecheck.ops import axes as _axes
+from shapecheck.ops import contract as _contract
+from shapecheck.ops import conv as _conv
+from shapecheck.ops import create as _create
+from shapecheck.ops import einops as _einops
+from shapecheck.ops import einsum as _einsum
+from shapecheck.ops import elementwise as _elementwise
+from shapecheck.ops import gather as _gather
+from shapecheck.ops import indexing as _indexing
+from shapecheck.ops import inquire as _inquire
+from shapecheck.ops import joining as _joining
+from shapecheck.ops import linear as _linear
+from shapecheck.ops import lists as _lists
+from shapecheck.ops import losses as _losses
+from shapecheck.ops import normalization as _normalization
+from shapecheck.ops import packing as _packing
+from shapecheck.ops import padding as _padding
+from shapecheck.ops import pooling as _pooling
+from shapecheck.ops import recurrent as _recurrent
+from shapecheck.ops import reduce as _reduce
+from shapecheck.ops import reshape as _reshape
+from shapecheck.ops import resize as _resize
+from shapecheck.ops import splitting as _splitting
+from shapecheck.ops import walk as _walk
+from shapecheck.ops import widen as _widen
+from shapecheck.ops.call import RULES, UNKNOWN, Call, DType, Repeated, Scalar, Unknown, Value, rule
+
+__all__ = ["RULES", "UNKNOWN", "Call", "DType", "Repeated", "Scalar", "Unknown", "Value", "rule"]

@@ -1,0 +1,153 @@
+"""How the shapes of several operands are made to agree, axis by axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import shapecheck.dims as dims
+from shapecheck import dtypes
+from shapecheck.dims import Composite, DimExpr, IntSize, Kind, size_of
+from shapecheck.ops.call import Call, Value, as_dim, as_tensor
+from shapecheck.shapes import Clash, Item, Run, Shape, Tensor
+
+MANY = 256
+"""The largest number of tensors that a rule returns one by one."""
+
+
+def size(value: Value) -> IntSize:
+    """Return a value as a size, that of a composite included; what isn't known is an unknown."""
+    return size_of(as_dim(value))
+
+
+def loose(dim: Item) -> bool:
+    """Whether a dimension isn't known, or only in part."""
+    if isinstance(dim, Run):
+        return True
+    return any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(dim))
+
+
+def meet(call: Call, a: DimExpr, b: DimExpr) -> DimExpr:
+    """Make two dimensions equal and return the one that says more; raises `Clash`."""
+    if not call.unify(a, b):
+        raise Clash(0, a, b)
+    if loose(a) or loose(b):
+        return b if loose(a) else a
+    if isinstance(b, Composite) and not isinstance(a, Composite):
+        return b
+    return b if isinstance(a, int) else a
+
+
+def spell(shape: Shape, rank: int) -> Shape | None:
+    """Return a shape with its runs spelled out for a rank, None where it can't have that rank."""
+    if shape.rank is not None:
+        return shape if shape.rank == rank else None
+    missing = rank - shape.least_rank
+    if missing < 0:
+        return None
+    runs = sum(isinstance(item, Run) for item in shape.dims)
+    if runs > 1 and missing:
+        return Shape.of_rank(rank)
+    found: list[Item] = []
+    for item in shape.dims:
+        found += Shape.of_rank(missing).dims if isinstance(item, Run) else (item,)
+    return Shape(tuple(found))
+
+
+def rank_of(shapes: Sequence[Shape]) -> int | None:
+    """Return the rank that shapes of one rank have, where any of them tells."""
+    return next((shape.rank for shape in shapes if shape.rank is not None), None)
+
+
+def meet_items(call: Call, a: Sequence[Item], b: Sequence[Item]) -> tuple[Item, ...]:
+    """Make two rows of dimensions equal, runs included.
+
+    Raises `Clash` with the position from the front (or, behind a run, negative from the end).
+    """
+    left: list[Item] = []
+    right: list[Item] = []
+    start, stop = 0, 0
+    while start < min(len(a), len(b)):
+        x, y = a[start], b[start]
+        if isinstance(x, Run) or isinstance(y, Run):
+            break
+        left.append(_meet_at(call, x, y, start))
+        start += 1
+    while stop < min(len(a), len(b)) - start:
+        x, y = a[-1 - stop], b[-1 - stop]
+        if isinstance(x, Run) or isinstance(y, Run):
+            break
+        stop += 1
+        right.append(_meet_at(call, x, y, -stop))
+    middle = _middle(a[start : len(a) - stop], b[start : len(b) - stop])
+    return (*left, *middle, *reversed(right))
+
+
+def _meet_at(call: Call, x: DimExpr, y: DimExpr, axis: int) -> DimExpr:
+    try:
+        return meet(call, x, y)
+    except Clash:
+        raise Clash(axis, x, y) from None
+
+
+def _middle(a: Sequence[Item], b: Sequence[Item]) -> Sequence[Item]:
+    if tuple(a) == tuple(b):
+        return a
+    for row in (a, b):
+        if not any(isinstance(item, Run) for item in row):
+            return row
+    named = [
+        row
+        for row in (a, b)
+        if all(not isinstance(i, Run) or i.symbol.kind is not Kind.UNKNOWN for i in row)
+    ]
+    return named[0] if named else Shape.unknown().dims
+
+
+def tensors_of(value: Value) -> tuple[Tensor, ...] | None:
+    """Return the tensors of a list argument, None where they aren't known."""
+    if not isinstance(value, (tuple, list)) or any(isinstance(item, Run) for item in value):
+        return None
+    return tuple(as_tensor(item) for item in value)
+
+
+def promote_all(tensors: Sequence[Tensor]) -> dtypes.DTypes:
+    """Return the dtypes that torch's promotion gives for tensors of at least one axis."""
+    kind = tensors[0].dtype
+    for tensor in tensors[1:]:
+        kind = dtypes.promote(kind, tensor.dtype)
+    return kind
+
+
+def tidy(call: Call, found: IntSize) -> IntSize:
+    """Return a sum as it is, or with what is known put in where that says it in fewer names."""
+    resolved = call.facts.size(found)
+    fewer = len(dims.symbols(resolved)) < len(dims.symbols(found))
+    return resolved if fewer else found
+
+
+def trailing(shape: Shape, count: int) -> tuple[DimExpr, ...] | None:
+    """Return the last `count` dimensions, None where not all of them are known."""
+    if count > len(shape.dims):
+        return None
+    found = shape.dims[len(shape.dims) - count :]
+    known = tuple(item for item in found if not isinstance(item, Run))
+    return known if len(known) == count else None
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, `1 axis`, `3 axes`."""
+    plural = {"axis": "axes", "index": "indices"}.get(noun, noun + "s")
+    return f"{count} {noun if count == 1 else plural}"
+
+
+def listed(words: Sequence[object]) -> str:
+    """Return words as a person lists them: `a`, `a and b`, `a, b and c`."""
+    texts = [str(word) for word in words]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def pairs(count: int) -> Iterator[tuple[int, int]]:
+    """Yield all pairs of positions below `count`, the first one lower."""
+    for second in range(count):
+        for first in range(second):
+            yield first, second

@@ -1,0 +1,209 @@
+"""Attention: the function and the module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import shapecheck.dims as dims
+from shapecheck import dtypes
+from shapecheck.dims import DimExpr, size_of
+from shapecheck.ops.agree import counted, promote_all, size
+from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, rule
+from shapecheck.shapes import Item, Mismatch, Run, Shape, Tensor, mismatch
+
+
+@rule("attention")
+def attention(
+    call: Call,
+    query: Value,
+    key: Value,
+    value: Value,
+    attn_mask: Value = None,
+    is_causal: Value = False,
+    enable_gqa: Value = False,
+    **rest: Value,
+) -> Value:
+    """Judge query `*b l e`, key `*b s e`, value `*b s v`; the result is `*b l v`."""
+    if rest.get("return_lse", False) is not False or rest.get("return_aux") is not None:
+        return UNKNOWN
+    parts = [as_tensor(one) for one in (query, key, value)]
+    q, k, v = (call.facts.shape(part.shape) for part in parts)
+    headline = f"can't attend from {q} to {k} and {v}"
+    for name, shape in (("query", q), ("key", k), ("value", v)):
+        if shape.rank is not None and shape.rank < 2:
+            raise mismatch(
+                f'"{name}" has {counted(shape.rank, "axis")}, at least 2 are expected', headline
+            )
+    for left, right, axis, names in ((q, k, -1, ("query", "key")), (k, v, -2, ("key", "value"))):
+        one, other = left.at(axis), right.at(axis)
+        if one is not None and other is not None and not call.unify(one, other):
+            raise mismatch(
+                f'axis {axis} is {one} in "{names[0]}" and {other} in "{names[1]}"',
+                headline,
+                "shape",
+                "transpose",
+                "swap",
+            )
+    if attn_mask is not None and is_causal is True and isinstance(attn_mask, Tensor):
+        raise mismatch("is_causal=True makes the mask itself", "takes no attn_mask")
+    kind = promote_all(parts)
+    length, width = q.at(-2), v.at(-1)
+    if length is None or width is None:
+        return Tensor(Shape.unknown(), kind)
+    lead = _lead(call, q, k, v, enable_gqa, headline)
+    if isinstance(attn_mask, Tensor) and k.at(-2) is not None:
+        keys = k.at(-2)
+        assert keys is not None
+        _mask(call, attn_mask, Shape((*lead, length, keys)))
+    return Tensor(Shape((*lead, length, width)), kind)
+
+
+def _lead(
+    call: Call, q: Shape, k: Shape, v: Shape, enable_gqa: Value, headline: str
+) -> tuple[Item, ...]:
+    """Return the axes before the last two, broadcast; the heads too unless they are grouped."""
+    fronts = [shape.dims[:-2] for shape in (q, k, v)]
+    if enable_gqa is not False:
+        if enable_gqa is True:
+            _groups(call, fronts, headline)
+        return fronts[0]
+    return call.broadcast([Tensor(Shape(front)) for front in fronts], headline, False).dims
+
+
+def _groups(call: Call, fronts: list[tuple[Item, ...]], headline: str) -> None:
+    if any(len(front) < 1 or isinstance(front[-1], Run) for front in fronts):
+        return
+    heads = [size_of(call.facts.dim(front[-1])) for front in fronts]  # type: ignore[arg-type]
+    for name, count in zip(("key", "value"), heads[1:], strict=True):
+        if isinstance(heads[0], int) and isinstance(count, int) and count and heads[0] % count:
+            raise mismatch(
+                f'the {count} heads of "{name}" (axis -3) don\'t divide the {heads[0]} of "query"',
+                headline,
+            )
+
+
+def _mask(call: Call, mask: Tensor, scores: Shape) -> None:
+    """Refuse a mask that doesn't expand to the scores, one number for each query and key."""
+    headline = f"can't mask scores of {scores} by {mask}"
+    if not mask.dtype & (dtypes.BOOL | dtypes.FLOAT):
+        raise mismatch(
+            f'"attn_mask" is {dtypes.describe(mask.dtype)}, it must be Bool or Float',
+            headline,
+            "shape-dtype",
+        )
+    shape = call.facts.shape(mask.shape)
+    if scores.rank is not None and shape.rank is not None and shape.rank > scores.rank:
+        raise mismatch(
+            f'"attn_mask" has {counted(shape.rank, "axis")}, at most {scores.rank} are expected',
+            headline,
+        )
+    try:
+        call.broadcast((Tensor(scores), Tensor(shape)), headline, strict=False)
+    except Mismatch:
+        for axis in range(-1, -min(len(shape.dims), len(scores.dims)) - 1, -1):
+            wanted, found = scores.at(axis), shape.at(axis)
+            if wanted is None or found is None:
+                break
+            if call.facts.differ(wanted, found) and call.facts.dim(found) != 1:
+                if call.facts.dim(wanted) == 1:
+                    continue
+                raise mismatch(
+                    f'axis {axis} of "attn_mask" is {found}, where {wanted} is expected', headline
+                ) from None
+        raise
+
+
+@rule("multi-head attention")
+def multihead(
+    call: Call,
+    self: Mapping[str, Value],
+    query: Value,
+    key: Value,
+    value: Value,
+    key_padding_mask: Value = None,
+    need_weights: Value = True,
+    attn_mask: Value = None,
+    average_attn_weights: Value = True,
+    **rest: Value,
+) -> Value:
+    """Judge `nn.MultiheadAttention`: query `l b e` (`b l e` if batch_first, or `l e`)."""
+    parts = [as_tensor(one) for one in (query, key, value)]
+    shapes = [call.facts.shape(part.shape) for part in parts]
+    q, k, v = shapes
+    headline = f"can't attend from {q} to {k} and {v}"
+    width, heads = size(self.get("embed_dim")), size(self.get("num_heads"))
+    if isinstance(width, int) and isinstance(heads, int) and heads > 0 and width % heads:
+        raise mismatch(f"embed_dim {width} isn't divisible by {heads} heads", headline)
+    names = ("query", "key", "value")
+    for name, shape in zip(names, shapes, strict=True):
+        if shape.rank is not None and shape.rank not in (2, 3):
+            raise mismatch(
+                f'"{name}" has {counted(shape.rank, "axis")}, where 2 or 3 are expected', headline
+            )
+    widths = [width, *(size(self[n]) if self.get(n) is not None else width for n in _WIDTHS)]
+    for name, shape, wanted in zip(names, shapes, widths, strict=True):
+        found = shape.at(-1)
+        if found is not None and not call.unify(found, wanted):
+            raise mismatch(
+                f'axis -1 of "{name}" is {found}, where {wanted} is expected',
+                headline,
+                "shape",
+                "transpose",
+            )
+    first = self.get("batch_first")
+    rank = next((shape.rank for shape in shapes if shape.rank is not None), None)
+    if rank is None or not isinstance(first, bool):
+        return (Tensor(q, parts[0].dtype), UNKNOWN)
+    batch, length = (0, 1) if first else (1, 0)
+    if rank == 2:
+        length = 0
+    _same(call, (k, v), length, ("key", "value"), headline)
+    if rank == 3:
+        _same(call, (q, k), batch, ("query", "key"), headline)
+        _same(call, (k, v), batch, ("key", "value"), headline)
+    if rank == 3 and isinstance(key_padding_mask, Tensor):
+        _padding(call, key_padding_mask.shape, (k.at(batch), k.at(length)), headline)
+    result = Tensor(q, parts[0].dtype)
+    if need_weights is False:
+        return (result, None)
+    if need_weights is not True or not isinstance(average_attn_weights, bool):
+        return (result, UNKNOWN)
+    sizes = [dims.unknown() if one is None else one for one in (q.at(length), k.at(length))]
+    lead: tuple[Item, ...] = ()
+    if rank == 3:
+        found = q.at(batch)
+        lead = (dims.unknown() if found is None else found,)
+    if not average_attn_weights:
+        lead = (*lead, heads)
+    return (result, Tensor(Shape((*lead, *sizes)), parts[0].dtype))
+
+
+def _padding(
+    call: Call, mask: Shape, wanted: tuple[DimExpr | None, DimExpr | None], headline: str
+) -> None:
+    """Check a mask of the keys: the batch, then their number, whatever `batch_first` says."""
+    found = call.facts.shape(mask).known
+    if found is None or len(found) != 2:
+        return
+    for axis, (one, other) in enumerate(zip(found, wanted, strict=True)):
+        if other is not None and not call.unify(one, other):
+            raise mismatch(
+                f'axis {axis} of "key_padding_mask" is {one}, where {other} is expected', headline
+            )
+
+
+_WIDTHS = ("kdim", "vdim")
+
+
+def _same(
+    call: Call, both: tuple[Shape, Shape], axis: int, names: tuple[str, str], headline: str
+) -> None:
+    one, other = both[0].at(axis), both[1].at(axis)
+    if one is not None and other is not None and not call.unify(one, other):
+        raise mismatch(
+            f'axis {axis} is {one} in "{names[0]}" and {other} in "{names[1]}"',
+            headline,
+            "shape",
+            "transpose",
+            "swap",
+        )

@@ -1,0 +1,259 @@
+"""What a rule is given: the values of a call's arguments, and the context to judge them in.
+
+Rules are total: they return what is known of the result (`UNKNOWN`, or a tensor with unknown
+dimensions, where that is little), or raise `Mismatch` where no run of the program could succeed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import shapecheck.dims as dims
+from shapecheck import dtypes, shapes
+from shapecheck.dims import Composite, DimExpr, IntSize, Size
+from shapecheck.shapes import Clash, Facts, Item, Run, Shape, Tensor, mismatch
+
+
+class Unknown:
+    """The value of which nothing is known; there is one, `UNKNOWN`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "unknown"
+
+
+UNKNOWN: Final = Unknown()
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """A dtype as an argument, `torch.float16`: the set of dtypes that it may be."""
+
+    dtypes: dtypes.DTypes
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A Python number of unknown value: the set of dtypes that it stands for in promotion."""
+
+    dtypes: dtypes.DTypes
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A list of `count` items of which each is like `element`, where none is known by itself."""
+
+    element: Value
+    count: IntSize
+
+
+Value: TypeAlias = Any
+"""An argument or a result as rules see it.
+
+A `Tensor`; a size (`int` or `dims.Size`); a `Scalar`; a Python `bool`, `float`, `str`, `None`,
+`slice` or `Ellipsis`; a `tuple` or `list` of values; a `Repeated`; a `DType`; or `UNKNOWN`.
+"""
+
+Rule: TypeAlias = Callable[..., Value]
+
+RULES: Final[dict[str, Rule]] = {}
+
+
+def rule(name: str) -> Callable[[Rule], Rule]:
+    """Register a function as the rule that signatures name as `Rule["name"]`.
+
+    It is called as `function(call, **arguments)` with the signature's parameters by name.
+    """
+
+    def register(function: Rule) -> Rule:
+        if name in RULES:
+            raise ValueError(f"there are two rules called {name!r}")
+        RULES[name] = function
+        return function
+
+    return register
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of an op: how the user spells it, what is known, and the operands' shapes.
+
+    `label` is the op as the user wrote it (`@`, `F.softmax`, `view`), for messages.
+    `operands` are the shapes of all tensor arguments before the op; see `Facts.unify`.
+    `extra` holds the constants of `Rule["name", constant...]`. `same_source` says that the
+    operands come from one variable, as in `x[:, None] - x`.
+    """
+
+    facts: Facts
+    label: str
+    operands: Sequence[Shape] = ()
+    extra: tuple[Value, ...] = field(default=())
+    same_source: bool = False
+
+    def unify(self, a: DimExpr, b: DimExpr) -> bool:
+        """Make two dimensions equal, learning what that needs; False where they can't be."""
+        return self.facts.unify(a, b, self.operands)
+
+    def broadcast(
+        self, tensors: Iterable[Tensor], headline: str = "", strict: bool = True, behind: int = 0
+    ) -> Shape:
+        """Broadcast the shapes of tensors against each other, left to right.
+
+        `strict`: also refuse a dimension that meets itself on another axis by implicit padding.
+        `behind`: how many axes the operands have behind those that are broadcast.
+        """
+        parts = list(tensors)
+        result = parts[0].shape
+        for index, tensor in enumerate(parts[1:], 1):
+            left, right = self.facts.shape(result), self.facts.shape(tensor.shape)
+            said = headline or f"can't broadcast {left} with {right}"
+            meant = self._meant((*parts[:index], tensor))
+            if strict and not meant and (stray := _stray(left, right)) is not None:
+                name, axis, other = stray
+                raise mismatch(
+                    f"{name} is axis {axis} on one side and axis {other} on the other, "
+                    f"so the result would be every {name} against every {name}",
+                    said,
+                    "shape-broadcast",
+                    "squeeze",
+                    "unsqueeze",
+                )
+            try:
+                result = Shape(shapes.broadcast(self.facts, left.dims, right.dims, self.operands))
+            except Clash as clash:
+                axis = clash.axis - behind
+                raise mismatch(
+                    f"axis {axis} is {clash.left} on the left and {clash.right} on the right",
+                    said,
+                    "shape",
+                    "keepdim",
+                    "transpose",
+                    "unsqueeze",
+                ) from None
+        return result
+
+    def _meant(self, parts: Sequence[Tensor]) -> bool:
+        """Whether every against every is what the program means.
+
+        It is where an axis was put in on purpose (`i[:, None] - i`) and either the operands are
+        index-like or they come from the same variable.
+        """
+        if not any(part.inserted for part in parts):
+            return False
+        return self.same_source or all(
+            not part.dtype & ~(dtypes.BOOL | dtypes.INTEGER) for part in parts
+        )
+
+    def axis(self, shape: Shape, dim: Value, insert: bool = False) -> int | None:
+        """Return the position of an axis argument in `shape.dims`, None where it isn't known.
+
+        Raises `Mismatch` where it is out of range. `insert`: for a new axis, which may also
+        stand behind the last one.
+        """
+        if isinstance(dim, bool) or not isinstance(dim, int):
+            return None
+        rank = shape.rank
+        if rank is None:
+            return _gap(shape, dim) if insert else shape.position(dim)
+        room = rank + insert
+        limit = max(room, 1)
+        if not -limit <= dim < limit:
+            raise mismatch(
+                f"a tensor with {rank} {'axis' if rank == 1 else 'axes'} "
+                f"allows {-limit} to {limit - 1}",
+                f"has no axis {dim} in {shape}",
+            )
+        return dim + limit if dim < 0 else dim
+
+    def axes(self, shape: Shape, dim: Value) -> tuple[int, ...] | None:
+        """Return positions for an axis argument that is an int, a sequence, or None for all.
+
+        None where they aren't known. Raises `Mismatch` where one is out of range or repeated.
+        """
+        if dim is None:
+            return None if shape.rank is None else tuple(range(shape.rank))
+        if isinstance(dim, int):
+            dim = (dim,)
+        if not isinstance(dim, (tuple, list)):
+            return None
+        found = [self.axis(shape, one) for one in dim]
+        known = [axis for axis in found if axis is not None]
+        if len(set(known)) < len(known):
+            raise mismatch("an axis is named twice", f"can't use the axes {tuple(dim)} of {shape}")
+        return tuple(known) if len(known) == len(found) else None
+
+
+def _gap(shape: Shape, dim: int) -> int | None:
+    """Return where a new axis of this index goes in a shape of unknown rank, if known."""
+    at = dim if dim >= 0 else len(shape.dims) + 1 + dim
+    passed = shape.dims[:at] if dim >= 0 else shape.dims[max(at, 0) :]
+    known = 0 <= at <= len(shape.dims) and not any(isinstance(item, Run) for item in passed)
+    return at if known else None
+
+
+def _stray(left: Shape, right: Shape) -> tuple[DimExpr, int, int] | None:
+    """Find a name that meets itself on another axis because the shorter shape is padded."""
+    if left.rank is None or right.rank is None or left.rank == right.rank:
+        return None
+    long, short = (left, right) if left.rank > right.rank else (right, left)
+    for axis in range(-len(short.dims), 0):
+        item = short.dims[axis]
+        if long.dims[axis] != 1 or not isinstance(item, Size) or not _named(item):
+            continue
+        for other in range(-len(long.dims), 0):
+            facing = short.dims[other] if -other <= len(short.dims) else 1
+            if other != axis and long.dims[other] == item and facing == 1:
+                return item, axis, other
+    return None
+
+
+def _named(size: Size) -> bool:
+    return all(symbol.kind is not dims.Kind.UNKNOWN for symbol in size.symbols())
+
+
+def as_tensor(value: Value) -> Tensor:
+    """Return a value as a tensor: numbers are 0-d, what isn't known is an unknown tensor."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, bool):
+        return Tensor(Shape(()), dtypes.BOOL)
+    if isinstance(value, (int, Size, Composite)):
+        return Tensor(Shape(()), dtypes.INT64)
+    if isinstance(value, float):
+        return Tensor(Shape(()), dtypes.DEFAULT_FLOAT)
+    if isinstance(value, complex):
+        return Tensor(Shape(()), dtypes.COMPLEX)
+    if isinstance(value, Scalar):
+        return Tensor(Shape(()), value.dtypes)
+    return Tensor.unknown()
+
+
+def as_size(value: Value) -> IntSize:
+    """Return a value as a size; what isn't known is a new unknown."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Composite):
+        return value.size
+    return value if isinstance(value, (int, Size)) else dims.unknown()
+
+
+def as_shape(values: Value) -> Shape:
+    """Return the shape that a sequence of sizes describes, `(b, t, -1)` not included."""
+    if isinstance(values, (int, Size)) and not isinstance(values, bool):
+        return Shape((values,))
+    if isinstance(values, (tuple, list)):
+        return Shape(tuple(v if isinstance(v, Run) else as_dim(v) for v in values))
+    return Shape.unknown()
+
+
+def as_dim(value: Value) -> DimExpr:
+    """Return a value as a dimension; what isn't known is a new unknown."""
+    return value if isinstance(value, dims.Composite) else as_size(value)
+
+
+def replace(shape: Shape, position: int, *items: Item) -> Shape:
+    """Return the shape with the item at a position replaced by any number of items."""
+    return Shape((*shape.dims[:position], *items, *shape.dims[position + 1 :]))

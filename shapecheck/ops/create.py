@@ -1,0 +1,275 @@
+"""Ops that make tensors from sizes, numbers and lists."""
+
+from __future__ import annotations
+
+from math import ceil, inf
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck import dtypes
+from shapecheck.dims import Composite, DimExpr, IntSize, Size
+from shapecheck.ops.agree import size
+from shapecheck.ops.axes import resolved
+from shapecheck.ops.call import (
+    UNKNOWN,
+    Call,
+    DType,
+    Scalar,
+    Unknown,
+    Value,
+    as_dim,
+    as_shape,
+    as_tensor,
+    rule,
+)
+from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
+
+_DEFAULTS: Final = {
+    "float": dtypes.DEFAULT_FLOAT,
+    "int": dtypes.INT64,
+    "bool": dtypes.BOOL,
+    "any": dtypes.ANY,
+}
+
+
+def _dtype(given: Value, default: dtypes.DTypes) -> dtypes.DTypes:
+    if given is None:
+        return default
+    return given.dtypes if isinstance(given, DType) else dtypes.ANY
+
+
+def _sizes(call: Call, given: Value) -> Shape:
+    """Return the shape that sizes describe; a negative one is refused."""
+    shape = as_shape(given)
+    for item in shape.dims:
+        if isinstance(item, int) and item < 0:
+            raise mismatch(f"{item} isn't a size", f"can't make a tensor of shape {shape}")
+    return shape
+
+
+@rule("filled")
+def filled(call: Call, size: Value, dtype: Value = None, **rest: Value) -> Value:
+    """Make a tensor of given sizes; the constant names its default dtype."""
+    kind = _DEFAULTS[call.extra[0] if call.extra else "float"]
+    return Tensor(_sizes(call, size), _dtype(dtype, kind))
+
+
+@rule("full")
+def full(call: Call, size: Value, fill_value: Value, dtype: Value = None, **rest: Value) -> Value:
+    """Make a tensor of given sizes from one value, whose dtype it has."""
+    return Tensor(_sizes(call, size), _dtype(dtype, as_tensor(fill_value).dtype))
+
+
+@rule("new")
+def new(call: Call, input: Value, size: Value, dtype: Value = None, **rest: Value) -> Value:
+    """Make a tensor of given sizes and the dtype of another."""
+    return Tensor(_sizes(call, size), _dtype(dtype, as_tensor(input).dtype))
+
+
+@rule("arange")
+def arange(
+    call: Call,
+    start: Value = None,
+    end: Value = None,
+    step: Value = 1,
+    dtype: Value = None,
+    **rest: Value,
+) -> Value:
+    """Count from `start` (0) up to `end` by `step`."""
+    if end is None:
+        start, end = 0, start
+    if start is None:
+        start = 0
+    whole = isinstance(dtype, DType) and not dtype.dtypes & ~dtypes.INTEGER
+    start, end, step = (_number(value, whole) for value in (start, end, step))
+    kind: dtypes.DTypes = 0
+    for value in (start, end, step):
+        kind |= as_tensor(value).dtype
+    if kind == dtypes.ANY or kind & ~(dtypes.INTEGER | dtypes.BOOL):
+        kind &= dtypes.FLOAT if kind != dtypes.ANY else dtypes.ANY
+    else:
+        kind = dtypes.INT64
+    return Tensor(Shape((_steps(call, start, end, step),)), _dtype(dtype, kind))
+
+
+def _number(value: Value, whole: bool) -> Value:
+    if whole and isinstance(value, float) and abs(value) != inf:
+        return int(value)
+    return dims.size_of(value) if isinstance(value, Composite) else value
+
+
+def _steps(call: Call, start: Value, end: Value, step: Value) -> DimExpr:
+    """Return `ceil((end - start) / step)`."""
+    numbers = (start, end, step)
+    if any(isinstance(n, bool) or not isinstance(n, (int, float, Size)) for n in numbers):
+        return dims.unknown()
+    if step == 0:
+        raise mismatch("the step is 0", f"can't count from {start} to {end}")
+    if not any(isinstance(n, Size) for n in numbers):
+        count = (end - start) / step
+        if count < 0:
+            raise mismatch(
+                f"the step {step} leads away from the end", f"can't count from {start} to {end}"
+            )
+        exact = all(isinstance(n, int) for n in numbers)
+        if not exact and abs(count) == inf:
+            return dims.unknown()
+        steps: int = -((start - end) // step) if exact else ceil(count)
+        return steps
+    if any(isinstance(n, float) for n in numbers):
+        return dims.unknown()
+    if step == 1:
+        length: IntSize = end - start
+        return length
+    if isinstance(step, int) and step < 0:
+        return dims.floordiv(start - end - step - 1, -step)
+    return dims.floordiv(end - start + step - 1, step)
+
+
+@rule("spaced")
+def spaced(call: Call, steps: Value, dtype: Value = None, **rest: Value) -> Value:
+    """Make a vector of that many numbers (`linspace`)."""
+    count = dims.unknown() if isinstance(steps, (Unknown, Tensor)) else size(steps)
+    for end in (rest.get("start"), rest.get("end")):
+        if isinstance(end, Tensor) and end.shape.least_rank:
+            raise mismatch(f"an end has shape {end.shape}, not ()", "can't space numbers evenly")
+    return Tensor(_sizes(call, (count,)), _dtype(dtype, dtypes.DEFAULT_FLOAT | dtypes.COMPLEX))
+
+
+@rule("eye")
+def eye(call: Call, n: Value, m: Value = None, dtype: Value = None, **rest: Value) -> Value:
+    """Make an identity matrix."""
+    shape = _sizes(call, (n, n if m is None else m))
+    if isinstance(n, (Unknown, Tensor)) and m is None:
+        shape = Shape(shape.dims[:1] * 2)
+    return Tensor(shape, _dtype(dtype, dtypes.DEFAULT_FLOAT))
+
+
+@rule("tensor")
+def tensor(call: Call, data: Value, dtype: Value = None, **rest: Value) -> Value:
+    """Make a tensor of a number or of nested lists; a tensor keeps its shape.
+
+    The constant: the dtype is that of this number, or that of another tensor ("like").
+    """
+    if call.extra:
+        made = tensor(Call(call.facts, call.label, call.operands), data)
+        like = rest.get("input") if call.extra[0] == "like" else call.extra[0]
+        return Tensor(made.shape, _dtype(dtype, as_tensor(like).dtype))
+    if isinstance(data, Unknown):
+        return Tensor(Shape.unknown(), _dtype(dtype, dtypes.ANY))
+    if isinstance(data, (tuple, list)):
+        shape, kind = _nested(data)
+        return Tensor(shape, _dtype(dtype, kind))
+    if isinstance(data, (Tensor, int, float, complex, Size, Scalar, Composite)):
+        made = as_tensor(size(data) if isinstance(data, Composite) else data)
+        return Tensor(made.shape, _dtype(dtype, made.dtype))
+    return Tensor(Shape.unknown(), _dtype(dtype, dtypes.ANY))
+
+
+def _nested(data: Value) -> tuple[Shape, dtypes.DTypes]:
+    """Return the shape and dtype of nested lists; raises where rows differ in length."""
+    if any(isinstance(item, Run) for item in data):
+        return Shape((dims.unknown(),)), dtypes.INT64
+    if not data:
+        return Shape((0,)), dtypes.DEFAULT_FLOAT
+    found: list[tuple[Shape, dtypes.DTypes]] = []
+    for item in data:
+        if isinstance(item, (tuple, list)):
+            found.append(_nested(item))
+        elif isinstance(item, Unknown):
+            return Shape((len(data), *Shape.unknown().dims)), dtypes.ANY
+        else:
+            made = as_tensor(size(item) if isinstance(item, Composite) else item)
+            found.append((made.shape, made.dtype))
+    first = found[0][0]
+    for index, (shape, _) in enumerate(found):
+        if shape.known is None:
+            return Shape((len(data), *Shape.unknown().dims)), dtypes.ANY
+        if first.known is not None and _ragged(first.known, shape.known):
+            raise mismatch(
+                f"element 0 has shape {first} and element {index} has shape {shape}",
+                "can't make a tensor of lists of different lengths",
+            )
+    return Shape((len(data), *first.dims)), _widest([kind for _, kind in found])
+
+
+def _ragged(first: tuple[DimExpr, ...], other: tuple[DimExpr, ...]) -> bool:
+    if len(first) != len(other):
+        return True
+    pairs = zip(first, other, strict=True)
+    return any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
+
+
+def _widest(kinds: list[dtypes.DTypes]) -> dtypes.DTypes:
+    """Return the dtype that a list of numbers gets: the highest category among them."""
+    if dtypes.ANY in kinds:
+        return dtypes.ANY
+    result = kinds[0]
+    for kind in kinds[1:]:
+        result = dtypes.promote(result, kind)
+    return result
+
+
+@rule("meshgrid")
+def meshgrid(call: Call, tensors: Value, indexing: Value = None, **rest: Value) -> Value:
+    """Return coordinate grids, one for each vector, all of the shape of the grid."""
+    if not isinstance(tensors, (tuple, list)):
+        return UNKNOWN
+    if any(isinstance(one, Run) for one in tensors):
+        return UNKNOWN
+    items: list[Item] = []
+    for one in tensors:
+        shape = resolved(call, one)[1]
+        if shape.least_rank > 1:
+            raise mismatch(
+                f"a grid is made of vectors, and one has shape {shape}", "can't make a grid"
+            )
+        item = shape.dims[0] if shape.rank == 1 else 1 if shape.rank == 0 else dims.unknown()
+        items.append(item)
+    if len(items) > 1:
+        if indexing == "xy":
+            items[0], items[1] = items[1], items[0]
+        elif indexing not in (None, "ij"):
+            items[:2] = [dims.unknown(), dims.unknown()]
+    return tuple(Tensor(Shape(tuple(items)), as_tensor(one).dtype) for one in tensors)
+
+
+@rule("normal")
+def normal(call: Call, mean: Value, std: Value = 1.0, size: Value = None, **rest: Value) -> Value:
+    """Draw normal numbers: of given sizes, or of the shape of mean and deviation."""
+    if size is not None:
+        return Tensor(_sizes(call, size), _dtype(rest.get("dtype"), dtypes.DEFAULT_FLOAT))
+    shape = call.broadcast((as_tensor(mean), as_tensor(std)))
+    return Tensor(shape, dtypes.FLOAT)
+
+
+@rule("triangle")
+def triangle(call: Call, row: Value, col: Value = None, offset: Value = 0, **rest: Value) -> Value:
+    """Return the indices of a triangle of a matrix: two rows of coordinates."""
+    count: DimExpr = dims.unknown()
+    width = row if col is None else col
+    if offset == 0 and isinstance(row, (int, Size)) and row == width and col != 0:
+        count = dims.floordiv(row * (row + 1), 2)
+    elif all(isinstance(n, int) for n in (row, width, offset)):
+        lower = bool(call.extra)
+        count = sum(
+            1
+            for i in range(row)
+            for j in range(width)
+            if (j - i <= offset if lower else j - i >= offset)
+        )
+    return Tensor(Shape((2, count)), _dtype(rest.get("dtype"), dtypes.INT64))
+
+
+@rule("sized")
+def sized(call: Call, data: Value = None, args: Value = (), **rest: Value) -> Value:
+    """Make a tensor as the old constructors do (`torch.LongTensor`): of sizes, or of a list."""
+    kind = dtypes.of(call.extra[0]) if call.extra else dtypes.DEFAULT_FLOAT
+    if data is None:
+        return Tensor(Shape((0,)), kind)
+    if isinstance(data, (tuple, list)):
+        return Tensor(_nested(data)[0], kind)
+    given = (data, *(args if isinstance(args, (tuple, list)) else (args,)))
+    if all(isinstance(n, (int, Size)) for n in given):
+        return Tensor(Shape(tuple(as_dim(n) for n in given)), kind)
+    return Tensor(Shape.unknown(), kind)

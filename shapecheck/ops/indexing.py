@@ -1,0 +1,290 @@
+"""Indexing as in `x[...]` and `x[...] = y`: ints, slices, None, Ellipsis, masks, index tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck import dtypes
+from shapecheck.dims import DimExpr, Size
+from shapecheck.ops.axes import written
+from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
+from shapecheck.ops.slicing import sliced
+from shapecheck.ops.walk import check_index
+from shapecheck.shapes import Clash, Item, Mismatch, Run, Shape, Tensor, broadcast_dim, mismatch
+
+_MASK: Final = dtypes.BOOL | dtypes.of("uint8")
+_INDEX: Final = dtypes.INTEGER | dtypes.BOOL
+
+
+@rule("getitem")
+def getitem(call: Call, input: Value, index: Value, **rest: Value) -> Value:
+    """Return `input[index]`."""
+    tensor = as_tensor(input)
+    shape, inserted = indexed(call, call.facts.shape(tensor.shape), index)
+    return Tensor(shape, tensor.dtype, inserted)
+
+
+@rule("setitem")
+def setitem(call: Call, input: Value, index: Value, value: Value, **rest: Value) -> None:
+    """Judge `input[index] = value`: the value broadcasts into what is indexed."""
+    tensor = as_tensor(input)
+    target, _ = indexed(call, call.facts.shape(tensor.shape), index)
+    given = call.facts.shape(as_tensor(value).shape)
+    fit_into(call, given, target, f"can't assign {given} to {target}", spare_ones=True)
+
+
+def fit_into(
+    call: Call, given: Shape, target: Shape, headline: str, spare_ones: bool = False
+) -> None:
+    """Make sure that a shape broadcasts into another without making it larger.
+
+    `spare_ones`: leading axes of size 1 may be more than the target has.
+    """
+    items, places = list(given.dims), list(target.dims)
+    axis = 0
+    while items:
+        axis -= 1
+        item = items.pop()
+        place = places.pop() if places else None
+        if isinstance(item, Run) or isinstance(place, Run):
+            return
+        if place is None:
+            if spare_ones and call.facts.dim(item) == 1:
+                continue
+            raise mismatch(
+                f"the value has {len(given.dims)} axes and the target {len(target.dims)}",
+                headline,
+                "shape",
+                "squeeze",
+            )
+        if item != place and call.facts.dim(item) != 1:
+            _meet(call, item, place, axis, headline)
+
+
+def _meet(call: Call, item: DimExpr, place: DimExpr, axis: int, headline: str) -> None:
+    problem = mismatch(
+        f"axis {axis} is {item} in the value and {place} in the target",
+        headline,
+        "shape",
+        "transpose",
+        "unsqueeze",
+        "keepdim",
+    )
+    try:
+        met = broadcast_dim(call.facts, item, place, call.operands, axis)
+    except Clash:
+        raise problem from None
+    if call.facts.dim(place) == 1 and _surely_wide(call, met):
+        raise problem
+
+
+def _surely_wide(call: Call, dim: DimExpr) -> bool:
+    """Whether a dimension is more than 1: a number that is, or one with a name."""
+    if call.facts.differ(dim, 1):
+        return True
+    found = dims.symbols(call.facts.dim(dim))
+    return bool(found) and all(symbol.kind is dims.Kind.NAME for symbol in found)
+
+
+# Reading an index ----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Walks over the parts of an index and the axes of a shape at the same time.
+
+    `out` gets the resulting items, `slots` the places in it that index tensors hold, and
+    `picks` their shapes.
+    """
+
+    call: Call
+    shape: Shape
+    parts: Sequence[Value]
+    out: list[Item] = field(default_factory=list)
+    slots: list[int] = field(default_factory=list)
+    picks: list[Shape] = field(default_factory=list)
+    inserted: bool = False
+
+    @property
+    def headline(self) -> str:
+        """What was tried."""
+        return f"can't index {self.shape} with [{', '.join(map(_spelled, self.parts))}]"
+
+
+class _Lost(Exception):
+    """The rank of the result can't be known."""
+
+
+def indexed(call: Call, shape: Shape, index: Value) -> tuple[Shape, bool]:
+    """Return the shape of `x[index]`, and whether the index inserts an axis of size 1."""
+    parts = _parts(index)
+    if parts is None:
+        return Shape.unknown(), False
+    reader = _Reader(call, shape, parts)
+    try:
+        return _read(reader, parts), reader.inserted
+    except _Lost:
+        return Shape.unknown(), False
+
+
+def _parts(index: Value) -> tuple[Value, ...] | None:
+    if isinstance(index, Unknown):
+        return None
+    parts = index if isinstance(index, tuple) else (index,)
+    return None if any(isinstance(part, (Unknown, Run)) for part in parts) else parts
+
+
+def _spelled(part: Value) -> str:
+    match part:
+        case slice(start=start, stop=stop, step=step):
+            text = ":".join("" if bound is None else written(bound) for bound in (start, stop))
+            return text if step is None else f"{text}:{written(step)}"
+        case Tensor():
+            return f"{'mask' if _is_mask(part) else 'tensor'} {part.shape}"
+        case _ if part is ...:
+            return "..."
+        case _:
+            return written(part)
+
+
+def _is_mask(part: Tensor) -> bool:
+    return not part.dtype & ~_MASK
+
+
+def _width(reader: _Reader, part: Value) -> int:
+    """Return how many axes a part of an index consumes."""
+    if part is None or part is ... or isinstance(part, bool):
+        return 0
+    if isinstance(part, Tensor):
+        if not part.dtype & _INDEX:
+            raise mismatch(
+                f"an index tensor holds integers or bools, not {dtypes.describe(part.dtype)}",
+                reader.headline,
+                "shape-dtype",
+            )
+        rank = reader.call.facts.shape(part.shape).rank
+        if _is_mask(part):
+            if rank is None:
+                raise _Lost
+            return rank
+        if part.dtype & _MASK and rank != 1:
+            raise _Lost
+    elif isinstance(part, (tuple, list)):
+        listed = _listed(part)
+        return len(listed.shape.dims) if _is_mask(listed) else 1
+    elif not isinstance(part, (int, Size, slice)):
+        raise _Lost
+    return 1
+
+
+def _listed(part: Sequence[Value]) -> Tensor:
+    """Return the tensor that a list as an index stands for."""
+    sizes: list[Item] = []
+    level: Value = part
+    while isinstance(level, (tuple, list)):
+        sizes.append(len(level))
+        if not level:
+            break
+        level = level[0]
+    if isinstance(level, Tensor):
+        inner = level.shape.known
+        whole = Shape.unknown() if inner is None else Shape((*sizes, *inner))
+        return Tensor(whole, level.dtype)
+    if isinstance(level, (Unknown, Run)):
+        raise _Lost
+    kind = dtypes.BOOL if isinstance(level, bool) else dtypes.INT64
+    return Tensor(Shape(tuple(sizes)), kind)
+
+
+def _read(reader: _Reader, parts: Sequence[Value]) -> Shape:
+    items = reader.shape.dims
+    widths = [_width(reader, part) for part in parts]
+    if sum(part is ... for part in parts) > 1:
+        raise _Lost
+    total = sum(widths)
+    if reader.shape.rank is not None and total > reader.shape.rank:
+        rank = reader.shape.rank
+        raise mismatch(
+            f"the tensor has {rank} {'axis' if rank == 1 else 'axes'}, "
+            f"and {total} {'is' if total == 1 else 'are'} indexed",
+            reader.headline,
+        )
+    spread = next((i for i, part in enumerate(parts) if part is ...), len(parts))
+    before, after = sum(widths[:spread]), sum(widths[spread:])
+    kept_back = len(items) - after
+    if any(isinstance(item, Run) for item in (*items[:before], *items[kept_back:])):
+        raise _Lost
+    if before > kept_back:
+        raise _Lost
+    at = 0
+    for part, width in zip(parts[:spread], widths[:spread], strict=True):
+        _take(reader, part, at, width)
+        at += width
+    reader.out += items[before:kept_back]
+    at = kept_back
+    for part, width in zip(parts[spread:], widths[spread:], strict=True):
+        if part is not ...:
+            _take(reader, part, at, width)
+        at += width
+    return _gathered(reader)
+
+
+def _take(reader: _Reader, part: Value, at: int, width: int) -> None:
+    call, axes = reader.call, reader.shape.dims[at : at + width]
+    known = [item for item in axes if not isinstance(item, Run)]
+    if part is None:
+        reader.inserted = True
+        reader.out.append(1)
+    elif isinstance(part, slice):
+        try:
+            reader.out.append(sliced(call, known[0], part))
+        except Mismatch as error:
+            raise mismatch(error.problem.reason, reader.headline) from None
+    elif isinstance(part, (int, Size)) and not isinstance(part, bool):
+        check_index(call, reader.shape, at, known[0], part, f"can't take element {part}")
+    else:
+        _pick(reader, part, known, at)
+
+
+def _pick(reader: _Reader, part: Value, axes: Sequence[DimExpr], at: int) -> None:
+    """Take elements by an index tensor, or by a mask of as many axes as it covers."""
+    if isinstance(part, bool):
+        tensor = Tensor(Shape(()), dtypes.BOOL)
+    else:
+        tensor = part if isinstance(part, Tensor) else _listed(part)
+    shape = reader.call.facts.shape(tensor.shape)
+    if _is_mask(tensor):
+        for offset, (size, axis) in enumerate(zip(shape.dims, axes, strict=True)):
+            assert not isinstance(size, Run)
+            if not reader.call.unify(size, axis):
+                raise mismatch(
+                    f"axis {offset} of the mask is {size}, where axis {at + offset} "
+                    f"of the tensor is {axis}",
+                    reader.headline,
+                )
+        shape = Shape((dims.unknown(),))
+    elif tensor.dtype & _MASK:
+        shape = Shape((dims.unknown(),))
+    elif shape.rank == 0:
+        return
+    reader.slots.append(len(reader.out))
+    reader.picks.append(shape)
+    reader.out.append(1)
+
+
+def _gathered(reader: _Reader) -> Shape:
+    """Put the axes that index tensors give in their place: the first's if all are neighbours."""
+    if not reader.slots:
+        return Shape(tuple(reader.out))
+    picked = reader.picks[0]
+    if len(reader.picks) > 1:
+        tensors = [Tensor(pick) for pick in reader.picks]
+        picked = reader.call.broadcast(tensors, reader.headline, strict=False)
+    first, last = reader.slots[0], reader.slots[-1]
+    together = last - first + 1 == len(reader.slots)
+    kept = [item for i, item in enumerate(reader.out) if i not in reader.slots]
+    place = first if together else 0
+    return Shape((*kept[:place], *picked.dims, *kept[place:]))

@@ -1,0 +1,114 @@
+"""Recurrent modules: RNN, LSTM, GRU and their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import shapecheck.dims as dims
+from shapecheck import dtypes
+from shapecheck.dims import DimExpr, IntSize
+from shapecheck.ops.agree import counted, size
+from shapecheck.ops.call import UNKNOWN, Call, Value, rule
+from shapecheck.ops.windows import expected
+from shapecheck.shapes import Run, Shape, Tensor, mismatch
+
+
+@rule("recurrent")
+def recurrent(call: Call, input: Value, self: Mapping[str, Value], hx: Value = None) -> Value:
+    """Judge `nn.LSTM(i, h)(input)`: input `t b i` (`b t i` if batch_first, or `t i`).
+
+    Returns the output `t b (D h)` and the state `(layers D) b h`, two of them for an LSTM.
+    """
+    (family,) = call.extra
+    lstm = family == "lstm"
+    directions = {True: 2, False: 1}.get(self.get("bidirectional"))  # type: ignore[arg-type]
+    hidden = size(self["hidden_size"])
+    projected = self.get("proj_size", 0)
+    width = hidden if projected == 0 else size(projected)
+    layers = size(self["num_layers"]) * (directions or dims.unknown())
+    last: IntSize = width * directions if directions else dims.unknown()
+    if not isinstance(input, Tensor):  # packed sequences, most likely
+        state = _states(Shape((layers, *Shape.unknown().dims, width)), layers, hidden, lstm)
+        return (UNKNOWN, state)
+    shape = call.facts.shape(input.shape)
+    headline = f"can't take {shape}"
+    if shape.rank is not None and shape.rank not in (2, 3):
+        raise mismatch(
+            f'"input" has {counted(shape.rank, "axis")}, where 2 or 3 are expected',
+            headline,
+            "shape",
+            "unsqueeze",
+            "squeeze",
+        )
+    found, wanted = shape.at(-1), size(self["input_size"])
+    if found is not None and not call.unify(found, wanted):
+        raise mismatch(expected(-1, found, wanted, "input_size"), headline, "shape", "transpose")
+    kind = input.dtype & (dtypes.FLOAT | dtypes.COMPLEX) or dtypes.ANY
+    output = Shape((*(shape.dims[:-1] if found is not None else Shape.unknown().dims), last))
+    batch = _batch(shape, self.get("batch_first"))
+    whole = Shape((layers, *batch, width))
+    _check_state(call, hx, whole, lstm, headline)
+    return (Tensor(output, kind), _states(whole, layers, hidden, lstm, kind))
+
+
+def _batch(shape: Shape, batch_first: Value) -> tuple[DimExpr | Run, ...]:
+    """Return the batch axis, nothing for an input without one."""
+    if shape.rank == 2:
+        return ()
+    if shape.rank is None:
+        return Shape.unknown().dims
+    if not isinstance(batch_first, bool):
+        return (dims.unknown(),)
+    return (shape.dims[0 if batch_first else 1],)
+
+
+def _states(
+    whole: Shape, layers: IntSize, hidden: IntSize, lstm: bool, kind: int = dtypes.ANY
+) -> Value:
+    state = Tensor(whole, kind)
+    if not lstm:
+        return state
+    return (state, Tensor(Shape((*whole.dims[:-1], hidden)), kind))
+
+
+def _check_state(call: Call, hx: Value, whole: Shape, lstm: bool, headline: str) -> None:
+    """Refuse a first state of another shape."""
+    state = hx[0] if lstm and isinstance(hx, (tuple, list)) and len(hx) == 2 else hx
+    if not isinstance(state, Tensor):
+        return
+    given = call.facts.shape(state.shape)
+    if given.rank is None or whole.rank is None:
+        return
+    if given.rank != whole.rank:
+        raise mismatch(
+            f'"hx" has {counted(given.rank, "axis")}, where {whole.rank} are expected '
+            f"({whole.text()})",
+            headline,
+        )
+    for axis in range(given.rank):
+        found, wanted = given.at(axis), whole.at(axis)
+        assert found is not None and wanted is not None
+        if not call.unify(found, wanted):
+            raise mismatch(f'axis {axis} of "hx" is {found}, where {wanted} is expected', headline)
+
+
+@rule("recurrent cell")
+def recurrent_cell(call: Call, input: Value, self: Mapping[str, Value], hx: Value = None) -> Value:
+    """Judge one step: input `*n i`, state `*n h`."""
+    (family,) = call.extra
+    tensor = input if isinstance(input, Tensor) else Tensor.unknown()
+    shape = call.facts.shape(tensor.shape)
+    headline = f"can't take {shape}"
+    if shape.rank is not None and shape.rank not in (1, 2):
+        raise mismatch(
+            f'"input" has {counted(shape.rank, "axis")}, where 1 or 2 are expected', headline
+        )
+    found, wanted = shape.at(-1), size(self["input_size"])
+    if found is not None and not call.unify(found, wanted):
+        raise mismatch(expected(-1, found, wanted, "input_size"), headline, "shape", "transpose")
+    hidden = size(self["hidden_size"])
+    lead = shape.dims[:-1] if found is not None else Shape.unknown().dims
+    whole = Shape((*lead, hidden))
+    _check_state(call, hx, whole, family == "lstm", headline)
+    state = Tensor(whole, tensor.dtype & dtypes.FLOAT or dtypes.ANY)
+    return (state, state) if family == "lstm" else state

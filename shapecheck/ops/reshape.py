@@ -1,0 +1,371 @@
+"""Row-major regrouping of dimensions: `view`, `reshape`, `flatten`, `unflatten`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck import dtypes, shapes
+from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Relation, Size, size_of
+from shapecheck.ops.call import UNKNOWN, Call, DType, Value, as_tensor, replace, rule
+from shapecheck.shapes import Item, Mismatch, Run, Shape, Tensor, mismatch
+
+
+@rule("reshape")
+def reshape(call: Call, input: Value, shape: Value, **rest: Value) -> Value:
+    """Regroup all dimensions, `-1` taking what is left; `view(dtype)` reads the bytes anew."""
+    tensor = as_tensor(input)
+    dtype = rest.get("dtype") or _lone_dtype(shape)
+    if isinstance(dtype, DType):
+        return _as_dtype(call, tensor, dtype)
+    if not isinstance(shape, (tuple, list)):
+        if isinstance(shape, (int, Size)):
+            shape = (shape,)
+        else:
+            return Tensor(Shape.unknown(), tensor.dtype)
+    source = call.facts.shape(tensor.shape)
+    headline = f"can't {_verb(call)} {source} as ({' '.join(map(_written, shape))})"
+    return Tensor(regroup(call, source, shape, headline), tensor.dtype)
+
+
+@rule("reshape_as")
+def reshape_as(call: Call, input: Value, other: Value, **rest: Value) -> Value:
+    """Regroup all dimensions into the shape of another tensor."""
+    return reshape(call, input, call.facts.shape(as_tensor(other).shape).dims)
+
+
+@rule("flatten")
+def flatten(
+    call: Call, input: Value, start_dim: Value = 0, end_dim: Value = -1, **rest: Value
+) -> Value:
+    """Merge a stretch of neighbouring axes into one, in their order."""
+    tensor = as_tensor(input)
+    shape = call.facts.shape(tensor.shape)
+    first, last = call.axis(shape, start_dim), call.axis(shape, end_dim)
+    if shape.dims == ():
+        return Tensor(Shape((1,)), tensor.dtype)
+    if shape.rank is None:
+        first = _near_run(shape.dims, start_dim) if first is None else first
+        mirrored = _near_run(shape.dims[::-1], ~end_dim) if isinstance(end_dim, int) else None
+        last = len(shape.dims) - 1 - mirrored if last is None and mirrored is not None else last
+    if first is None or last is None:
+        return Tensor(Shape.unknown(), tensor.dtype)
+    if first > last:
+        raise mismatch(
+            f"start_dim {start_dim} comes after end_dim {end_dim}", f"can't flatten {shape}"
+        )
+    merged = dims.merge(_as_dim(item) for item in shape.dims[first : last + 1])
+    return Tensor(Shape((*shape.dims[:first], merged, *shape.dims[last + 1 :])), tensor.dtype)
+
+
+def _near_run(items: Sequence[Item], axis: Value) -> int | None:
+    """Return where an axis stands that is the first of a run, if it is certain to be there."""
+    if not isinstance(axis, int) or not 0 <= axis < len(items):
+        return None
+    return None if any(isinstance(item, Run) for item in items[:axis]) else axis
+
+
+@rule("unflatten")
+def unflatten(call: Call, input: Value, dim: Value, sizes: Value, **rest: Value) -> Value:
+    """Split one axis into several."""
+    tensor = as_tensor(input)
+    shape = call.facts.shape(tensor.shape)
+    position = call.axis(shape, dim)
+    if position is None or not isinstance(sizes, (tuple, list)):
+        return Tensor(Shape.unknown(), tensor.dtype)
+    axis = Shape((shape.dims[position],))
+    wanted = " ".join(_written(size) for size in sizes)
+    headline = f"can't unflatten axis {dim} of {shape} into ({wanted})"
+    parts = regroup(call, axis, sizes, headline)
+    return Tensor(replace(shape, position, *parts.dims), tensor.dtype)
+
+
+def _verb(call: Call) -> str:
+    word = call.label.rpartition(".")[2]
+    return "view" if word.startswith("view") else "reshape"
+
+
+def _lone_dtype(shape: Value) -> Value:
+    if isinstance(shape, (tuple, list)) and len(shape) == 1:
+        return shape[0]
+    return shape
+
+
+_BYTES: Final = {
+    dtypes.of(name): int(name.rpartition("t")[2].removesuffix("_e4m3fn").removesuffix("_e5m2")) // 8
+    for name in dtypes.NAMES
+    if name not in ("bool", "quantized") and not name.startswith(("float8", "complex"))
+} | {
+    dtypes.of("bool"): 1,
+    dtypes.of("complex32"): 4,
+    dtypes.of("complex64"): 8,
+    dtypes.of("complex128"): 16,
+}
+
+
+def _as_dtype(call: Call, tensor: Tensor, dtype: DType) -> Tensor:
+    """Return the result of `x.view(dtype)`: the last axis grows or shrinks with the element."""
+    shape = call.facts.shape(tensor.shape)
+    before, after = _BYTES.get(tensor.dtype), _BYTES.get(dtype.dtypes)
+    if before is not None and before == after:
+        return Tensor(shape, dtype.dtypes)
+    last = shape.at(-1)
+    if last is None:
+        return Tensor(Shape.unknown(), dtype.dtypes)
+    changed: IntSize = dims.unknown()
+    if before is not None and after is not None:
+        changed = dims.floordiv(size_of(last) * before, after)
+        if isinstance(last, int) and last * before % after:
+            raise mismatch(
+                f"{last} elements of {before} bytes (axis -1) don't make elements of {after} bytes",
+                f"can't view {shape} as {dtypes.describe(dtype.dtypes)}",
+            )
+    return Tensor(replace(shape, len(shape.dims) - 1, changed), dtype.dtypes)
+
+
+# The regrouping -----------------------------------------------------------------------------------
+
+
+def regroup(call: Call, source: Shape, wanted: Sequence[Value], headline: str) -> Shape:
+    """Return the shape that a row-major regrouping gives; raises `Mismatch` where it can't be.
+
+    `b t (h d)` as `(b, t, h, d)` splits the composite, `b t h d` as `(b, t, -1)` merges into one.
+    """
+    targets: list[Item | None] = []
+    inferred: int | None = None
+    uncertain = False
+    for index, size in enumerate(wanted):
+        if isinstance(size, int) and not isinstance(size, bool) and size < 0:
+            if size != -1:
+                raise mismatch(f"{size} isn't a size", headline)
+            if inferred is not None:
+                raise mismatch("only one size can be -1", headline)
+            inferred = index
+            targets.append(None)
+        elif isinstance(size, (int, Size, Composite, Run)):
+            targets.append(size)
+        else:
+            uncertain = True
+            targets.append(dims.unknown())
+    if uncertain:
+        filled = tuple(dims.unknown() if item is None else item for item in targets)
+        return Shape(filled)
+    lead = _lead(source.dims, targets)
+    remaining = source.dims[lead:]
+    total = _product(call, remaining)
+    rest = _product(call, [item for item in targets[lead:] if item is not None])
+    if inferred is not None:
+        others = [item for item in targets if item is not None]
+        reason = f"{_said(source.dims)} elements don't divide by {_said(others)}"
+        targets[inferred] = _infer(call, total, rest, mismatch(reason, headline))
+    else:
+        reason = f"{_said(source.dims)} elements don't fill {_said(targets)}"
+        _check(call, total, rest, mismatch(reason, headline))
+    final = [item for item in targets if item is not None]
+    if call.facts.same(total, 0):
+        return Shape(tuple(final))
+    return Shape((*source.dims[:lead], *_align(call, source.dims, final, lead)))
+
+
+def _lead(items: Sequence[Item], targets: Sequence[Item | None]) -> int:
+    """Return how many leading dimensions stay as they are."""
+    count = 0
+    for item, target in zip(items, targets, strict=False):
+        if item != target or target in (0, None):
+            break
+        count += 1
+    return count
+
+
+def _written(size: Value) -> str:
+    return "_" if size is UNKNOWN else str(size)
+
+
+def _factors(call: Call, items: Sequence[Item]) -> list[IntSize]:
+    """Return the sizes that items are products of, ones left out."""
+    found: list[IntSize] = []
+    for item in items:
+        if isinstance(item, Run):
+            found.append(item.size)
+        else:
+            found.extend(item.parts if isinstance(item, Composite) else (item,))
+    return [factor for factor in found if call.facts.dim(factor) != 1]
+
+
+def _product(call: Call, items: Sequence[Item]) -> IntSize:
+    return call.facts.size(prod(_factors(call, items), start=1))
+
+
+def _as_dim(item: Item) -> DimExpr:
+    return item.size if isinstance(item, Run) else item
+
+
+def _said(items: Sequence[Item | None]) -> str:
+    """Return a product as a person writes it, in the order of the axes."""
+    sizes: list[IntSize] = []
+    for item in items:
+        if item is not None:
+            sizes += item.parts if isinstance(item, Composite) else (size_of(_as_dim(item)),)
+    numbers = [size for size in sizes if isinstance(size, int)]
+    if len(numbers) == len(sizes):
+        return str(prod(numbers))
+    parts = [str(size) for size in sizes if size != 1]
+    return "*".join(f"({part})" if _compound(part) else part for part in parts)
+
+
+def _compound(text: str) -> bool:
+    return any(sign in text for sign in "+-/") and not text.startswith("(")
+
+
+def _infer(call: Call, total: IntSize, rest: IntSize, problem: Mismatch) -> IntSize:
+    """Return what `-1` comes to: the number of elements over the product of the other sizes."""
+    facts = call.facts
+    if facts.same(rest, 0):
+        raise mismatch("a size of 0 leaves the -1 open", problem.problem.headline)
+    left, right = _cancel(total, rest)
+    if isinstance(left, int) and isinstance(right, int) and left % right:
+        raise problem
+    if left == 1 and isinstance(right, Size):
+        if not call.unify(right, 1):
+            raise problem
+        return 1
+    quotient = dims.exact_quotient(total, rest)
+    if quotient is None:
+        return dims.floordiv(total, rest)
+    if _entangled(quotient):
+        return dims.unknown()
+    return quotient
+
+
+def _entangled(size: IntSize) -> bool:
+    """Whether a run of unknown dims is only part of a size, which would say nothing to a reader."""
+    if isinstance(size, int) or size.symbol is not None:
+        return False
+    return any(
+        isinstance(symbol.scope, tuple)
+        and symbol.scope[:1] == ("run",)
+        and symbol.scope[1].kind is Kind.UNKNOWN
+        and symbol.name == "(...)"
+        for symbol in size.symbols()
+    )
+
+
+def _check(call: Call, total: IntSize, filled: IntSize, problem: Mismatch) -> None:
+    """Refuse a regrouping whose sizes can't fill up; learn the equation if that needs one."""
+    left, right = _cancel(total, filled)
+    if call.facts.compare(total, filled).relation is Relation.SAME:
+        return
+    if not call.unify(left, right):
+        raise problem
+
+
+def _cancel(left: IntSize, right: IntSize) -> tuple[IntSize, IntSize]:
+    """Divide two sizes by the symbols that divide both."""
+    for symbol in sorted(dims.symbols(left) & dims.symbols(right), key=repr):
+        factor = Size.of(symbol)
+        while True:
+            a, b = dims.divide(left, factor), dims.divide(right, factor)
+            if a is None or b is None or _worse(a) or _worse(b):
+                break
+            left, right = a, b
+    return left, right
+
+
+def _worse(size: IntSize) -> bool:
+    """Whether a quotient isn't a polynomial, having a symbol below the line."""
+    return isinstance(size, Size) and any(e < 0 for m in size.terms for _, e in m)
+
+
+def _align(
+    call: Call, before: Sequence[Item], after: Sequence[Item], lead: int
+) -> tuple[Item, ...]:
+    """Give each target behind `lead` the dimension of the input that it is, or that it merges."""
+    source, targets = before[lead:], after[lead:]
+    result: list[Item] = list(targets)
+    places = [i for i, item in enumerate(targets) if not _is_one(call, item)]
+    factors: list[IntSize] = []
+    owners: list[Item] = []
+    for item in source:
+        if not _is_one(call, item):
+            parts = _factors(call, [item])
+            factors += parts
+            owners += [item] * len(parts)
+    sizes = [size_of(_as_dim(targets[i])) for i in places]
+    high_a, high_b = len(factors), len(sizes)
+    while high_a and high_b and _equal(call, factors[high_a - 1], sizes[high_b - 1]):
+        high_a, high_b = high_a - 1, high_b - 1
+        result[places[high_b]] = _kept(owners[high_a], factors[high_a], targets[places[high_b]])
+    at_a = at_b = 0
+    for left, right in shapes.groups(factors[:high_a], sizes[:high_b], call.facts.same):
+        whole = owners[at_a : at_a + len(left)]
+        if len(right) == 1:
+            place = places[at_b]
+            if len(left) == 1:
+                result[place] = _kept(whole[0], left[0], targets[place])
+            elif left and _equal(call, prod(left, start=1), right[0]):
+                result[place] = dims.merge(left)
+        elif len(left) > 1:
+            _refuse_scrambling(call, before, after, whole, left, right)
+        at_a, at_b = at_a + len(left), at_b + len(right)
+    return tuple(result)
+
+
+def _refuse_scrambling(
+    call: Call,
+    source: Sequence[Item],
+    targets: Sequence[Item],
+    owners: Sequence[Item],
+    left: Sequence[IntSize],
+    right: Sequence[IntSize],
+) -> None:
+    """Raise `Mismatch` where a named axis would have to move, as in `b h t d` as `b t h*d`.
+
+    A regrouping moves no axis, so the axis of that size in the result holds something else. Two
+    axes that merely trade places are let through: that is how relative positions are shifted.
+    """
+    moved = [
+        (owner, factor)
+        for owner, factor in zip(owners, left, strict=True)
+        if any(_equal(call, factor, size) for size in right)
+    ]
+    if len(moved) == len(left) == len(right) and (len(left) == 2 or not _plain(left)):
+        return
+    for owner, factor in moved:
+        symbolic = dims.symbols(factor)
+        if not symbolic or any(symbol.kind is Kind.UNKNOWN for symbol in symbolic):
+            continue
+        here = source.index(owner)
+        there = next(
+            i for i, item in enumerate(targets) if _equal(call, size_of(_as_dim(item)), factor)
+        )
+        raise mismatch(
+            f"{factor} is axis {here} before and axis {there} after, but a regrouping moves no "
+            "axis; transpose first",
+            f"scrambles {Shape(tuple(source))} into {Shape(tuple(targets))}",
+        )
+
+
+def _plain(factors: Sequence[IntSize]) -> bool:
+    """Whether all sizes are names or numbers, and at least two are names."""
+    names = [factor for factor in factors if isinstance(factor, Size) and factor.symbol is not None]
+    return len(names) > 1 and all(isinstance(f, int) or f in names for f in factors)
+
+
+def _equal(call: Call, a: IntSize, b: IntSize) -> bool:
+    return a is b or a == b or call.facts.same(a, b)
+
+
+def _is_one(call: Call, item: Item) -> bool:
+    return not isinstance(item, Run) and call.facts.dim(item) == 1
+
+
+def _kept(owner: Item, factor: IntSize, target: Item) -> Item:
+    """Return the name for one dimension that stays: the input's, unless nothing is known of it."""
+    if isinstance(target, Run):
+        return target
+    if isinstance(owner, Run):
+        return factor
+    loose = any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(factor))
+    return target if loose else factor

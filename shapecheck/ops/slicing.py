@@ -1,0 +1,102 @@
+"""The number of elements that a slice takes."""
+
+from __future__ import annotations
+
+import shapecheck.dims as dims
+from shapecheck.dims import DimExpr, IntSize, Kind, Size, nonnegative, size_of
+from shapecheck.ops.call import Call, Value
+from shapecheck.shapes import mismatch
+
+
+def sliced(call: Call, dim: DimExpr, cut: slice) -> DimExpr:
+    """Return the dimension that a slice of an axis has; the axis itself if it takes all.
+
+    Bounds are clamped as Python does. `x[2:]` of a named `t` is `t-2`, `x[:3]` is `min(3,t)`.
+    """
+    if cut.stop is None and cut.start in (None, 0) and cut.step in (None, 1):
+        return dim
+    size = call.facts.size(size_of(dim))
+    start, stop, step = cut.start, cut.stop, 1 if cut.step is None else cut.step
+    if isinstance(step, int) and step < 1:
+        raise mismatch("the step of a slice must be positive", f"can't slice with step {step}")
+    if isinstance(size, int) and all(
+        bound is None or isinstance(bound, int) for bound in (start, stop)
+    ):
+        if isinstance(step, int):
+            taken = len(range(*slice(start, stop, step).indices(size)))
+            return dim if taken == size else taken
+    length = _length(call, size, start, stop)
+    if length is None:
+        return dims.unknown()
+    if step == 1:
+        return dim if length == size else length
+    if not isinstance(step, (int, Size)):
+        return dims.unknown()
+    return dims.floordiv(length + step - 1, step)
+
+
+def _length(call: Call, size: IntSize, start: Value, stop: Value) -> IntSize | None:
+    """Return how many elements lie between two bounds; None where that isn't known."""
+    near = _offset(call, size, start, 0)
+    far = _offset(call, size, stop, size)
+    if near is None or far is None:
+        return _window(call, size, start, stop)
+    free = dims.symbols(size)
+    if nonnegative(far - size, free):
+        far = size
+    if nonnegative(near - far, free):
+        return 0
+    if far - near == 1:
+        return 1
+    candidates = [far - near]
+    if start is not None and not nonnegative(near, free):
+        candidates.append(far)
+    clamped = far != size and not nonnegative(size - far, free)
+    if clamped and not (_of_names(far) and not _of_names(size)):
+        candidates.append(size - near)
+    return dims.extreme("min", candidates)
+
+
+def _of_names(size: IntSize) -> bool:
+    """Whether a size is made of other tensors' dimensions: a slice up to one takes that many."""
+    return isinstance(size, Size) and all(s.kind is Kind.NAME for s in dims.symbols(size))
+
+
+def _window(call: Call, size: IntSize, start: Value, stop: Value) -> IntSize | None:
+    """Return the length of `x[i:i+n]` for an `i` of which nothing is known."""
+    if not isinstance(start, Size) or not isinstance(stop, Size):
+        return None
+    length: IntSize = call.facts.size(stop) - call.facts.size(start)
+    if length == 1:
+        return 1
+    if nonnegative(-length):
+        return 0
+    if any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(length)):
+        return None
+    return dims.extreme("min", [length, size - start])
+
+
+def _offset(call: Call, size: IntSize, bound: Value, missing: IntSize) -> IntSize | None:
+    """Return a bound counted from the front, None where its sign or value isn't known."""
+    if bound is None:
+        return missing
+    if isinstance(bound, bool) or not isinstance(bound, (int, Size)):
+        return None
+    offset: IntSize = call.facts.size(bound)
+    free = dims.symbols(size)
+    if nonnegative(offset, free):
+        return offset
+    if nonnegative(-offset, free):
+        from_end = size + offset
+        if nonnegative(-from_end, free):
+            return 0
+        return from_end
+    names = all(symbol.kind is not Kind.UNKNOWN for symbol in dims.symbols(offset))
+    return offset if names and _leads_positive(offset) else None
+
+
+def _leads_positive(size: IntSize) -> bool:
+    """Whether a size is like `t-1` or `2*t-4`: positive but for small symbols."""
+    if isinstance(size, int):
+        return size >= 0
+    return all(c > 0 for monomial, c in size.terms.items() if monomial)

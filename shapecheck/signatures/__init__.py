@@ -1,0 +1,31 @@
+"""Reads signature files (`stubs/`): what each op does to shapes, in the annotation language.
+
+    def softmax(input: F[Tensor, "*s"], dim: Axis["*s"]) -> F[Tensor, "*s"]: ...
+
+A parameter's annotation is matched against the argument, the result's is built from what was
+bound. `docs/ops.md` describes the forms. Files are parsed when a name below their root is first
+looked up; a signature is built when it is first used.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from shapecheck.signatures.model import Signature
+from shapecheck.signatures.reader import OpClass, StubError, Table
+
+__all__ = ["OpClass", "Signature", "StubError", "Table", "shipped", "table"]
+
+
+def shipped() -> Path:
+    """Return the folder of the signature files that come with the package."""
+    package = Path(__file__).resolve().parent.parent
+    inside = package / "_stubs"
+    return inside if inside.is_dir() else package.parent / "stubs"
+
+
+@lru_cache(maxsize=8)
+def table(folders: tuple[str, ...] = ()) -> Table:
+    """Return the table of all signatures: the user's folders first, then the shipped ones."""
+    return Table([*map(Path, folders), shipped()])

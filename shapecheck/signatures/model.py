@@ -1,0 +1,421 @@
+"""What a signature is, and how a call is judged by it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+import shapecheck.dims as dims
+from shapecheck import dtypes, spec
+from shapecheck.dims import IntSize, Size
+from shapecheck.ops import RULES, UNKNOWN, Call, DType, Scalar, Unknown, Value
+from shapecheck.ops.call import as_tensor
+from shapecheck.shapes import Facts, Matcher, Misfit, Mismatch, Problem, Run, Shape, Tensor
+
+Promote: TypeAlias = Callable[[dtypes.DTypes], dtypes.DTypes]
+
+FOLLOW: Final[Mapping[str, Promote]] = {
+    "T": lambda d: d,
+    "F": dtypes.to_float,
+    "A": dtypes.accumulate,
+    "R": dtypes.to_real,
+}
+"""Dtypes that follow from the arguments: the same, as floating, as accumulated, as real."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorForm:
+    """`F[Tensor, "*s"]`: a tensor of a dtype category (or one that follows) and a shape.
+
+    `edit` is a change of the axes of a bound group, `Without["*s", dim, keepdim]`.
+    """
+
+    category: str
+    text: spec.Spec | None
+    edit: Edit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A result that has one of the argument's shapes but for the axis named by a parameter.
+
+    `Without["*s", dim, keepdim]` drops the axes (keeps them as 1 under keepdim),
+    `With["*s", dim, "n"]` puts other dimensions in its place, `Insert["*s", dim, "n"]` puts new
+    ones before it.
+    """
+
+    kind: str
+    group: str
+    dim: str
+    keepdim: str | None
+    text: spec.Spec | None
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter: its name, default, and what is known from its annotation.
+
+    `tensor` is set for tensors, `scalar` for a union with numbers; `axis` names the group whose
+    axis the parameter selects; `count` is the length that `Ints[n]` brings an int to.
+    """
+
+    name: str
+    default: Value
+    required: bool
+    star: bool = False
+    keyword_only: bool = False
+    tensor: TensorForm | None = None
+    axis: str | None = None
+    new_axis: bool = False
+    count: int = 0
+    dtype: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a signature returns: exactly one of these is set, or none for an unknown value."""
+
+    tensor: TensorForm | None = None
+    items: tuple[Result, ...] | None = None
+    rule: str | None = None
+    extra: tuple[Value, ...] = ()
+    same: ast.expr | None = None
+    nothing: bool = False
+
+
+class Evaluator(Protocol):
+    """Evaluates the expressions that stand in a signature."""
+
+    def size(self, source: str, scope: Mapping[str, Value]) -> IntSize | None:
+        """Return the value of a `{...}` expression as a size, None where it isn't known."""
+        ...
+
+    def evaluate(self, node: ast.expr, scope: Mapping[str, Value], call: Call | None) -> Value:
+        """Return the value of an expression over the arguments; other ops by dotted name."""
+        ...
+
+
+@dataclass(slots=True)
+class Signature:
+    """One op: how arguments bind, and the result.
+
+    `overloads` are further signatures of the same name, tried in order.
+    """
+
+    name: str
+    params: tuple[Param, ...]
+    variadic_keywords: bool
+    result: Result
+    evaluator: Evaluator
+    overloads: tuple[Signature, ...] = ()
+
+    def bind(self, args: Sequence[Value], kwargs: Mapping[str, Value]) -> dict[str, Value] | None:
+        """Bind arguments to parameters as Python does; None where they don't fit the signature."""
+        bound: dict[str, Value] = {}
+        given = list(args)
+        if not _NUMPY.keys().isdisjoint(kwargs):
+            own = {param.name for param in self.params}
+            kwargs = {k if k in own else _NUMPY.get(k, k): v for k, v in kwargs.items()}
+        for param in self.params:
+            if param.star:
+                bound[param.name] = _flatten(given)
+                given = []
+            elif given and not param.keyword_only:
+                if param.name in kwargs:
+                    return None
+                bound[param.name] = given.pop(0)
+            elif param.name in kwargs:
+                bound[param.name] = kwargs[param.name]
+            elif param.required:
+                return None
+            else:
+                bound[param.name] = param.default
+            if param.star and param.name in kwargs and not bound[param.name]:
+                bound[param.name] = _flatten([kwargs[param.name]])
+        if given:
+            return None
+        extra = {key: value for key, value in kwargs.items() if key not in bound}
+        if extra and not self.variadic_keywords and not set(extra) <= _IGNORED:
+            return None
+        if self.variadic_keywords:
+            bound["kwargs"] = extra
+        return bound
+
+    def apply(
+        self,
+        facts: Facts,
+        args: Sequence[Value],
+        kwargs: Mapping[str, Value],
+        label: str = "",
+        instance: Mapping[str, Value] | None = None,
+        *,
+        same_source: bool = False,
+    ) -> Value:
+        """Return what is known of the result of a call; raises `Mismatch` where it can't be.
+
+        `instance` holds the attributes of the module that a method belongs to (`self.x`);
+        `same_source`: see `Call`.
+        """
+        for candidate in (self, *self.overloads):
+            bound = candidate.bind(args, kwargs)
+            if bound is not None and candidate.admits(bound):
+                return candidate.run(facts, bound, label or self.name, instance, same_source)
+        return UNKNOWN
+
+    def admits(self, bound: Mapping[str, Value]) -> bool:
+        """Whether the kinds of the arguments (tensor or not) are those of the parameters."""
+        for param in self.params:
+            value = bound[param.name]
+            if param.tensor is None and isinstance(value, Tensor) and (param.axis or param.count):
+                return False
+            if self.overloads and param.tensor is not None and isinstance(value, str):
+                return False
+        return True
+
+    def run(
+        self,
+        facts: Facts,
+        bound: dict[str, Value],
+        label: str,
+        instance: Mapping[str, Value] | None,
+        same_source: bool = False,
+    ) -> Value:
+        """Judge one call whose arguments are bound."""
+        for param in self.params:
+            if param.count:
+                bound[param.name] = spread(bound[param.name], param.count)
+        operands = [value.shape for value in bound.values() if isinstance(value, Tensor)]
+        for value in bound.values():
+            if isinstance(value, (tuple, list)):
+                operands += [item.shape for item in value if isinstance(item, Tensor)]
+        operands = facts.resolved(operands)
+        call = Call(facts, label, operands, self.result.extra, same_source)
+        scope = bound if instance is None else {**bound, "self": instance}
+        matcher = Matcher(facts, lambda source: self.evaluator.size(source, scope), beside=operands)
+        kind = self._match(bound, matcher, label)
+        for param in self.params:
+            if param.axis is not None and (items := matcher.runs.get(param.axis)) is not None:
+                self._check_axis(call, Shape(items), bound[param.name], param.new_axis)
+        if self.result.rule is not None:
+            arguments = {p.name: bound[p.name] for p in self.params}
+            if self.variadic_keywords:
+                arguments["kwargs"] = bound["kwargs"]
+            if instance is not None:
+                arguments["self"] = instance
+            return RULES[self.result.rule](call, **arguments)
+        return self._build(self.result, call, matcher, bound, kind, scope)
+
+    @staticmethod
+    def _check_axis(call: Call, shape: Shape, dim: Value, new: bool) -> None:
+        if new:
+            call.axis(shape, dim, insert=True)
+        else:
+            call.axes(shape, dim)
+
+    def _match(self, bound: dict[str, Value], matcher: Matcher, label: str) -> dtypes.DTypes | None:
+        kind: dtypes.DTypes | None = None
+        checked: dtypes.DTypes | None = None  # what a result follows where no parameter does
+        scalar: dtypes.DTypes = 0
+        for param in self.params:
+            form, value = param.tensor, bound[param.name]
+            if form is None or value is None:
+                continue
+            if not isinstance(value, Tensor):
+                if isinstance(value, (bool, int, float, complex, Size, Scalar)):
+                    if form.category in FOLLOW:
+                        scalar |= as_tensor(value).dtype
+                    if form.text is not None and all(
+                        isinstance(entry, spec.Group) for entry in form.text.entries
+                    ):
+                        continue
+                elif form.category in FOLLOW:
+                    kind = dtypes.ANY
+                bound[param.name] = value = as_tensor(value)
+            if form.category in FOLLOW:
+                zero = value.shape.dims == ()
+                if zero:
+                    scalar |= value.dtype
+                elif kind is None:
+                    kind = value.dtype
+                else:
+                    kind = dtypes.promote(kind, value.dtype)
+            elif not value.dtype & dtypes.CATEGORIES[form.category]:
+                raise Mismatch(
+                    Problem(
+                        f'"{param.name}" must be {_said(form.category)}',
+                        f"doesn't take {dtypes.describe(value.dtype)}",
+                        "shape-dtype",
+                    )
+                )
+            else:
+                one = value.dtype & dtypes.CATEGORIES[form.category]
+                checked = one if checked is None else dtypes.promote(checked, one)
+            if form.text is not None:
+                misfit = matcher.match(form.text, value.shape)
+                if misfit is not None:
+                    raise Mismatch(self._problem(param, value, misfit, bound))
+        misfit = matcher.settle()
+        if misfit is not None:
+            param = next(p for p in self.params if p.tensor is not None)
+            raise Mismatch(self._problem(param, bound[param.name], misfit, bound))
+        if kind is None:
+            return scalar or checked
+        return dtypes.promote_scalar(kind, scalar) if scalar else kind
+
+    def _problem(
+        self, param: Param, value: Tensor, misfit: Misfit, bound: Mapping[str, Value]
+    ) -> Problem:
+        assert param.tensor is not None and param.tensor.text is not None
+        others = [
+            f'"{p.name}" {bound[p.name]}'
+            for p in self.params
+            if p is not param and isinstance(bound[p.name], Tensor)
+        ]
+        headline = f"can't take {value}" + (f" with {' and '.join(others)}" if others else "")
+        text = param.tensor.text
+        if misfit.axis is None:
+            many = "at least " if text.groups else ""
+            count = len(text.entries) - text.groups
+            return Problem(
+                f'"{param.name}" has {_axes(value.shape)}, where {many}{count} '
+                f"{'is' if count == 1 else 'are'} expected ({text})",
+                headline,
+                hints=("unsqueeze", "squeeze"),
+            )
+        wanted = _wanted(misfit)
+        return Problem(
+            f'axis {misfit.axis} of "{param.name}" is {misfit.actual}, where {wanted} is expected',
+            headline,
+            hints=("transpose", "swap"),
+        )
+
+    def _build(
+        self,
+        result: Result,
+        call: Call,
+        matcher: Matcher,
+        bound: Mapping[str, Value],
+        kind: dtypes.DTypes | None,
+        scope: Mapping[str, Value],
+    ) -> Value:
+        if result.items is not None:
+            return tuple(
+                self._build(item, call, matcher, bound, kind, scope) for item in result.items
+            )
+        if result.same is not None:
+            return self.evaluator.evaluate(result.same, scope, call)
+        if result.nothing:
+            return None
+        form = result.tensor
+        if form is None:
+            return UNKNOWN
+        shape = (
+            self._edit(form.edit, call, matcher, bound)
+            if form.edit is not None
+            else matcher.build(form.text)
+            if form.text is not None
+            else Shape.unknown()
+        )
+        inserted = (form.edit is not None and form.edit.kind == "Insert") or any(
+            isinstance(value, Tensor) and value.inserted and value.shape == shape
+            for value in bound.values()
+        )
+        return Tensor(shape, self._dtype(form.category, bound, kind), inserted)
+
+    def _dtype(
+        self, category: str, bound: Mapping[str, Value], kind: dtypes.DTypes | None
+    ) -> dtypes.DTypes:
+        for param in self.params:
+            if param.dtype and bound[param.name] is not None:
+                given = bound[param.name]
+                return given.dtypes if isinstance(given, DType) else dtypes.ANY
+        if category in FOLLOW:
+            return dtypes.ANY if kind is None else FOLLOW[category](kind)
+        return dtypes.CATEGORIES[category]
+
+    def _edit(self, edit: Edit, call: Call, matcher: Matcher, bound: Mapping[str, Value]) -> Shape:
+        shape = Shape(matcher.runs.get(edit.group, (Run(dims.Sym.fresh("...")),)))
+        dim = bound.get(edit.dim)
+        if edit.kind == "Insert":
+            position = call.axis(shape, dim, insert=True)
+            if position is None:
+                return Shape.unknown() if shape.rank is None else Shape.of_rank(shape.rank + 1)
+            assert edit.text is not None
+            new = matcher.build(edit.text).dims
+            return Shape((*shape.dims[:position], *new, *shape.dims[position:]))
+        if edit.kind == "With":
+            position = call.axis(shape, dim)
+            if position is None:
+                return Shape.unknown() if shape.rank is None else Shape.of_rank(shape.rank)
+            assert edit.text is not None
+            new = matcher.build(edit.text).dims
+            return Shape((*shape.dims[:position], *new, *shape.dims[position + 1 :]))
+        return self._without(edit, call, shape, dim, bound)
+
+    def _without(
+        self, edit: Edit, call: Call, shape: Shape, dim: Value, bound: Mapping[str, Value]
+    ) -> Shape:
+        keepdim = bound.get(edit.keepdim, False) if edit.keepdim else False
+        if (dim is None or dim == ()) and keepdim is False:
+            return Shape(())
+        axes = call.axes(shape, None if dim == () else dim)
+        if axes is None or not isinstance(keepdim, bool):
+            if shape.rank is None or not isinstance(keepdim, bool):
+                return Shape.unknown()
+            count = 1 if not isinstance(dim, (tuple, list)) else len(dim)
+            if isinstance(dim, Unknown):
+                return Shape.unknown() if not keepdim else Shape.of_rank(shape.rank)
+            return Shape.of_rank(shape.rank if keepdim else shape.rank - count)
+        if shape.rank is not None and not shape.dims:
+            return shape
+        kept = [
+            1 if index in axes else item
+            for index, item in enumerate(shape.dims)
+            if keepdim or index not in axes
+        ]
+        return Shape(tuple(kept))
+
+
+def _said(category: str) -> str:
+    return dtypes.describe(dtypes.CATEGORIES[category])
+
+
+def _axes(shape: Shape) -> str:
+    count = len(shape.dims)
+    return f"{count} {'axis' if count == 1 else 'axes'}"
+
+
+def _wanted(misfit: Misfit) -> str:
+    text = misfit.expected.removeprefix("{").removesuffix("}").removeprefix("self.")
+    if misfit.value is None:
+        return text
+    if "{" not in misfit.expected:  # the signature's own names mean nothing to the reader
+        return str(misfit.value)
+    return str(misfit.value) if text == str(misfit.value) else f"{misfit.value} ({text})"
+
+
+def _flatten(args: Sequence[Value]) -> Value:
+    if len(args) == 1 and isinstance(args[0], (tuple, list, Unknown)):
+        return tuple(args[0]) if isinstance(args[0], (tuple, list)) else args[0]
+    return tuple(args)
+
+
+def spread(value: Value, count: int) -> Value:
+    """Bring an int, or a sequence of one, to a tuple of `count`; None and the unknown stay."""
+    if value is None or isinstance(value, (str, Unknown)):
+        return value
+    if isinstance(value, (tuple, list)):
+        return tuple(value) * count if len(value) == 1 else tuple(value)
+    return (value,) * count
+
+
+_NUMPY: Final = {"axis": "dim", "keepdims": "keepdim"}
+"""numpy's words for parameters, which torch takes too."""
+
+_IGNORED: Final = frozenset(
+    "out dtype device layout requires_grad pin_memory memory_format generator non_blocking "
+    "copy inplace training".split()
+)
+"""Keywords that never change a shape; accepted by every signature."""

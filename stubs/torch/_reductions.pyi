@@ -1,0 +1,130 @@
+"""Reductions, sorts, running sums and norms: ops that walk along axes."""
+
+@also("nansum")
+@method
+def sum(input: A[Tensor, "*s"], dim: Axes["*s"] = None, keepdim: bool = False, *, dtype: DType = None) -> A[Tensor, Without["*s", dim, keepdim]]: ...
+
+@method
+def prod(input: A[Tensor, "*s"], dim: Axis["*s"] = None, keepdim: bool = False, *, dtype: DType = None) -> A[Tensor, Without["*s", dim, keepdim]]: ...
+
+@also("nanmean")
+@method
+def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: DType = None) -> Rule["mean"]: ...
+
+@also("var")
+@method
+def std(input: R[Tensor, "*s"], dim: Any = None, unbiased: Any = True, keepdim: bool = False, *, correction: Number = 1) -> Rule["deviation"]: ...
+
+@also("var_mean")
+def std_mean(input: R[Tensor, "*s"], dim: Any = None, unbiased: Any = True, keepdim: bool = False, *, correction: Number = 1) -> Rule["deviation", "mean"]: ...
+
+@also("any")
+@method
+def all(input: Shaped[Tensor, "*s"], dim: Axes["*s"] = None, keepdim: bool = False) -> Bool[Tensor, Without["*s", dim, keepdim]]: ...
+
+@also("argmin")
+@method
+def argmax(input: Shaped[Tensor, "*s"], dim: Axis["*s"] = None, keepdim: bool = False) -> Int64[Tensor, Without["*s", dim, keepdim]]: ...
+
+@also("amin")
+@method
+def amax(input: T[Tensor, "*s"], dim: Axes["*s"] = None, keepdim: bool = False) -> T[Tensor, Without["*s", dim, keepdim]]: ...
+
+@method
+def aminmax(input: T[Tensor, "*s"], *, dim: Axis["*s"] = None, keepdim: bool = False) -> tuple[T[Tensor, Without["*s", dim, keepdim]], T[Tensor, Without["*s", dim, keepdim]]]: ...
+
+@also("min")
+@method
+def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Rule["extremum"]: ...
+
+@also("nanmedian")
+@method
+def median(input: T[Tensor, "*s"]) -> T[Tensor, ""]: ...
+@also("nanmedian")
+@method
+def median(input: T[Tensor, "*s"], dim: Axis["*s"], keepdim: bool = False) -> tuple[T[Tensor, Without["*s", dim, keepdim]], Int64[Tensor, Without["*s", dim, keepdim]]]: ...
+
+@method
+def mode(input: T[Tensor, "*s"], dim: Axis["*s"] = -1, keepdim: bool = False) -> tuple[T[Tensor, Without["*s", dim, keepdim]], Int64[Tensor, Without["*s", dim, keepdim]]]: ...
+
+@method
+def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Rule["kthvalue"]: ...
+
+@also("torch.special.logsumexp")
+@method
+def logsumexp(input: F[Tensor, "*s"], dim: Axes["*s"], keepdim: bool = False) -> F[Tensor, Without["*s", dim, keepdim]]: ...
+
+@method
+def count_nonzero(input: Shaped[Tensor, "*s"], dim: Axes["*s"] = None) -> Int64[Tensor, Without["*s", dim]]: ...
+
+@also("nanquantile")
+@method
+def quantile(input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Rule["quantile"]: ...
+
+# Along an axis, shape kept -----------------------------------------------------------------------
+
+@also("log_softmax", "torch.special.softmax", "torch.special.log_softmax")
+@method
+def softmax(input: F[Tensor, "*s"], dim: Axis["*s"], dtype: DType = None) -> F[Tensor, "*s"]: ...
+
+@also("cumprod")
+@method
+@inplace
+def cumsum(input: A[Tensor, "*s"], dim: Axis["*s"], *, dtype: DType = None) -> A[Tensor, "*s"]: ...
+
+@method
+def logcumsumexp(input: F[Tensor, "*s"], dim: Axis["*s"]) -> F[Tensor, "*s"]: ...
+
+@also("cummin")
+@method
+def cummax(input: T[Tensor, "*s"], dim: Axis["*s"]) -> tuple[T[Tensor, "*s"], Int64[Tensor, "*s"]]: ...
+
+@method
+def sort(input: T[Tensor, "*s"], dim: Axis["*s"] = -1, descending: bool = False, stable: bool = False) -> tuple[T[Tensor, "*s"], Int64[Tensor, "*s"]]: ...
+
+@method
+def argsort(input: Shaped[Tensor, "*s"], dim: Axis["*s"] = -1, descending: bool = False, stable: bool = False) -> Int64[Tensor, "*s"]: ...
+
+@method
+def msort(input: T[Tensor, "*s"]) -> T[Tensor, "*s"]: ...
+
+@method
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Rule["topk"]: ...
+
+@method
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Rule["diff"]: ...
+
+# Norms -------------------------------------------------------------------------------------------
+
+@method
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: DType = None) -> Rule["tensor_norm"]: ...
+
+# Counts and sets ---------------------------------------------------------------------------------
+
+@method
+def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Rule["unique"]: ...
+
+@method
+def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Rule["unique"]: ...
+
+@method
+def bincount(input: Integer[Tensor, "n"], weights: Num[Tensor, "n"] | None = None, minlength: int = 0) -> Num[Tensor, "bins"]: ...
+
+@method
+def histc(input: T[Tensor, "*s"], bins: int = 100, min: Number = 0, max: Number = 0) -> T[Tensor, "{bins}"]: ...
+
+def isin(elements: Shaped[Tensor, "*s"], test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Bool[Tensor, "*s"]: ...
+
+@method
+def multinomial(input: Any, num_samples: int, replacement: bool = False) -> Rule["multinomial"]: ...
+
+@method
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Rule["covariance"]: ...
+
+@method
+def corrcoef(input: Any) -> Rule["covariance"]: ...
+
+@also("trapezoid")
+def trapz(y: F[Tensor, "*s"], x: Any = None, *, dx: Number = 1, dim: Axis["*s"] = -1) -> F[Tensor, Without["*s", dim]]: ...
+
+def cumulative_trapezoid(y: F[Tensor, "*n k"], x: Any = None, *, dx: Number = 1, dim: int = -1) -> Any: ...

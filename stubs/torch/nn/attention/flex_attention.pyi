@@ -1,0 +1,3 @@
+"""Attention with a user's own scores."""
+
+def flex_attention(query: T[Tensor, ...], key: T[Tensor, ...], value: T[Tensor, ...], score_mod: Any = None, block_mask: Any = None, scale: float | None = None, enable_gqa: bool = False, return_lse: bool = False, kernel_options: Any = None, *, return_aux: Any = None) -> Rule["attention"]: ...
