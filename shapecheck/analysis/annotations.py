@@ -1,0 +1,413 @@
+"""Reads annotations: from the syntax of a type to what it declares.
+
+Float[Tensor, "b c"]   Annotated[Tensor, "b c"]   list[Image]   tuple[Float[...], int] | None
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from shapecheck import dtypes, spec
+from shapecheck.analysis.host import Span
+from shapecheck.analysis.modules import Module
+from shapecheck.analysis.values import NOTHING, Class, Dotted, ModuleRef
+from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN, Value
+
+
+@dataclass(frozen=True, slots=True)
+class TensorDecl:
+    """A tensor; `text` is None where its shape isn't declared."""
+
+    text: spec.Spec | None = None
+    dtype: dtypes.DTypes = dtypes.ANY
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarDecl:
+    """An `int`, `float`, `bool` or `str`."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoneDecl:
+    """None."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnyDecl:
+    """Anything: a type that says nothing about shapes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListDecl:
+    """A list or another collection with elements of one type."""
+
+    element: Declared
+
+
+@dataclass(frozen=True, slots=True)
+class TupleDecl:
+    """A tuple: of these items, or (`items` None) of any number of elements."""
+
+    items: tuple[Declared, ...] | None
+    element: Declared = field(default_factory=AnyDecl)
+
+
+@dataclass(frozen=True, slots=True)
+class DictDecl:
+    """A mapping with values of one type."""
+
+    value: Declared
+
+
+@dataclass(frozen=True, slots=True)
+class FieldsDecl:
+    """A dict of which each key is declared: a `TypedDict`."""
+
+    fields: tuple[tuple[str, Declared], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassDecl:
+    """An instance of a class of analysed source."""
+
+    cls: Class
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleDecl:
+    """An instance of a class of a signature file, such as `nn.Linear`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnionDecl:
+    """One of several."""
+
+    options: tuple[Declared, ...]
+
+
+Declared: TypeAlias = (
+    TensorDecl
+    | ScalarDecl
+    | NoneDecl
+    | AnyDecl
+    | ListDecl
+    | TupleDecl
+    | DictDecl
+    | FieldsDecl
+    | ClassDecl
+    | ModuleDecl
+    | UnionDecl
+)
+
+ANY: Final = AnyDecl()
+
+_SHAPED_MODULES: Final = ("jaxtyping", "shapecheck", "shapecheck.types")
+_ANNOTATED: Final = ("typing.Annotated", "typing_extensions.Annotated")
+_TENSORS: Final = frozenset(
+    f"torch.{name}"
+    for name in (
+        "Tensor",
+        "nn.Parameter",
+        "nn.Buffer",
+        "nn.parameter.Parameter",
+        "FloatTensor",
+        "LongTensor",
+        "BoolTensor",
+        "HalfTensor",
+        "IntTensor",
+        "DoubleTensor",
+    )
+)
+_LISTS: Final = frozenset(
+    "builtins.list typing.List typing.Sequence collections.abc.Sequence typing.Iterable "
+    "collections.abc.Iterable builtins.set typing.Set typing.Iterator collections.abc.Iterator "
+    "typing.Collection collections.abc.Collection".split()
+)
+_DICTS: Final = frozenset(
+    "builtins.dict typing.Dict typing.Mapping collections.abc.Mapping "
+    "typing.MutableMapping collections.abc.MutableMapping".split()
+)
+_TYPED_DICTS: Final = ("typing.TypedDict", "typing_extensions.TypedDict")
+_TRANSPARENT: Final = frozenset(
+    f"{module}.{name}"
+    for module in ("typing", "typing_extensions")
+    for name in ("Final", "ClassVar", "Required", "NotRequired", "ReadOnly")
+)
+
+
+def shape_type(value: Value) -> str | None:
+    """Return the dtype category if a value is one of the annotation types, `Float` and so on."""
+    if isinstance(value, Dotted):
+        module, _, name = value.name.rpartition(".")
+        if module in _SHAPED_MODULES and name in dtypes.CATEGORIES:
+            return name
+    return None
+
+
+class Reader:
+    """Reads the annotations of one module; errors go to its reporter, each once."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._read: dict[ast.expr, Declared] = {}
+        self._active: set[str] = set()
+
+    def read(self, node: ast.expr | None) -> Declared:
+        """Return what an annotation declares; what says nothing about shapes is `ANY`."""
+        if node is None:
+            return ANY
+        found = self._read.get(node)
+        if found is None:
+            self._read[node] = found = self._parse(node)
+        return found
+
+    def _parse(self, node: ast.expr) -> Declared:
+        match node:
+            case ast.Constant(value=None):
+                return NoneDecl()
+            case ast.Constant(value=str() as text):
+                return self._quoted(text, node)
+            case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+                return _union(self.read(left), self.read(right))
+            case ast.Name() | ast.Attribute():
+                return self._named(node)
+            case ast.Subscript(value=head, slice=inner):
+                return self._subscript(node, self.resolve(head), inner)
+            case _:
+                return ANY
+
+    def _quoted(self, text: str, node: ast.expr) -> Declared:
+        try:
+            inner = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError):
+            return ANY
+        for child in ast.walk(inner):
+            if isinstance(child, ast.expr):
+                ast.copy_location(child, node)
+        return self.read(inner)
+
+    def resolve(self, node: ast.expr) -> Value:
+        """Return what a name in an annotation means."""
+        if isinstance(node, ast.Name):
+            found = self.module.resolve(node.id)
+            return Dotted(f"builtins.{node.id}") if found is NOTHING else found
+        if isinstance(node, ast.Attribute):
+            owner = self.resolve(node.value)
+            if isinstance(owner, Dotted):
+                return Dotted(f"{owner.name}.{node.attr}")
+            if isinstance(owner, ModuleRef):
+                return self.module.program.member(owner.name, node.attr)
+        return UNKNOWN
+
+    def _named(self, node: ast.Name | ast.Attribute) -> Declared:
+        value = self.resolve(node)
+        if isinstance(value, Class):
+            fields = self._fields(value)
+            return ClassDecl(value) if fields is None else FieldsDecl(tuple(fields.items()))
+        if isinstance(value, Dotted):
+            return self._library(value.name)
+        home, name = self._home(node)
+        right = home.alias(name) if home is not None else None
+        if home is None or right is None or name in self._active:
+            return ANY
+        self._active.add(name)
+        try:
+            return reader(home).read(right)
+        finally:
+            self._active.discard(name)
+
+    def _fields(self, cls: Class) -> dict[str, Declared] | None:
+        """Return the fields of a `TypedDict`, None for any other class."""
+        home = reader(cls.module)
+        found: dict[str, Declared] | None = None
+        for base in cls.node.bases:
+            parent = home.resolve(base)
+            if isinstance(parent, Dotted) and parent.name in _TYPED_DICTS:
+                found = found or {}
+            elif isinstance(parent, Class) and (inherited := self._fields(parent)) is not None:
+                found = {**(found or {}), **inherited}
+        if found is not None:
+            for node in cls.node.body:
+                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                    found[node.target.id] = home.read(node.annotation)
+        return found
+
+    def _home(self, node: ast.Name | ast.Attribute) -> tuple[Module | None, str]:
+        """Return the module that defines a name, and the name there."""
+        if isinstance(node, ast.Attribute):
+            owner = self.resolve(node.value)
+            if isinstance(owner, ModuleRef):
+                return _follow(self.module.program.module(owner.name), node.attr)
+            return None, ""
+        return _follow(self.module, node.id)
+
+    def _library(self, name: str) -> Declared:
+        if name in _TENSORS:
+            return TensorDecl()
+        short = name.removeprefix("builtins.")
+        if short in ("int", "float", "bool", "str"):
+            return ScalarDecl(short)
+        if self.module.program.table.lookup_class(name) is not None:
+            return ModuleDecl(name)
+        if name in ("jaxtyping.Scalar", "jaxtyping.ScalarLike"):
+            return TensorDecl(spec.parse(""))
+        return ANY
+
+    def _subscript(self, node: ast.Subscript, head: Value, inner: ast.expr) -> Declared:
+        category = shape_type(head)
+        if category is not None:
+            return self._shaped(node, category, inner)
+        if not isinstance(head, Dotted):
+            return ANY
+        name = head.name
+        args = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+        if name in _ANNOTATED:
+            return self._annotated(node, args)
+        if name in _TRANSPARENT:
+            return self.read(args[0])
+        if name == "typing.Optional":
+            return _union(self.read(args[0]), NoneDecl())
+        if name == "typing.Union":
+            return _union(*(self.read(arg) for arg in args))
+        if name in _LISTS:
+            return ListDecl(self.read(args[0]))
+        if name in _DICTS and len(args) == 2:
+            return DictDecl(self.read(args[1]))
+        if name in ("builtins.tuple", "typing.Tuple"):
+            if len(args) == 2 and isinstance(args[1], ast.Constant) and args[1].value is ...:
+                return TupleDecl(None, self.read(args[0]))
+            return TupleDecl(tuple(self.read(arg) for arg in args))
+        return ANY
+
+    def _annotated(self, node: ast.Subscript, args: list[ast.expr]) -> Declared:
+        base = self.read(args[0])
+        if isinstance(base, TensorDecl):
+            for extra in args[1:]:
+                if isinstance(extra, ast.Constant) and isinstance(extra.value, str):
+                    return self._with_text(base, extra, dtypes.ANY)
+        return base
+
+    def _shaped(self, node: ast.Subscript, category: str, inner: ast.expr) -> Declared:
+        if not isinstance(inner, ast.Tuple) or len(inner.elts) != 2:
+            self.fail(
+                node,
+                f"{category}[...] takes a tensor type and a text, "
+                f'such as {category}[Tensor, "batch channels"]',
+            )
+            return ANY
+        kind, text = inner.elts
+        base = self.read(kind)
+        if isinstance(base, ScalarDecl):
+            declared = self._with_text(TensorDecl(), text, dtypes.ANY).text
+            if declared is not None and any(isinstance(e, spec.Axis) for e in declared.entries):
+                self.fail(kind, f"{category}[...] takes a tensor type, not {ast.unparse(kind)}")
+            return ANY
+        if not isinstance(base, TensorDecl):
+            return self._other_array(base, category, text)
+        held = dtypes.CATEGORIES[category]
+        if not base.dtype & held:
+            self.fail(
+                node,
+                f"{category}[...] holds {dtypes.describe(held)}, but what it is put around, "
+                f"{_written(kind)}, holds {dtypes.describe(base.dtype)}",
+            )
+            return TensorDecl()
+        return self._with_text(base, text, held)
+
+    def _other_array(self, base: Declared, category: str, text: ast.expr) -> Declared:
+        """Read an annotation of an array that isn't torch's: its text is checked all the same."""
+        if isinstance(base, UnionDecl):
+            return UnionDecl(
+                tuple(
+                    self._with_text(option, text, dtypes.CATEGORIES[category])
+                    if isinstance(option, TensorDecl)
+                    else option
+                    for option in base.options
+                )
+            )
+        self._with_text(TensorDecl(), text, dtypes.ANY)
+        return ANY
+
+    def _with_text(self, base: TensorDecl, node: ast.expr, dtype: dtypes.DTypes) -> TensorDecl:
+        known = base.dtype & dtype
+        text = self._text(node)
+        if text is None:
+            if not isinstance(node, (ast.JoinedStr, ast.Name, ast.Attribute, ast.BinOp, ast.Call)):
+                self.fail(node, f'the shape is a text such as "b c", not {ast.unparse(node)}')
+            return TensorDecl(None, known)
+        try:
+            parsed = spec.parse(text)
+        except spec.SpecError as error:
+            self._malformed(node, error)
+            return TensorDecl(None, known)
+        if base.text is not None:
+            parsed = spec.Spec((*parsed.entries, *base.text.entries))
+        return TensorDecl(parsed, known)
+
+    def _text(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return node.value
+        if isinstance(node, ast.Name):
+            right = self.module.alias(node.id)
+            return None if right is None or right is node else self._text(right)
+        return None
+
+    def _malformed(self, node: ast.expr, error: spec.SpecError) -> None:
+        reporter = self.module.reporter
+        if reporter is None:
+            return
+        span = reporter.span(node)
+        written = reporter.segment(node)
+        at = written.find(error.text)
+        if at >= 0 and span.line == span.end_line:
+            column = span.column + at
+            span = Span(span.line, column + error.start, span.line, column + error.end)
+        reporter.error_at(span, Message(str(error), "shape-annotation"))
+
+    def fail(self, node: ast.expr, text: str) -> None:
+        """Report an annotation that isn't one."""
+        if self.module.reporter is not None:
+            self.module.reporter.error(node, Message(text, "shape-annotation"))
+
+
+def reader(module: Module) -> Reader:
+    """Return the reader of a module's annotations; there is one a module."""
+    found = module.program.caches.get(("reader", module))
+    if not isinstance(found, Reader):
+        found = Reader(module)
+        module.program.caches["reader", module] = found
+    return found
+
+
+def _follow(module: Module | None, name: str) -> tuple[Module | None, str]:
+    """Follow imports to the module that defines a name."""
+    for _ in range(8):
+        if module is None:
+            return None, name
+        nodes = module.bindings.get(name, [])
+        node = nodes[-1] if nodes else None
+        if not isinstance(node, ast.ImportFrom):
+            return module, name
+        for alias in node.names:
+            if (alias.asname or alias.name) == name:
+                name = alias.name
+        module = module.program.module(module.absolute(node))
+    return None, name
+
+
+def _written(node: ast.expr) -> str:
+    return ast.unparse(node).replace("'", '"')
+
+
+def _union(*options: Declared) -> Declared:
+    flat: list[Declared] = []
+    for option in options:
+        flat.extend(option.options if isinstance(option, UnionDecl) else (option,))
+    return UnionDecl(tuple(dict.fromkeys(flat)))

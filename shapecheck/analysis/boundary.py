@@ -1,0 +1,305 @@
+"""Where values meet annotations: parameters, arguments, results, annotated locals."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+
+import shapecheck.dims as dims
+from shapecheck import dtypes, explain
+from shapecheck.analysis.annotations import (
+    AnyDecl,
+    ClassDecl,
+    Declared,
+    DictDecl,
+    FieldsDecl,
+    ListDecl,
+    ModuleDecl,
+    NoneDecl,
+    ScalarDecl,
+    TensorDecl,
+    TupleDecl,
+    UnionDecl,
+)
+from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.iteration import iterate
+from shapecheck.analysis.values import Dict, Object, OpInstance, Sequence, Union
+from shapecheck.dims import DimExpr, Kind, Size, Sym
+from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.shapes import Item, Matcher, Misfit, Run, Shape, Tensor
+
+Symbolic = Callable[[str], DimExpr]
+
+
+def declare(
+    frame: Frame,
+    declared: Declared,
+    path: str,
+    matcher: Matcher,
+    name: Symbolic | None = dims.name,
+    run: Callable[[str], Item] | None = None,
+) -> Value:
+    """Return the value of which only its annotation is known.
+
+    `path` names it in the sizes that are its own; `name` and `run` make the dimensions of names
+    that aren't bound yet (None: unknown ones).
+    """
+    if name is not None and run is None:
+        run = lambda text: Run(Sym(text))  # noqa: E731
+    match declared:
+        case TensorDecl(text=None, dtype=dtype):
+            return Tensor(Shape.unknown(), dtype)
+        case TensorDecl(text=text, dtype=dtype):
+            assert text is not None
+            return Tensor(matcher.build(text, name, run), dtype)
+        case ScalarDecl(kind="int"):
+            return dims.own(path) if name is not None else dims.unknown()
+        case ScalarDecl(kind="float"):
+            return Scalar(dtypes.DEFAULT_FLOAT)
+        case ScalarDecl(kind="bool"):
+            return Scalar(dtypes.BOOL)
+        case NoneDecl():
+            return None
+        case UnionDecl(options=options):
+            made = tuple(declare(frame, o, path, matcher, name, run) for o in options)
+            return frame.state.either(*made)
+        case ListDecl(element=element) | TupleDecl(items=None, element=element):
+            inner = declare(frame, element, f"{path}[]", matcher, name, run)
+            count = dims.own(f"len({path})") if name is not None else None
+            kind = "list" if isinstance(declared, ListDecl) else "tuple"
+            return frame.state.new(Sequence(None, _item(element, inner), kind, count))
+        case TupleDecl(items=items):
+            assert items is not None
+            return tuple(
+                declare(frame, item, f"{path}[{index}]", matcher, name, run)
+                for index, item in enumerate(items)
+            )
+        case DictDecl(value=value):
+            return frame.state.new(
+                Dict(None, declare(frame, value, f"{path}[]", matcher, name, run))
+            )
+        case FieldsDecl(fields=fields):
+            return frame.state.new(Dict(_fields(frame, fields, path, name is not None)))
+        case ClassDecl(cls=cls):
+            return frame.state.new(Object(cls, {}, path))
+        case ModuleDecl(name=kind):
+            found = frame.program.table.lookup_class(kind)
+            return UNKNOWN if found is None else OpInstance(found, found.unknown())
+    return UNKNOWN
+
+
+def _fields(
+    frame: Frame, fields: Iterable[tuple[str, Declared]], path: str, named: bool
+) -> dict[Value, Value]:
+    """Return the values of a TypedDict's keys; the names in its annotations are its own."""
+    scope = ("fields", path)
+    matcher = Matcher(frame.state.facts)
+    return {
+        key: declare(
+            frame,
+            declared,
+            f"{path}[{key!r}]",
+            matcher,
+            (lambda text: dims.own(text, scope)) if named else None,
+            lambda text: Run(Sym(text, Kind.UNKNOWN, scope)),
+        )
+        for key, declared in fields
+    }
+
+
+def _item(declared: Declared, value: Value) -> Value:
+    """What any item of a collection is: an int is another one each time."""
+    return UNKNOWN if isinstance(declared, ScalarDecl) and declared.kind == "int" else value
+
+
+Found = tuple[Misfit | None, Shape | None, TensorDecl | None]
+"""What doesn't fit, the shape that doesn't, and the annotation that it doesn't fit."""
+
+_FITS: Found = (None, None, None)
+
+
+def check(frame: Frame, declared: Declared, value: Value, matcher: Matcher) -> Found:
+    """Fit a value to a declaration, binding its names."""
+    match declared:
+        case TensorDecl():
+            return _check_tensor(declared, _only_tensor(value), matcher)
+        case UnionDecl(options=options):
+            return _check_union(frame, options, value, matcher)
+        case TupleDecl(items=items) if items is not None:
+            if isinstance(value, tuple) and len(items) == len(value):
+                return _check_each(frame, zip(items, value, strict=True), matcher)
+        case TupleDecl(element=element) | ListDecl(element=element):
+            if not isinstance(value, Tensor):
+                known, any_item = iterate(frame, value)
+                each = known if known is not None else (any_item,)
+                return _check_each(frame, ((element, item) for item in each), matcher)
+    return _FITS
+
+
+def _check_tensor(declared: TensorDecl, tensor: Tensor | None, matcher: Matcher) -> Found:
+    if tensor is None:
+        return _FITS
+    if not tensor.dtype & declared.dtype:
+        return Misfit(None, "dtype"), tensor.shape, declared
+    if declared.text is None:
+        return _FITS
+    matcher.beside = (tensor.shape,)
+    names, runs = dict(matcher.names), dict(matcher.runs)
+    misfit = matcher.match(declared.text, tensor.shape) or matcher.settle()
+    if misfit is not None:
+        matcher.names, matcher.runs = names, runs
+    return misfit, tensor.shape, declared
+
+
+def _check_each(frame: Frame, pairs: Iterable[tuple[Declared, Value]], matcher: Matcher) -> Found:
+    for declared, value in pairs:
+        found = check(frame, declared, value, matcher)
+        if found[0] is not None:
+            return found
+    return _FITS
+
+
+def _only_tensor(value: Value) -> Tensor | None:
+    if isinstance(value, Union):
+        some = [option for option in value.options if option is not None]
+        return some[0] if len(some) == 1 and isinstance(some[0], Tensor) else None
+    return value if isinstance(value, Tensor) else None
+
+
+def _check_union(
+    frame: Frame, options: tuple[Declared, ...], value: Value, matcher: Matcher
+) -> Found:
+    """Fit a value to one of several declarations; a branch that fails leaves no binding behind."""
+    if not isinstance(value, (Tensor, Union)):
+        for option in options:
+            if _kind_fits(frame, option, value):
+                return check(frame, option, value, matcher)
+        return _FITS
+    first = _FITS
+    for option in options:
+        if not isinstance(option, TensorDecl):
+            continue
+        names, runs, pending = dict(matcher.names), dict(matcher.runs), list(matcher.pending)
+        facts = matcher.facts.copy()
+        found = check(frame, option, value, matcher)
+        if found[0] is None:
+            return found
+        matcher.names, matcher.runs, matcher.pending = names, runs, pending
+        matcher.facts.atoms, matcher.facts.runs = facts.atoms, facts.runs
+        if first[0] is None or (first[0].axis is None and found[0].axis is not None):
+            first = found
+    return first
+
+
+def _kind_fits(frame: Frame, declared: Declared, value: Value) -> bool:
+    if isinstance(declared, TupleDecl):
+        return isinstance(value, tuple)
+    if isinstance(declared, ListDecl):
+        return isinstance(frame.state.content(value), Sequence)
+    return isinstance(declared, DictDecl) and isinstance(frame.state.content(value), Dict)
+
+
+def message(
+    frame: Frame,
+    subject: str,
+    found: Found,
+    matcher: Matcher,
+    text: str | None,
+    value: Value = UNKNOWN,
+) -> Message:
+    """Return the message for what `check` found."""
+    misfit, shape, declared = found
+    assert misfit is not None and shape is not None and declared is not None
+    if misfit.expected == "dtype":
+        tensor = _only_tensor(value)
+        actual = dtypes.describe(tensor.dtype) if tensor is not None else "another dtype"
+        return Message(
+            f"{subject} is {actual}, declared {dtypes.describe(declared.dtype)}", "shape-dtype"
+        )
+    assert declared.text is not None
+    return explain.boundary(
+        subject,
+        shape,
+        declared.text,
+        misfit,
+        text,
+        frame.state.facts,
+        matcher.names,
+        matcher.evaluate,
+    )
+
+
+def declare_local(frame: Frame, declared: Declared, value: Value, node: ast.AnnAssign) -> Value:
+    """Check a value against the annotation of the local it is assigned to, and learn from it."""
+    if isinstance(declared, TensorDecl):
+        assert node.value is not None
+        return teach(frame, declared, value, node.value)
+    if isinstance(declared, AnyDecl):
+        return value
+    if value is not UNKNOWN:
+        assert node.value is not None
+        matcher = frame.fit()
+        found = check(frame, declared, value, matcher)
+        if found[0] is None:
+            return value
+        subject = f'an item of "{_short(frame.segment(node.value))}"'
+        frame.error(node.value, message(frame, subject, found, matcher, None, value))
+    return declare(frame, declared, frame.segment(node.target), frame.fit(), None)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def teach(frame: Frame, declared: TensorDecl, value: Value, node: ast.expr) -> Value:
+    """Check a tensor against an annotation; what was unknown takes the annotation."""
+    if declared.text is None:
+        return Tensor(Shape.unknown(), declared.dtype) if value is UNKNOWN else value
+    matcher = frame.fit()
+    if not isinstance(value, Tensor):
+        if value is not UNKNOWN:
+            return value
+        return Tensor(_build(matcher, declared), declared.dtype)
+    found = check(frame, declared, value, matcher)
+    misfit = found[0]
+    if misfit is not None:
+        shown = (misfit, value.shape, declared)
+        subject = f'"{_short(frame.segment(node))}"'
+        frame.error(node, message(frame, subject, shown, matcher, frame.segment(node), value))
+        matcher.pending = []
+        return Tensor(_build(matcher, declared), declared.dtype)
+    built = _build(matcher, declared)
+    known = frame.state.facts.shape(value.shape)
+    if known.rank is None or built.rank is None:
+        return Tensor(built if known.rank is None else known, value.dtype & declared.dtype)
+    for item, new in zip(known.dims, built.dims, strict=True):
+        _name(frame, item, new, matcher)
+    return Tensor(
+        Shape(tuple(_taught(frame, item) for item in known.dims)), value.dtype & declared.dtype
+    )
+
+
+def _build(matcher: Matcher, declared: TensorDecl) -> Shape:
+    assert declared.text is not None
+    return matcher.build(declared.text, dims.name, lambda text: Run(Sym(text)))
+
+
+def _name(frame: Frame, item: Item, new: Item, matcher: Matcher) -> None:
+    """Call an unknown dimension by the new name that an annotation gives it."""
+    if not isinstance(item, Size) or not isinstance(new, Size) or item is not new:
+        return
+    symbol = item.symbol
+    if symbol is None or symbol.kind is not Kind.UNKNOWN:
+        return
+    for text, bound in list(matcher.names.items()):
+        if bound == item:
+            named = dims.name(text)
+            matcher.names[text] = named
+            frame.state.facts.learn(symbol, named)
+
+
+def _taught(frame: Frame, item: Item) -> Item:
+    if isinstance(item, Size) and (symbol := item.symbol) and symbol.kind is Kind.UNKNOWN:
+        return frame.state.facts.dim(item)
+    return item

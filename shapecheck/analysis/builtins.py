@@ -1,0 +1,429 @@
+"""Builtins and the few functions of the standard library that shapes pass through."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+import shapecheck.dims as dims
+from shapecheck import dtypes, spec
+from shapecheck.analysis import boundary
+from shapecheck.analysis.annotations import TensorDecl
+from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.iteration import Range, another, as_list, first, iterate, length
+from shapecheck.analysis.values import Dict, Items, Object, Partial, Ref, Sequence
+from shapecheck.dims import Size, size_of
+from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.ops.call import as_size
+from shapecheck.shapes import Run, Tensor
+
+Function: TypeAlias = Callable[[Frame, list[Value], Mapping[str, Value], ast.Call], Value]
+Method: TypeAlias = Callable[[Frame, Value, list[Value], Mapping[str, Value], ast.Call], Value]
+
+FUNCTIONS: Final[dict[str, Function]] = {}
+_METHODS: Final[dict[tuple[str, str], Method]] = {}
+
+
+def _function(*names: str) -> Callable[[Function], Function]:
+    def register(handler: Function) -> Function:
+        for name in names:
+            FUNCTIONS[name] = handler
+        return handler
+
+    return register
+
+
+def _on(kind: str, *names: str) -> Callable[[Method], Method]:
+    def register(handler: Method) -> Method:
+        for name in names:
+            _METHODS[kind, name] = handler
+        return handler
+
+    return register
+
+
+def method(frame: Frame, receiver: Value, name: str) -> Method | None:
+    """Return what a method of a builtin value, a list, a dict or a module does."""
+    content = frame.state.content(receiver)
+    if isinstance(content, Sequence):
+        return _METHODS.get(("list", name))
+    if isinstance(content, Dict):
+        return _METHODS.get(("dict", name))
+    if isinstance(content, Object):
+        return _METHODS.get(("module", name))
+    if isinstance(receiver, tuple):
+        return _METHODS.get(("tuple", name))
+    return None
+
+
+Named: TypeAlias = Mapping[str, Value]
+
+
+@_function("builtins.len")
+def _len(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    found = length(frame, args[0]) if len(args) == 1 else None
+    return dims.unknown() if found is None else found
+
+
+@_function("builtins.range")
+def _range(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    sizes = [as_size(arg) for arg in args]
+    if len(sizes) == 1:
+        return Range(0, sizes[0], 1)
+    if len(sizes) in (2, 3):
+        step = sizes[2] if len(sizes) == 3 else 1
+        if isinstance(step, int) and step:
+            return Range(sizes[0], sizes[1], step)
+    return Items(None, dims.unknown())
+
+
+@_function("builtins.enumerate")
+def _enumerate(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if not args:
+        return UNKNOWN
+    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    items, element = iterate(frame, args[0])
+    if items is None or not isinstance(start, int):
+        if items is not None:
+            return Items(None, (dims.unknown(), UNKNOWN))
+        head = (start, first(frame, args[0], element))
+        return Items(None, (dims.unknown(), element), length(frame, args[0]), head)
+    return Items(tuple((start + index, item) for index, item in enumerate(items)))
+
+
+@_function("builtins.zip")
+def _zip(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    parts = [iterate(frame, arg) for arg in args]
+    known = [items for items, _ in parts if items is not None]
+    if len(known) == len(parts):
+        return Items(tuple(zip(*known, strict=False)))
+    each = tuple(frame.state.either(*i) if i else e for i, e in parts)
+    heads = zip(args, parts, strict=True)
+    start = tuple(i[0] if i else first(frame, arg, e) for arg, (i, e) in heads)
+    counts = [length(frame, arg) for arg in args]
+    same = counts and all(count is not None and count == counts[0] for count in counts)
+    return Items(None, each, counts[0] if same else None, start)
+
+
+@_function("builtins.reversed")
+def _reversed(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    items, element = iterate(frame, args[0]) if args else (None, UNKNOWN)
+    return Items(None if items is None else items[::-1], element)
+
+
+@_function("builtins.list", "builtins.sorted")
+def _list(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    items, element = iterate(frame, args[0]) if args else ((), UNKNOWN)
+    if isinstance(args[0] if args else (), tuple) and any(isinstance(i, Run) for i in args[0]):
+        return args[0]
+    if isinstance(node.func, ast.Name) and node.func.id == "sorted":
+        items = None
+    count = length(frame, args[0]) if args and items is None else None
+    return frame.state.new(Sequence(items, element, count=count))
+
+
+@_function("builtins.tuple", "torch.Size", "builtins.iter")
+def _tuple(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if not args:
+        return ()
+    if isinstance(args[0], tuple):
+        return args[0]
+    items, element = iterate(frame, args[0])
+    return Items(None, element) if items is None else items
+
+
+@_function("builtins.min", "builtins.max")
+def _extreme(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    values = args if len(args) > 1 else list(iterate(frame, args[0])[0] or ()) if args else []
+    name = node.func.id if isinstance(node.func, ast.Name) else "min"
+    if values and all(isinstance(v, (int, Size)) and not isinstance(v, bool) for v in values):
+        return dims.extreme(name, values)
+    if values and all(isinstance(v, (int, float)) for v in values):
+        return min(values) if name == "min" else max(values)
+    return UNKNOWN
+
+
+@_function("builtins.int", "operator.index")
+def _int(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    value = args[0] if args else 0
+    if isinstance(value, (int, Size)):
+        return int(value) if isinstance(value, bool) else value
+    if isinstance(value, float) and math.isfinite(value):
+        return int(value)
+    return dims.unknown()
+
+
+@_function("builtins.float")
+def _float(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    value = args[0] if args else 0.0
+    return float(value) if isinstance(value, (int, float)) else Scalar(dtypes.DEFAULT_FLOAT)
+
+
+@_function(
+    "math.sqrt",
+    "math.log",
+    "math.log2",
+    "math.exp",
+    "math.sin",
+    "math.cos",
+    "math.pow",
+    "math.log10",
+    "math.tanh",
+    "math.atan2",
+    "builtins.round",
+)
+def _math(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    if args and name == "round":
+        return UNKNOWN
+    if all(isinstance(arg, (int, float)) for arg in args) and hasattr(math, name):
+        try:
+            return float(getattr(math, name)(*args))
+        except (ValueError, TypeError, OverflowError):
+            return UNKNOWN
+    return Scalar(dtypes.DEFAULT_FLOAT)
+
+
+@_function("math.ceil", "math.floor")
+def _whole(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    value = args[0] if args else UNKNOWN
+    if isinstance(value, (int, Size)):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        ceil = isinstance(node.func, ast.Attribute) and node.func.attr == "ceil"
+        return math.ceil(value) if ceil else math.floor(value)
+    return dims.unknown()
+
+
+@_function("math.prod", "numpy.prod")
+def _prod(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    items = iterate(frame, args[0])[0] if args else None
+    if items is None or not all(isinstance(item, (int, Size)) for item in items):
+        return dims.unknown()
+    return math.prod(map(size_of, items), start=1)
+
+
+@_function("builtins.sum")
+def _sum(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    items = iterate(frame, args[0])[0] if args else None
+    if items is not None and items and all(isinstance(item, (int, Size)) for item in items):
+        return sum(items)
+    if items is not None and items and all(isinstance(i, Tensor) and i == items[0] for i in items):
+        return items[0]
+    return UNKNOWN
+
+
+@_function("builtins.abs")
+def _abs(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    value = args[0] if args else UNKNOWN
+    if isinstance(value, Tensor):
+        signature = frame.program.table.signature("torch.abs")
+        return UNKNOWN if signature is None else signature.apply(frame.state.facts, args, {})
+    return abs(value) if isinstance(value, (int, float)) else UNKNOWN
+
+
+@_function("builtins.isinstance", "builtins.hasattr", "builtins.bool", "builtins.callable")
+def _bool(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return Scalar(dtypes.BOOL)
+
+
+@_function("builtins.print", "builtins.repr", "builtins.str", "builtins.id", "builtins.type")
+def _pure(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return UNKNOWN
+
+
+@_function("builtins.dict", "collections.OrderedDict")
+def _dict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if not args:
+        return frame.state.new(Dict(dict(kwargs)))
+    content = frame.state.content(args[0])
+    if isinstance(content, Dict) and content.items is not None:
+        return frame.state.new(Dict({**content.items, **kwargs}))
+    items = iterate(frame, args[0])[0]
+    pairs = items is not None and all(
+        isinstance(i, tuple) and len(i) == 2 and isinstance(i[0], (str, int)) for i in items
+    )
+    return frame.state.new(Dict({**dict(items), **kwargs} if pairs and items is not None else None))
+
+
+@_function("functools.partial")
+def _partial(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return Partial(args[0], tuple(args[1:]), tuple(kwargs.items())) if args else UNKNOWN
+
+
+@_function("typing.cast", "typing_extensions.cast")
+def _cast(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return args[1] if len(args) == 2 else UNKNOWN
+
+
+@_function("builtins.reveal_type", "typing.reveal_type", "typing_extensions.reveal_type")
+def _reveal_type(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if args and isinstance(args[0], Tensor):
+        _reveal(frame, args[0], node)
+    return args[0] if args else UNKNOWN
+
+
+@_function("shapecheck.reveal_shape", "shapecheck.runtime.reveal_shape")
+def _reveal_shape(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if args and isinstance(args[0], (int, Size)):
+        frame.note(node, f'Revealed size is "{frame.state.facts.dim(args[0])}"')
+    elif args:
+        _reveal(frame, args[0], node)
+    return args[0] if args else UNKNOWN
+
+
+def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
+    if isinstance(value, Tensor):
+        shape = frame.state.facts.shape(value.shape)
+        frame.note(node, f'Revealed shape is "{shape.text()}"')
+    else:
+        frame.note(node, "Revealed shape is unknown")
+
+
+@_function(
+    "shapecheck.assert_shape",
+    "shapecheck.runtime.assert_shape",
+    "shapecheck.named",
+    "shapecheck.runtime.named",
+)
+def _assert_shape(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if len(args) != 2 or not isinstance(args[1], str):
+        return args[0] if args else UNKNOWN
+    try:
+        declared = TensorDecl(spec.parse(args[1]))
+    except spec.SpecError as error:
+        frame.error(node.args[1], Message(str(error), "shape-annotation"))
+        return args[0]
+    taught = boundary.teach(frame, declared, args[0], node.args[0])
+    if isinstance(node.args[0], ast.Name) and isinstance(taught, Tensor):
+        name = node.args[0].id
+        frame.assign(name, taught, frame.state.since.get(name, node.lineno))
+    return taught
+
+
+@_on("list", "append")
+def _append(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(owner)
+    if isinstance(content, Sequence) and len(args) == 1:
+        frame.state.heap[owner] = frame.state.extended(content, Sequence((args[0],)))
+    return None
+
+
+@_on("list", "extend")
+def _extend(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(owner)
+    if isinstance(content, Sequence) and args:
+        frame.state.heap[owner] = frame.state.extended(content, as_list(frame, args[0]))
+    return None
+
+
+@_on("list", "pop", "popleft")
+def _pop(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(owner)
+    index = args[0] if args else -1
+    if not isinstance(content, Sequence):
+        return UNKNOWN
+    if (
+        content.items
+        and isinstance(index, int)
+        and -len(content.items) <= index < len(content.items)
+    ):
+        rest = list(content.items)
+        item = rest.pop(index)
+        frame.state.heap[owner] = Sequence(tuple(rest), kind=content.kind)
+        return item
+    element = frame.state.element(content)
+    count = content.length
+    left = None if count is None else count - 1
+    frame.state.heap[owner] = Sequence(None, element, content.kind, left)
+    return another(frame, element)
+
+
+@_on("list", "insert", "remove", "clear", "sort", "reverse", "extendleft", "appendleft")
+def _changed(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    frame.state.heap[owner] = None
+    return None
+
+
+@_on("list", "copy")
+def _copy(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return frame.state.new(frame.state.content(owner))
+
+
+@_on("dict", "items")
+def _items(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(owner)
+    assert isinstance(content, Dict)
+    if content.items is None:
+        return Items(None, (UNKNOWN, content.element))
+    return Items(tuple(content.items.items()))
+
+
+@_on("dict", "values")
+def _values(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(owner)
+    assert isinstance(content, Dict)
+    return Items(None if content.items is None else tuple(content.items.values()), content.element)
+
+
+@_on("dict", "keys")
+def _keys(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(owner)
+    assert isinstance(content, Dict)
+    return Items(None if content.items is None else tuple(content.items))
+
+
+@_on("dict", "get")
+def _get(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(owner)
+    assert isinstance(content, Dict)
+    if not args:
+        return UNKNOWN
+    missing = args[1] if len(args) > 1 else None
+    if content.items is None:
+        return frame.state.either(content.element, missing)
+    return content.items.get(args[0], missing) if isinstance(args[0], (str, int)) else UNKNOWN
+
+
+@_on("dict", "update", "pop", "setdefault", "clear", "popitem")
+def _update(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    frame.state.heap[owner] = None
+    return UNKNOWN
+
+
+@_on("tuple", "numel")
+def _numel(frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return _prod(frame, [owner], {}, node)
+
+
+@_on("module", "register_buffer", "register_parameter", "add_module", "register_module")
+def _register(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    from shapecheck.analysis.objects import set_attribute
+
+    values = [
+        *args,
+        *(kwargs[key] for key in ("name", "tensor", "param", "module") if key in kwargs),
+    ]
+    if len(values) >= 2 and isinstance(values[0], str):
+        set_attribute(frame, owner, values[0], values[1])
+    return None
+
+
+@_on(
+    "module",
+    "train",
+    "eval",
+    "to",
+    "cuda",
+    "cpu",
+    "float",
+    "half",
+    "double",
+    "requires_grad_",
+    "apply",
+)
+def _itself(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return owner

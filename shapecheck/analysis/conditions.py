@@ -1,0 +1,237 @@
+"""What a condition says about the program where it holds, and where it doesn't."""
+
+from __future__ import annotations
+
+import ast
+
+from shapecheck.analysis import boundary
+from shapecheck.analysis.annotations import TensorDecl, reader
+from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.state import State
+from shapecheck.analysis.values import Union
+from shapecheck.dims import Composite, FloorDiv, Relation, Size, exact_quotient
+from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.shapes import Run, Tensor
+
+Paths = tuple[State | None, State | None]
+
+
+def split(frame: Frame, test: ast.expr, asserted: bool = False) -> Paths:
+    """Evaluate a condition; return the states where it holds and where it doesn't.
+
+    A state is None where the program can't get to. `asserted`: only the first is wanted, and a
+    condition that can't be read says nothing about what follows.
+    """
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yes, no = split(frame, operand)
+            return no, yes
+        case ast.BoolOp(op=ast.And(), values=values):
+            return _conjunction(frame, values, asserted)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return _disjunction(frame, values)
+        case ast.Compare(ops=[op], comparators=[right]):
+            return _comparison(frame, test, op, right, asserted)
+        case ast.Call(func=ast.Name(id="isinstance"), args=[value, kind]):
+            return _isinstance(frame, value, kind)
+    value = frame.eval(test)
+    if isinstance(test, ast.Name) and isinstance(value, Union):
+        return _narrow(frame, test.id, value)
+    known = truth(value)
+    if known is not None:
+        return (frame.state, None) if known else (None, frame.state)
+    return _unread(frame, asserted)
+
+
+def truth(value: Value) -> bool | None:
+    """Return whether a value is true, None where it isn't known."""
+    if isinstance(value, (bool, int, str)) or value is None:
+        return bool(value)
+    if isinstance(value, tuple):
+        return None if any(isinstance(item, Run) for item in value) else bool(value)
+    return None
+
+
+def _unread(frame: Frame, asserted: bool = False) -> Paths:
+    yes, no = frame.fork(), frame.state
+    if not asserted:
+        yes.facts.guarded = no.facts.guarded = True
+    return yes, no
+
+
+def _conjunction(frame: Frame, values: list[ast.expr], asserted: bool) -> Paths:
+    no: State | None = None
+    for value in values:
+        yes, fails = split(frame, value, asserted)
+        no = fails if no is None else no if fails is None else no.join(fails)
+        if yes is None:
+            return None, no
+        frame.resume(yes)
+    return frame.state, no
+
+
+def _disjunction(frame: Frame, values: list[ast.expr]) -> Paths:
+    yes: State | None = None
+    for value in values:
+        holds, no = split(frame, value)
+        yes = holds if yes is None else yes if holds is None else yes.join(holds)
+        if no is None:
+            return yes, None
+        frame.resume(no)
+    return yes, frame.state
+
+
+def _narrow(frame: Frame, name: str, value: Union) -> Paths:
+    """Split on the truth of a variable that may be None."""
+    some = tuple(option for option in value.options if option is not None)
+    yes, no = frame.fork(), frame.state
+    yes.vars[name] = some[0] if len(some) == 1 else Union(some)
+    if len(some) < len(value.options) and all(not isinstance(o, int) for o in some):
+        no.vars[name] = None
+    return yes, no
+
+
+def _comparison(
+    frame: Frame, test: ast.Compare, op: ast.cmpop, right: ast.expr, asserted: bool
+) -> Paths:
+    left = test.left
+    a, b = frame.eval(left), frame.eval(right)
+    if isinstance(op, (ast.Is, ast.IsNot)):
+        return _identity(frame, left, a, b, isinstance(op, ast.IsNot))
+    if isinstance(op, (ast.Eq, ast.NotEq)):
+        yes, no = _equality(frame, a, b, asserted)
+        return (yes, no) if isinstance(op, ast.Eq) else (no, yes)
+    known = _order(op, a, b)
+    if known is not None:
+        return (frame.state, None) if known else (None, frame.state)
+    if isinstance(op, ast.In) and isinstance(b, tuple) and isinstance(a, Size):
+        return frame.fork(), frame.state
+    if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) and _is_size(a) and _is_size(b):
+        return frame.fork(), frame.state
+    return _unread(frame, asserted)
+
+
+def _is_size(value: Value) -> bool:
+    return isinstance(value, (int, Size)) and not isinstance(value, bool)
+
+
+def _order(op: ast.cmpop, a: Value, b: Value) -> bool | None:
+    if not (isinstance(a, (int, float)) and isinstance(b, (int, float))):
+        return None
+    match op:
+        case ast.Lt():
+            return a < b
+        case ast.LtE():
+            return a <= b
+        case ast.Gt():
+            return a > b
+        case ast.GtE():
+            return a >= b
+    return None
+
+
+def _identity(frame: Frame, left: ast.expr, a: Value, b: Value, negated: bool) -> Paths:
+    if b is not None:
+        return _unread(frame)
+    if a is None:
+        paths: Paths = (frame.state, None)
+    elif isinstance(a, Union) and None in a.options:
+        none, some = frame.fork(), frame.state
+        rest = tuple(option for option in a.options if option is not None)
+        _refine(none, left, None)
+        _refine(some, left, rest[0] if len(rest) == 1 else Union(rest))
+        paths = (none, some)
+    elif a is UNKNOWN or isinstance(a, (Union, Scalar)):
+        none, some = frame.fork(), frame.state
+        _refine(none, left, None)
+        paths = (none, some)
+    else:
+        paths = (None, frame.state)
+    return (paths[1], paths[0]) if negated else paths
+
+
+def _refine(state: State, node: ast.expr, value: Value) -> None:
+    if isinstance(node, ast.Name):
+        state.vars[node.id] = value
+
+
+def _equality(frame: Frame, a: Value, b: Value, asserted: bool) -> Paths:
+    """Split on `a == b`; where it holds, sizes that stand on both sides are equal."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return _tuples(frame, a, b)
+    if _is_size(a) and _is_size(b):
+        verdict = frame.state.facts.compare(a, b)
+        if verdict.relation is Relation.SAME:
+            return frame.state, None
+        if isinstance(a, int) and isinstance(b, int):
+            return None, frame.state
+        yes, no = frame.fork(), frame.state
+        _learn(yes, a, b)
+        return yes, no
+    if isinstance(a, (str, bool)) and isinstance(b, (str, bool)):
+        return (frame.state, None) if a == b else (None, frame.state)
+    return _unread(frame, asserted)
+
+
+def _learn(state: State, a: Value, b: Value) -> None:
+    """Record an equation of the user's own; it may equate what is otherwise distinct."""
+    facts = state.facts
+    a, b = facts.dim(a), facts.dim(b)
+    if isinstance(a, Composite) or isinstance(b, Composite) or a == b:
+        return
+    verdict = facts.compare(a, b)
+    if verdict.learn is not None:
+        facts.learn(*verdict.learn)
+        return
+    for left, right in ((a, b), (b, a)):
+        if isinstance(left, Size) and left.atom is not None:
+            if not isinstance(right, Size) or left.atom not in set(right.atoms()):
+                facts.learn(left.atom, right)
+                return
+    _learn_remainder(state, a, b)
+
+
+def _learn_remainder(state: State, a: Value, b: Value) -> None:
+    """Record `n % d == 0`, which is `n - d*(n//d) == 0`: the floor division is exact."""
+    gap = a - b
+    for atom in gap.atoms() if isinstance(gap, Size) else ():
+        if isinstance(atom, FloorDiv) and gap == atom.num - Size.of(atom) * atom.den:
+            exact = exact_quotient(atom.num, atom.den)
+            if exact is not None:
+                state.facts.learn(atom, exact)
+
+
+def _tuples(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...]) -> Paths:
+    runs = [item for item in (*a, *b) if isinstance(item, Run)]
+    yes, no = frame.fork(), frame.state
+    if not runs:
+        if len(a) != len(b):
+            return None, frame.state
+        for x, y in zip(a, b, strict=True):
+            if _is_size(x) and _is_size(y):
+                if isinstance(x, int) and isinstance(y, int) and x != y:
+                    return None, frame.state
+                _learn(yes, x, y)
+        return yes, no
+    for short, long in ((a, b), (b, a)):
+        if len(runs) == 1 and runs[0] in short and len(long) >= len(short) - 1:
+            at = short.index(runs[0])
+            count = len(long) - len(short) + 1
+            yes.facts.learn_run(runs[0].symbol, long[at : at + count])
+    return yes, no
+
+
+def _isinstance(frame: Frame, value: ast.expr, kind: ast.expr) -> Paths:
+    """Split on `isinstance(x, Float[Tensor, "b c"])`, which checks and teaches the shape."""
+    found = frame.eval(value)
+    declared = reader(frame.module).read(kind)
+    if isinstance(declared, TensorDecl) and isinstance(value, ast.Name):
+        yes, no = frame.fork(), frame.state
+        frame.resume(yes)
+        if isinstance(found, Union):
+            tensors = [option for option in found.options if isinstance(option, Tensor)]
+            found = tensors[0] if len(tensors) == 1 else UNKNOWN
+        taught = boundary.teach(frame, declared, found, value)
+        frame.state.vars[value.id] = taught
+        return frame.state, no
+    return frame.fork(), frame.state

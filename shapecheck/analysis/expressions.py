@@ -1,0 +1,226 @@
+"""What each kind of expression is worth."""
+
+from __future__ import annotations
+
+import ast
+
+from shapecheck.analysis import calls, objects, operators
+from shapecheck.analysis.conditions import split, truth
+from shapecheck.analysis.frame import Frame, expression
+from shapecheck.analysis.iteration import iterate, length
+from shapecheck.analysis.state import State
+from shapecheck.analysis.statements import store
+from shapecheck.analysis.values import Dict, Function, Items, Sequence
+from shapecheck.dims import IntSize
+from shapecheck.ops import UNKNOWN, Value
+
+expression(ast.BinOp)(operators.binary)
+expression(ast.UnaryOp)(operators.unary)
+expression(ast.Compare)(operators.compare)
+expression(ast.Subscript)(operators.subscript)
+expression(ast.Call)(calls.call)
+expression(ast.Attribute)(objects.attribute)
+
+
+@expression(ast.Constant)
+def _constant(frame: Frame, node: ast.Constant) -> Value:
+    return node.value
+
+
+@expression(ast.Name)
+def _name(frame: Frame, node: ast.Name) -> Value:
+    return frame.lookup(node.id)
+
+
+@expression(ast.Tuple)
+def _tuple(frame: Frame, node: ast.Tuple) -> Value:
+    return _elements(frame, node.elts) or (UNKNOWN if node.elts else ())
+
+
+def _elements(frame: Frame, nodes: list[ast.expr]) -> tuple[Value, ...] | None:
+    """Return the values of a display's elements, None where a starred one isn't known."""
+    found: list[Value] = []
+    known = True
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            value = frame.eval(node.value)
+            if isinstance(value, tuple):
+                found.extend(value)
+                continue
+            items = iterate(frame, value)[0]
+            known = known and items is not None
+            found.extend(items or ())
+        else:
+            found.append(frame.eval(node))
+    return tuple(found) if known else None
+
+
+@expression(ast.List)
+def _list(frame: Frame, node: ast.List) -> Value:
+    return frame.state.new(Sequence(_elements(frame, node.elts)))
+
+
+@expression(ast.Set)
+def _set(frame: Frame, node: ast.Set) -> Value:
+    _elements(frame, node.elts)
+    return frame.state.new(Sequence(None, UNKNOWN, "set"))
+
+
+@expression(ast.Dict)
+def _dict(frame: Frame, node: ast.Dict) -> Value:
+    items: dict[Value, Value] | None = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        held = frame.eval(value)
+        if key is None:
+            content = frame.state.content(held)
+            known = content.items if isinstance(content, Dict) else None
+            items = None if items is None or known is None else {**items, **known}
+            continue
+        name = frame.eval(key)
+        if items is not None and isinstance(name, (str, int)):
+            items[name] = held
+        else:
+            items = None
+    return frame.state.new(Dict(items))
+
+
+@expression(ast.Slice)
+def _slice(frame: Frame, node: ast.Slice) -> Value:
+    parts = (node.lower, node.upper, node.step)
+    return slice(*(None if part is None else frame.eval(part) for part in parts))
+
+
+@expression(ast.IfExp)
+def _conditional(frame: Frame, node: ast.IfExp) -> Value:
+    yes, no = split(frame, node.test)
+    found: list[tuple[Value, State]] = []
+    for state, branch in ((yes, node.body), (no, node.orelse)):
+        if state is not None:
+            frame.resume(state)
+            found.append((frame.eval(branch), frame.state))
+    return _merge(frame, found)
+
+
+def _merge(frame: Frame, found: list[tuple[Value, State]]) -> Value:
+    """Join the values, and the states, of the ways to evaluate an expression."""
+    if not found:
+        return UNKNOWN
+    value, state = found[0]
+    for other, its_state in found[1:]:
+        guarded = state.facts.guarded and its_state.facts.guarded
+        state.vars["\0"], its_state.vars["\0"] = value, other
+        state = frame.joined(state, its_state)
+        value = state.vars.pop("\0")
+        state.facts.guarded = guarded
+    frame.resume(state)
+    return value
+
+
+@expression(ast.BoolOp)
+def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
+    """`a or b` is the first true one; what may be None is replaced."""
+    result: Value = UNKNOWN
+    for index, operand in enumerate(node.values):
+        result = frame.eval(operand)
+        known = truth(result)
+        if known is not None and known is isinstance(node.op, ast.Or):
+            return result
+        if known is None:
+            for rest in node.values[index + 1 :]:
+                frame.eval(rest)
+            return UNKNOWN
+    return result
+
+
+@expression(ast.NamedExpr)
+def _walrus(frame: Frame, node: ast.NamedExpr) -> Value:
+    value = frame.eval(node.value)
+    store(frame, node.target, value, node.value)
+    return value
+
+
+@expression(ast.Lambda)
+def _lambda(frame: Frame, node: ast.Lambda) -> Value:
+    return Function(node, frame.module, None, dict(frame.state.vars))
+
+
+@expression(ast.Starred)
+def _starred(frame: Frame, node: ast.Starred) -> Value:
+    frame.eval(node.value)
+    return UNKNOWN
+
+
+@expression(ast.JoinedStr)
+def _formatted(frame: Frame, node: ast.JoinedStr) -> Value:
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            frame.eval(part.value)
+    return UNKNOWN
+
+
+@expression(ast.Await)
+def _await(frame: Frame, node: ast.Await) -> Value:
+    return frame.eval(node.value)
+
+
+@expression(ast.Yield)
+def _yield(frame: Frame, node: ast.Yield) -> Value:
+    if node.value is not None:
+        frame.eval(node.value)
+    return UNKNOWN
+
+
+@expression(ast.ListComp)
+@expression(ast.GeneratorExp)
+@expression(ast.SetComp)
+def _comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
+    items, element, count = _generate(frame, node.generators, node.elt)
+    if isinstance(node, ast.GeneratorExp):
+        return Items(items, element, count)
+    if isinstance(node, ast.SetComp):
+        return frame.state.new(Sequence(None, element, "set"))
+    return frame.state.new(Sequence(items, element, count=count))
+
+
+@expression(ast.DictComp)
+def _dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
+    pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
+    items, element, _ = _generate(frame, node.generators, pair)
+    if items is not None and all(
+        isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], (str, int))
+        for item in items
+    ):
+        return frame.state.new(Dict(dict(items)))
+    value = element[1] if isinstance(element, tuple) and len(element) == 2 else UNKNOWN
+    return frame.state.new(Dict(None, value))
+
+
+def _generate(
+    frame: Frame, generators: list[ast.comprehension], element: ast.expr
+) -> tuple[tuple[Value, ...] | None, Value, IntSize | None]:
+    """Return the items of a comprehension, or None, what any item is, and how many there are."""
+    names = frame.state.vars.copy()
+    source = generators[0]
+    iterated = frame.eval(source.iter)
+    items, any_item = iterate(frame, iterated)
+    count = None if source.ifs or len(generators) > 1 else length(frame, iterated)
+    certain = items is not None and not source.ifs and len(items) <= 16
+    found: list[Value] = []
+    held: Value = UNKNOWN
+    for item in (
+        items if certain and items is not None else (any_item if items is None else UNKNOWN,)
+    ):
+        store(frame, source.target, item, source.iter)
+        for test in source.ifs:
+            yes, _ = split(frame, test)
+            if yes is not None:
+                frame.resume(yes)
+        if len(generators) > 1:
+            inner, held, _ = _generate(frame, generators[1:], element)
+            certain = certain and inner is not None
+            found.extend(inner or ())
+        else:
+            held = frame.eval(element)
+            found.append(held)
+    frame.state.vars = names
+    return (tuple(found), UNKNOWN, None) if certain else (None, held, count)

@@ -1,0 +1,222 @@
+"""One activation of a function, or of a module's body: the interpreter proper.
+
+A `Frame` holds the state at the current point of one body and evaluates its statements and
+expressions. What each kind of node does is in `statements` and `expressions`; calls are in
+`calls`, classes in `objects`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from shapecheck import explain
+from shapecheck.analysis.modules import Module, Program
+from shapecheck.analysis.state import State
+from shapecheck.analysis.values import NOTHING, Dotted, Function
+from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Evaluate, Matcher, Tensor
+
+MAX_DEPTH: Final = 10
+MAX_STEPS: Final = 20_000
+
+
+class BudgetExceeded(Exception):
+    """A function took more steps than it may."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """The steps that are left for one function of the user's, what it looks into included."""
+
+    left: int = MAX_STEPS
+
+
+@dataclass(slots=True)
+class Loop:
+    """The states that leave a loop early."""
+
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+
+
+class Frame:
+    """The interpreter of one body.
+
+    `state` is None where the program can't get to. `quiet` frames report nothing: they look into
+    a function only for its result.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        state: State,
+        *,
+        function: Function | None = None,
+        quiet: bool = False,
+        depth: int = 0,
+        budget: Budget | None = None,
+    ) -> None:
+        self.module = module
+        self.state: State = state
+        self.alive = True
+        self.function = function
+        self.quiet = quiet
+        self.depth = depth
+        self.budget = budget or Budget()
+        self.matcher = Matcher(state.facts)
+        self.loops: list[Loop] = []
+        self.returns: list[tuple[Value, State]] = []
+        self.check_return: Callable[[ast.expr, Value], Value] | None = None
+        self.sources: dict[str, ast.expr] = {}
+        self.errors = 0
+
+    @property
+    def program(self) -> Program:
+        """The program that the module belongs to."""
+        return self.module.program
+
+    # Names ------------------------------------------------------------------------------------
+
+    def lookup(self, name: str) -> Value:
+        """Return the value of a name: local, enclosing, global or builtin."""
+        found = self.state.vars.get(name, NOTHING)
+        if found is not NOTHING:
+            return found
+        if self.function is not None and name in self.function.closure:
+            return self.function.closure[name]
+        found = self.module.resolve(name)
+        return Dotted(f"builtins.{name}") if found is NOTHING else found
+
+    def assign(self, name: str, value: Value, line: int) -> None:
+        """Bind a local name."""
+        self.state.vars[name] = value
+        self.state.since[name] = line
+
+    # Running ----------------------------------------------------------------------------------
+
+    def run(self, body: Sequence[ast.stmt]) -> None:
+        """Execute statements until the end, or until the program can't get further."""
+        for node in body:
+            if not self.alive:
+                return
+            self.budget.left -= 1
+            handler = STATEMENTS.get(type(node))
+            if handler is not None:
+                handler(self, node)
+
+    def eval(self, node: ast.expr) -> Value:
+        """Return the value of an expression."""
+        budget = self.budget
+        budget.left -= 1
+        if budget.left < 0:
+            raise BudgetExceeded
+        handler = EXPRESSIONS.get(type(node))
+        return UNKNOWN if handler is None else handler(self, node)
+
+    def fork(self) -> State:
+        """Return a copy of the state, for another path."""
+        return self.state.copy()
+
+    def joined(self, one: State, other: State, place: object = None) -> State:
+        """Join two states; it costs as many steps as there is to compare."""
+        self.budget.left -= len(one.vars) + len(one.heap)
+        return one.join(other, place)
+
+    def resume(self, state: State | None) -> None:
+        """Go on in another state; None where the program can't get to."""
+        self.alive = state is not None
+        if state is not None:
+            self.state = state
+
+    # Reporting --------------------------------------------------------------------------------
+
+    def error(self, node: ast.AST, message: Message) -> None:
+        """Report an error at a node, unless the frame is quiet."""
+        self.errors += 1
+        if not self.quiet and self.module.reporter is not None:
+            self.module.reporter.error(node, message)
+
+    def note(self, node: ast.AST, text: str) -> None:
+        """Report a note at a node, unless the frame is quiet."""
+        if not self.quiet and self.module.reporter is not None:
+            self.module.reporter.note(node, text)
+
+    def hush(self, function: Callable[..., Value], *args: Any) -> Value:
+        """Call `function(frame, *args)` for its result only, reporting nothing."""
+        quiet, errors, self.quiet = self.quiet, self.errors, True
+        try:
+            return function(self, *args)
+        finally:
+            self.quiet, self.errors = quiet, errors
+
+    def segment(self, node: ast.AST) -> str:
+        """Return the source text of a node, as messages show it."""
+        if self.module.reporter is not None:
+            return self.module.reporter.segment(node)
+        return ast.unparse(node) if isinstance(node, ast.expr) else ""
+
+    def operand(self, role: str, node: ast.expr | None, value: Value) -> explain.Operand:
+        """Return a tensor operand as messages show it."""
+        if node is None:
+            return explain.Operand(role, value)
+        since = self.state.since.get(node.id) if isinstance(node, ast.Name) else None
+        return explain.Operand(role, value, self.segment(node), since, self._kept(node, since))
+
+    def _kept(self, node: ast.expr, since: int | None) -> tuple[Tensor, str] | None:
+        """Return what a reduction, or the variable it is assigned to, would be under keepdim."""
+        made = self.sources.get(node.id) if isinstance(node, ast.Name) else node
+        if not isinstance(made, ast.Call) or any(k.arg == "keepdim" for k in made.keywords):
+            return None
+        if isinstance(node, ast.Name) and made.lineno != since:
+            return None
+        keep = ast.keyword("keepdim", ast.Constant(True))
+        call = ast.copy_location(ast.Call(made.func, made.args, [*made.keywords, keep]), made)
+        quiet, self.quiet, state = self.quiet, True, self.fork()
+        value = self.eval(call)
+        self.quiet, self.state = quiet, state
+        if not isinstance(value, Tensor):
+            return None
+        text = f"{self.segment(made)[:-1]}, keepdim=True)"
+        return value, text
+
+    # Annotations --------------------------------------------------------------------------------
+
+    def fit(self, evaluate: Evaluate | None = None) -> Matcher:
+        """Return a matcher for this body's annotations, bound to what the names are here."""
+        matcher = self.matcher
+        matcher.facts = self.state.facts
+        matcher.pending = []
+        if evaluate is not None:
+            matcher.evaluate = evaluate
+        return matcher
+
+
+Statement: TypeAlias = Callable[[Frame, ast.AST], None]
+Expression: TypeAlias = Callable[[Frame, ast.AST], Value]
+
+STATEMENTS: Final[dict[type[ast.AST], Callable[..., None]]] = {}
+EXPRESSIONS: Final[dict[type[ast.AST], Callable[..., Value]]] = {}
+
+
+def statement(kind: type[ast.AST]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register what a kind of statement does."""
+
+    def register(handler: Callable[..., None]) -> Callable[..., None]:
+        STATEMENTS[kind] = handler
+        return handler
+
+    return register
+
+
+def expression(kind: type[ast.AST]) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """Register what a kind of expression is worth."""
+
+    def register(handler: Callable[..., Value]) -> Callable[..., Value]:
+        EXPRESSIONS[kind] = handler
+        return handler
+
+    return register

@@ -1,0 +1,395 @@
+"""Functions of analysed source: their parameters, the check of their bodies, looking into them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from shapecheck.analysis import boundary
+from shapecheck.analysis.annotations import (
+    AnyDecl,
+    Declared,
+    DictDecl,
+    ListDecl,
+    TensorDecl,
+    TupleDecl,
+    UnionDecl,
+    reader,
+)
+from shapecheck.analysis.frame import MAX_DEPTH, Frame
+from shapecheck.analysis.modules import Module
+from shapecheck.analysis.state import State
+from shapecheck.analysis.values import Argument, Dict, Function, frozen, unchanging
+from shapecheck.analysis.values import Sequence as ListContent
+from shapecheck.dims import IntSize
+from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops.call import as_size
+from shapecheck.shapes import Matcher, Misfit, Shape, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a function: its annotation and default, and how arguments reach it."""
+
+    name: str
+    declared: Declared
+    default: ast.expr | None
+    kind: str
+    """`positional`, `keyword`, `star` or `double-star`."""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a function's `def` says."""
+
+    params: tuple[Parameter, ...]
+    result: Declared
+
+    @property
+    def shaped(self) -> bool:
+        """Whether any parameter or the result declares a shape."""
+        return any(map(speaks, (*(p.declared for p in self.params), self.result)))
+
+
+def speaks(declared: Declared) -> bool:
+    """Whether a declaration says anything about a shape."""
+    match declared:
+        case TensorDecl(text=text):
+            return text is not None
+        case UnionDecl(options=options):
+            return any(map(speaks, options))
+        case TupleDecl(items=items, element=element):
+            return any(map(speaks, items)) if items is not None else speaks(element)
+        case ListDecl(element=element):
+            return speaks(element)
+        case DictDecl(value=value):
+            return speaks(value)
+    return False
+
+
+def declaration(function: Function) -> Declaration:
+    """Return what a function's `def` says; read once."""
+    cache = function.module.program.caches
+    key = ("declaration", function.node)
+    found = cache.get(key)
+    if not isinstance(found, Declaration):
+        found = _read(function)
+        cache[key] = found
+    return found
+
+
+def _read(function: Function) -> Declaration:
+    arguments = function.node.args
+    read = reader(function.module).read
+    params: list[Parameter] = []
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
+    for argument, default in zip(positional, [*defaults, *arguments.defaults], strict=True):
+        params.append(
+            Parameter(
+                argument.arg, read(argument.annotation), default, "positional", argument.lineno
+            )
+        )
+    if (star := arguments.vararg) is not None:
+        params.append(Parameter(star.arg, read(star.annotation), None, "star", star.lineno))
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        params.append(
+            Parameter(argument.arg, read(argument.annotation), default, "keyword", argument.lineno)
+        )
+    if (double := arguments.kwarg) is not None:
+        params.append(
+            Parameter(double.arg, read(double.annotation), None, "double-star", double.lineno)
+        )
+    returns = getattr(function.node, "returns", None)
+    return Declaration(tuple(params), read(returns))
+
+
+def bind(
+    frame: Frame,
+    function: Function,
+    args: Sequence[Argument],
+    kwargs: Mapping[str, Argument],
+) -> dict[str, Argument] | None:
+    """Bind arguments to parameters as Python does; None where they don't fit (mypy says so)."""
+    bound: dict[str, Argument] = {}
+    given = list(args)
+    named = dict(kwargs)
+    for param in declaration(function).params:
+        if param.kind == "star":
+            bound[param.name] = Argument(tuple(arg.value for arg in given), None, tuple(given))
+            given = []
+        elif param.kind == "double-star":
+            rest = {key: argument.value for key, argument in named.items()}
+            bound[param.name] = Argument(frame.state.new(Dict(rest)))
+            named = {}
+        elif given and param.kind == "positional":
+            bound[param.name] = given.pop(0)
+        elif param.name in named:
+            bound[param.name] = named.pop(param.name)
+        elif param.default is not None:
+            bound[param.name] = Argument(default(frame, function.module, param.default))
+        else:
+            return None
+    return None if given or named else bound
+
+
+def default(frame: Frame, module: Module, node: ast.expr) -> Value:
+    """Return the value of a parameter's default."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    inner = Frame(module, frame.state, quiet=True, depth=frame.depth + 1, budget=frame.budget)
+    outer = frame.state.vars
+    frame.state.vars = {}
+    try:
+        return inner.eval(node)
+    finally:
+        frame.state.vars = outer
+
+
+def invoke(
+    frame: Frame,
+    function: Function,
+    args: Sequence[Argument],
+    kwargs: Mapping[str, Argument],
+    node: ast.expr,
+    label: str,
+) -> Value:
+    """Call a function: fit the arguments to its annotations, or look into its body."""
+    bound = bind(frame, function, args, kwargs)
+    if bound is None:
+        return UNKNOWN
+    says = declaration(function)
+    matcher = Matcher(frame.state.facts, _evaluator(frame, function, bound))
+    matcher.beside = ()
+    if says.shaped and not _arguments_fit(frame, says, bound, matcher, node, label):
+        return UNKNOWN
+    if speaks(says.result):
+        matcher.facts = frame.state.facts
+        return boundary.declare(frame, says.result, label, matcher, None)
+    inside = look_into(frame, function, {name: a.value for name, a in bound.items()}, matcher)
+    if inside is UNKNOWN and not isinstance(says.result, AnyDecl):
+        return boundary.declare(frame, says.result, label, matcher, None)
+    return inside
+
+
+def _arguments_fit(
+    frame: Frame,
+    says: Declaration,
+    bound: Mapping[str, Argument],
+    matcher: Matcher,
+    node: ast.expr,
+    label: str,
+) -> bool:
+    before = frame.state.facts.copy()
+    origin: dict[str, str] = {}
+    for param in says.params:
+        declared, argument = param.declared, bound[param.name]
+        if not speaks(declared):
+            continue
+        for one in argument.parts if param.kind == "star" else (argument,):
+            found = boundary.check(frame, declared, one.value, matcher)
+            if found[0] is None:
+                continue
+            frame.state.facts.atoms, frame.state.facts.runs = before.atoms, before.runs
+            text = None if one.node is None else frame.segment(one.node)
+            subject = f'argument "{param.name}" of "{label}"'
+            message = boundary.message(frame, subject, found, matcher, text, one.value)
+            frame.error(one.node or node, _with_origins(message, found[0], matcher, origin))
+            return False
+        for name in (*matcher.names, *matcher.runs):
+            origin.setdefault(name, param.name)
+    return True
+
+
+def _with_origins(
+    message: Message, misfit: Misfit, matcher: Matcher, origin: Mapping[str, str]
+) -> Message:
+    """Add where the names got their values that a misfit is about."""
+    said: list[str] = []
+    for star, name in dict.fromkeys(re.findall(r"(\*?)([^\W\d]\w*)", misfit.expected)):
+        run = matcher.runs.get(name) if star else None
+        value = matcher.names.get(name) if run is None else Shape(run)
+        if name not in origin or value is None:
+            continue
+        shown = (
+            f"{name} comes"
+            if str(value) == name
+            else f"{star * (run is not None)}{name} is {value}"
+        )
+        said.append(f'{shown} from argument "{origin[name]}"')
+    return replace(message, notes=(*said, *message.notes))
+
+
+def _evaluator(
+    frame: Frame, function: Function, bound: Mapping[str, Argument]
+) -> Callable[[str], IntSize | None]:
+    def evaluate(source: str) -> IntSize | None:
+        inner = Frame(
+            function.module,
+            State({n: a.value for n, a in bound.items()}, {}, frame.state.heap, frame.state.facts),
+            function=function,
+            quiet=True,
+            depth=frame.depth + 1,
+            budget=frame.budget,
+        )
+        return size_in(inner, source)
+
+    return evaluate
+
+
+@lru_cache(maxsize=1024)
+def parse_expression(source: str) -> ast.expr:
+    """Parse the Python expression of a `{...}`; annotations hold no malformed ones."""
+    return ast.parse(source, mode="eval").body
+
+
+def size_in(frame: Frame, source: str) -> IntSize | None:
+    """Return the value of a `{...}` expression in a frame, None where it isn't a known size."""
+    value = frame.eval(parse_expression(source))
+    if isinstance(value, bool) or value is UNKNOWN:
+        return None
+    found = as_size(value)
+    return found if found is value else None
+
+
+def look_into(
+    frame: Frame, function: Function, values: Mapping[str, Value], matcher: Matcher | None = None
+) -> Value:
+    """Run a function's body on values for its result, reporting nothing; bounded in depth."""
+    if frame.depth >= MAX_DEPTH or _is_generator(function):
+        return UNKNOWN
+    if not values and (known := _known_result(function)) is not None:
+        return known[0]
+    key = _call_key(frame, function, values)
+    caches = frame.program.caches
+    if key is not None and key in caches:
+        return caches[key]
+    outer = frame.state
+    before = outer.facts.copy()
+    inner = Frame(
+        function.module,
+        State(dict(values), {}, dict(outer.heap), outer.facts),
+        function=function,
+        quiet=True,
+        depth=frame.depth + 1,
+        budget=frame.budget,
+    )
+    if matcher is not None:
+        inner.matcher.names.update(matcher.names)
+        inner.matcher.runs.update(matcher.runs)
+    value, end = _outcome(inner, function)
+    heap = end.reachable((value, *outer.heap))
+    frame.state = State(outer.vars, outer.since, heap, end.facts)
+    frame.state.facts.guarded = before.guarded
+    if key is not None and end.facts == before and unchanging(value):
+        caches[key] = value
+    return value
+
+
+def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
+    """Run a function's body; return its result and the state in which it ends."""
+    if isinstance(function.node, ast.Lambda):
+        return frame.eval(function.node.body), frame.state
+    frame.run(function.node.body)
+    ends = [*frame.returns, *([(None, frame.state)] if frame.alive else [])]
+    if not ends:
+        return UNKNOWN, frame.state
+    value, end = ends[0]
+    for other, its_end in ends[1:]:
+        end.vars["\0"], its_end.vars["\0"] = value, other
+        end = frame.joined(end, its_end)
+        value = end.vars.pop("\0")
+    return value, end
+
+
+def _call_key(frame: Frame, function: Function, values: Mapping[str, Value]) -> Hashable:
+    """Return what a call's result depends on; None where something in it can change."""
+    if function.closure or not all(map(unchanging, values.values())):
+        return None
+    facts = frame.state.facts
+    known = (tuple(facts.atoms.items()), tuple(facts.runs.items()), facts.guarded)
+    arguments = tuple((name, frozen(value)) for name, value in values.items())
+    key = ("call", function.node, arguments, known)
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _known_result(function: Function) -> tuple[Value] | None:
+    """Return the result of a function without parameters, if it has been found before."""
+    found = function.module.program.caches.get(("result", function.node))
+    return found if isinstance(found, tuple) else None
+
+
+def _remember_result(frame: Frame, function: Function) -> None:
+    """Keep the result of a function without parameters, where nothing on the heap is in it."""
+    values = [value for value, _ in frame.returns] + ([None] if frame.alive else [])
+    if len(values) == 1 and (values[0] is None or isinstance(values[0], Tensor)):
+        if not function.closure:
+            function.module.program.caches["result", function.node] = (values[0],)
+
+
+def _is_generator(function: Function) -> bool:
+    return function.node in function.module.survey.generators
+
+
+def check_body(
+    function: Function, state: State, values: Mapping[str, Value], quiet: bool = False
+) -> Frame:
+    """Analyse a function's body on its own, with what its annotations say of the parameters."""
+    frame = Frame(function.module, state, function=function, quiet=quiet)
+    says = declaration(function)
+    matcher = frame.matcher
+    matcher.evaluate = lambda source: size_in(frame, source)
+    for param in says.params:
+        if param.name in values:
+            frame.assign(param.name, values[param.name], param.line)
+    for param in sorted(says.params, key=lambda one: speaks(one.declared)):  # `{n}` needs n
+        if param.name not in values:
+            frame.assign(param.name, _start(frame, param, matcher), param.line)
+    assert not isinstance(function.node, ast.Lambda)
+    if speaks(says.result) and not _is_generator(function):
+        frame.check_return = lambda node, value: _returned(frame, says.result, node, value)
+    frame.run(function.node.body)
+    if not says.params:
+        _remember_result(frame, function)
+    return frame
+
+
+def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
+    """Return what a parameter is when the body begins."""
+    if param.kind == "double-star":
+        return frame.state.new(Dict(None))
+    declared = param.declared
+    if param.kind == "star":
+        element = boundary.declare(frame, declared, param.name, matcher)
+        return frame.state.new(ListContent(None, element, "tuple"))
+    return boundary.declare(frame, declared, param.name, matcher)
+
+
+def _returned(frame: Frame, declared: Declared, node: ast.expr, value: Value) -> Value:
+    """Fit a returned value to the result's annotation."""
+    matcher = Matcher(frame.state.facts, frame.matcher.evaluate)
+    matcher.names.update(frame.matcher.names)
+    matcher.runs.update(frame.matcher.runs)
+    parts: list[tuple[Declared, Value, ast.expr]] = [(declared, value, node)]
+    if isinstance(declared, TupleDecl) and declared.items is not None and isinstance(value, tuple):
+        if len(declared.items) == len(value):
+            same = isinstance(node, ast.Tuple) and len(node.elts) == len(value)
+            nodes = node.elts if same and isinstance(node, ast.Tuple) else [node] * len(value)
+            parts = list(zip(declared.items, value, nodes, strict=True))
+    for part, item, where in parts:
+        found = boundary.check(frame, part, item, matcher)
+        if found[0] is not None:
+            text = frame.segment(where)
+            subject = f'returned value "{text}"' if len(text) <= 40 else "returned value"
+            frame.error(where, boundary.message(frame, subject, found, matcher, text, item))
+            break
+    return value

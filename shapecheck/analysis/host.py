@@ -1,0 +1,63 @@
+"""What the analysis needs from the world around it, and what it gives back.
+
+The analysis reads source text and reports diagnostics. Where the text of another module comes
+from, and how a diagnostic reaches the reader, is the host's business: mypy is one host, the tests
+are another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of one module.
+
+    `name` is the dotted module name, `path` what diagnostics call the file, `text` its source.
+    """
+
+    name: str
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of source text: lines from 1, columns (in characters) from 0, the end exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One line of output: an error with its code, or a note that belongs to the error before it."""
+
+    span: Span
+    message: str
+    severity: Literal["error", "note"]
+    code: str = "shape"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The settings of `[tool.shapecheck]` that change verdicts.
+
+    `strict`: also report equations that an annotation doesn't promise.
+    `stubs`: folders with signature files of the user's own, searched before the shipped ones.
+    """
+
+    strict: bool = False
+    stubs: tuple[str, ...] = ()
+
+
+class Host(Protocol):
+    """The few questions that the analysis asks about code outside the module at hand."""
+
+    def source(self, module: str) -> Source | None:
+        """Return the source of a module by its dotted name, or None where there is none to read."""
+        ...

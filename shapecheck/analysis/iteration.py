@@ -1,0 +1,124 @@
+"""What iterating over a value gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import shapecheck.dims as dims
+from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.values import Dict, Items, Sequence
+from shapecheck.dims import IntSize, Kind, Size, Sym
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Item, Run, Shape, Tensor
+
+UNROLL = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`range(start, stop, step)`; `length` is the number of items, where it is known."""
+
+    start: IntSize
+    stop: IntSize
+    step: int
+
+    @property
+    def length(self) -> IntSize:
+        """The number of items, supposing that the bounds are in order."""
+        if self.step == 1:
+            return self.stop - self.start
+        return dims.floordiv(self.stop - self.start + self.step - 1, self.step)
+
+
+def iterate(frame: Frame, value: Value) -> tuple[tuple[Value, ...] | None, Value]:
+    """Return the items that iterating over a value gives, or None and what any item is."""
+    if isinstance(value, tuple):
+        if any(isinstance(item, Run) for item in value):
+            return None, dims.unknown()
+        return value, UNKNOWN
+    if isinstance(value, Items):
+        return value.items, another(frame, value.element)
+    if isinstance(value, Range):
+        return _range(value)
+    if isinstance(value, Tensor):
+        return _rows(frame, value)
+    content = frame.state.content(value)
+    if isinstance(content, Sequence):
+        return content.items, another(frame, content.element)
+    if isinstance(content, Dict):
+        if content.items is not None:
+            return tuple(content.items), UNKNOWN
+        return None, UNKNOWN
+    return None, UNKNOWN
+
+
+def first(frame: Frame, value: Value, element: Value) -> Value:
+    """Return the first item that iterating over a value gives; `element` is what any item is."""
+    if isinstance(value, Range):
+        return value.start
+    if isinstance(value, Items) and value.first is not None:
+        return value.first
+    return element
+
+
+def another(frame: Frame, value: Value) -> Value:
+    """Return one of several values of which `value` says what they have in common.
+
+    Sizes that aren't known are then different ones each time.
+    """
+    if isinstance(value, Tensor):
+        items = frame.state.facts.items(value.shape.dims)
+        return replace(value, shape=Shape(tuple(map(_other, items))))
+    if isinstance(value, tuple):
+        return tuple(another(frame, item) for item in value)
+    return _other(value) if isinstance(value, Size) else value
+
+
+def _other(item: Item) -> Item:
+    if isinstance(item, Run):
+        return Run(Sym.fresh("...")) if item.symbol.kind is Kind.UNKNOWN else item
+    if any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(item)):
+        return dims.unknown()
+    return item
+
+
+def _range(value: Range) -> tuple[tuple[Value, ...] | None, Value]:
+    if isinstance(value.start, int) and isinstance(value.stop, int):
+        items = range(value.start, value.stop, value.step)
+        if len(items) <= UNROLL:
+            return tuple(items), UNKNOWN
+    return None, dims.unknown()
+
+
+def _rows(frame: Frame, tensor: Tensor) -> tuple[tuple[Value, ...] | None, Value]:
+    shape = frame.state.facts.shape(tensor.shape)
+    first = shape.at(0)
+    if first is None:
+        return None, Tensor.unknown()
+    row = Tensor(Shape(shape.dims[1:]), tensor.dtype)
+    count = frame.state.facts.dim(first)
+    if isinstance(count, int) and count <= UNROLL:
+        return (row,) * count, row
+    return None, row
+
+
+def as_list(frame: Frame, value: Value) -> Sequence:
+    """Return the content of a list of what iterating over a value gives."""
+    items, element = iterate(frame, value)
+    return Sequence(items, element, count=length(frame, value) if items is None else None)
+
+
+def length(frame: Frame, value: Value) -> IntSize | None:
+    """Return the length of a value, None where it isn't known."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Range):
+        return value.length
+    if isinstance(value, Tensor):
+        first = frame.state.facts.shape(value.shape).at(0)
+        return None if first is None else dims.size_of(first)
+    items = iterate(frame, value)[0]
+    if items is not None:
+        return len(items)
+    content = value if isinstance(value, Items) else frame.state.content(value)
+    return content.count if isinstance(content, (Items, Sequence)) else None

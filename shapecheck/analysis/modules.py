@@ -1,0 +1,301 @@
+"""Modules of the program under analysis, and what the names in them mean."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from shapecheck.analysis.host import Host, Options, Source
+from shapecheck.analysis.report import Reporter
+from shapecheck.analysis.values import NOTHING, Class, Dotted, Function, ModuleRef
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.signatures import Table, table
+
+Evaluate = Callable[["Module", ast.expr], Value]
+
+
+class Survey:
+    """What one pass over a module's syntax collects.
+
+    `annotations` are all annotations; `generators` the functions that yield; `stores` the
+    attributes of `self` that each method assigns, `mentions` those that it reads or calls.
+    """
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.annotations: list[ast.expr] = []
+        self.generators: set[ast.AST] = set()
+        self.stores: dict[ast.AST, set[str]] = {}
+        self.mentions: dict[ast.AST, set[str]] = {}
+        stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
+        while stack:
+            node, inside = stack.pop()
+            kind = type(node)
+            if kind in _FUNCTIONS:
+                inside = node
+                self.stores[node], self.mentions[node] = set(), set()
+                returns = getattr(node, "returns", None)
+                if returns is not None:
+                    self.annotations.append(returns)
+            elif kind is ast.arg:
+                if node.annotation is not None:  # type: ignore[attr-defined]
+                    self.annotations.append(node.annotation)  # type: ignore[attr-defined]
+                continue
+            elif kind is ast.AnnAssign:
+                self.annotations.append(node.annotation)  # type: ignore[attr-defined]
+            elif inside is not None:
+                if kind is ast.Yield or kind is ast.YieldFrom:
+                    self.generators.add(inside)
+                elif kind is ast.Attribute:
+                    self._attribute(node, inside)  # type: ignore[arg-type]
+            for value in node.__dict__.values():
+                if type(value) is list:
+                    stack += [(child, inside) for child in value if isinstance(child, ast.AST)]
+                elif isinstance(value, ast.AST):
+                    stack.append((value, inside))
+
+    def _attribute(self, node: ast.Attribute, inside: ast.AST) -> None:
+        if isinstance(node.value, ast.Name) and node.value.id == "self":
+            kept = self.stores if isinstance(node.ctx, ast.Store) else self.mentions
+            kept[inside].add(node.attr)
+
+
+_FUNCTIONS: Final = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+
+
+class Syntax:
+    """A parsed source: its tree, what a pass over it collects, and what binds each global name."""
+
+    def __init__(self, source: Source) -> None:
+        self.tree = ast.parse(source.text)
+        self.survey = Survey(self.tree)
+        self.bindings: dict[str, list[ast.stmt]] = {}
+        for node in flatten(self.tree.body):
+            for name in bound_names(node):
+                self.bindings.setdefault(name, []).append(node)
+
+
+@lru_cache(maxsize=1024)
+def syntax(source: Source) -> Syntax:
+    """Parse a source, once for all the modules that look at it; raises SyntaxError."""
+    return Syntax(source)
+
+
+class Module:
+    """One parsed module. `reporter` is None unless its own diagnostics are wanted."""
+
+    def __init__(self, program: Program, source: Source) -> None:
+        self.program = program
+        self.source = source
+        parsed = syntax(source)
+        self.tree, self.survey, self.bindings = parsed.tree, parsed.survey, parsed.bindings
+        self.reporter: Reporter | None = None
+        self._values: dict[str, Value] = {}
+
+    @property
+    def name(self) -> str:
+        """The dotted name."""
+        return self.source.name
+
+    def resolve(self, name: str) -> Value:
+        """Return what a global name means; `NOTHING` if the module doesn't bind it."""
+        if name in self._values:
+            return self._values[name]
+        nodes = self.bindings.get(name)
+        if not nodes:
+            return NOTHING
+        self._values[name] = UNKNOWN
+        self._values[name] = value = self._define(name, nodes)
+        return value
+
+    def _define(self, name: str, nodes: Sequence[ast.stmt]) -> Value:
+        node = nodes[-1]
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return Function(node, self)
+        if isinstance(node, ast.ClassDef):
+            return Class(node, self)
+        for candidate in nodes:
+            if isinstance(candidate, (ast.Import, ast.ImportFrom)):
+                return self._imported(name, candidate)
+        if len(nodes) > 1:
+            return UNKNOWN
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if len(targets) == 1 and isinstance(targets[0], ast.Name):
+                return self.program.evaluate(self, node.value)
+        return UNKNOWN
+
+    def alias(self, name: str) -> ast.expr | None:
+        """Return the right side of a global assignment, for names that stand for types."""
+        nodes = self.bindings.get(name, [])
+        if len(nodes) == 1 and isinstance(nodes[0], (ast.Assign, ast.AnnAssign)):
+            return nodes[0].value
+        if len(nodes) == 1 and type(nodes[0]).__name__ == "TypeAlias":
+            value: ast.expr = nodes[0].value  # type: ignore[attr-defined]  # Python 3.12
+            return value
+        return None
+
+    def _imported(self, name: str, node: ast.Import | ast.ImportFrom) -> Value:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname == name:
+                    return self.program.package(alias.name)
+                if alias.asname is None and alias.name.partition(".")[0] == name:
+                    return self.program.package(name)
+            return UNKNOWN
+        base = self.absolute(node)
+        for alias in node.names:
+            if (alias.asname or alias.name) == name:
+                return self.program.member(base, alias.name)
+        return UNKNOWN
+
+    def absolute(self, node: ast.ImportFrom) -> str:
+        """Return the dotted name of the module that an import takes names from."""
+        if not node.level:
+            return node.module or ""
+        parts = self.name.split(".")
+        is_package = self.source.path.endswith("__init__.py")
+        drop = node.level - is_package
+        parts = parts[: len(parts) - drop] if drop else parts
+        return ".".join([*parts, *([node.module] if node.module else [])])
+
+
+SPECIAL: Final = frozenset(
+    (
+        "abc",
+        "beartype",
+        "builtins",
+        "collections",
+        "dataclasses",
+        "functools",
+        "jaxtyping",
+        "math",
+        "operator",
+        "shapecheck",
+        "typeguard",
+        "typing",
+        "typing_extensions",
+    )
+)
+"""Packages whose names mean something to the analysis by themselves; never looked into."""
+
+
+class Memo:
+    """What rules and constructors of signature files gave, for calls that are alike.
+
+    `results` and `instances` are emptied when they get large.
+    """
+
+    _LARGEST: Final = 100_000
+
+    def __init__(self) -> None:
+        self.results: dict[Hashable, Any] = {}
+        self.instances: dict[Hashable, Value] = {}
+
+    def trim(self) -> None:
+        """Forget everything if there is too much."""
+        if len(self.results) + len(self.instances) > self._LARGEST:
+            self.results.clear()
+            self.instances.clear()
+
+
+@lru_cache(maxsize=8)
+def _memo(signatures: Table) -> Memo:
+    return Memo()
+
+
+class Program:
+    """All modules of the program, read when they are needed."""
+
+    def __init__(self, host: Host, options: Options) -> None:
+        self.host = host
+        self.options = options
+        self.table = table(options.stubs)
+        self.evaluate: Evaluate = lambda module, node: UNKNOWN
+        self.caches: dict[object, object] = {}
+        self.memo = _memo(self.table)
+        self._modules: dict[str, Module | None] = {}
+
+    def add(self, source: Source) -> Module:
+        """Parse a module and make it known under its name; raises SyntaxError."""
+        module = Module(self, source)
+        self._modules[source.name] = module
+        return module
+
+    def module(self, name: str) -> Module | None:
+        """Return the module of a dotted name, None where its source isn't to be analysed."""
+        if name not in self._modules:
+            self._modules[name] = None
+            root = name.partition(".")[0]
+            if root not in SPECIAL and not self.table.knows(root):
+                source = self.host.source(name)
+                if source is not None:
+                    try:
+                        self._modules[name] = self.add(source)
+                    except (SyntaxError, ValueError, RecursionError):
+                        self._modules[name] = None
+        return self._modules[name]
+
+    def package(self, name: str) -> Value:
+        """Return the value of an imported module."""
+        return Dotted(name) if self.module(name) is None else ModuleRef(name)
+
+    def member(self, base: str, name: str) -> Value:
+        """Return the value of a name in a module."""
+        module = self.module(base)
+        if module is None:
+            return self.package(f"{base}.{name}")
+        found = module.resolve(name)
+        if found is not NOTHING:
+            return found
+        return self.package(f"{base}.{name}") if self.module(f"{base}.{name}") else UNKNOWN
+
+
+def flatten(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements, those inside of `if`, `try` and `with` included."""
+    for node in body:
+        yield node
+        if isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
+            for part in ("body", "handlers", "orelse", "finalbody"):
+                for child in getattr(node, part, ()):
+                    yield from flatten(
+                        child.body if isinstance(child, ast.ExceptHandler) else [child]
+                    )
+
+
+def bound_names(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement itself binds."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name
+        case ast.Import() | ast.ImportFrom():
+            for alias in node.names:
+                yield alias.asname or (
+                    alias.name.partition(".")[0] if isinstance(node, ast.Import) else alias.name
+                )
+        case ast.Assign(targets=targets):
+            for target in targets:
+                yield from target_names(target)
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            yield from target_names(target)
+        case ast.For(target=target):
+            yield from target_names(target)
+        case ast.With(items=items):
+            for item in items:
+                if item.optional_vars is not None:
+                    yield from target_names(item.optional_vars)
+        case _:
+            if type(node).__name__ == "TypeAlias":
+                yield node.name.id  # type: ignore[attr-defined]  # Python 3.12
+
+
+def target_names(target: ast.expr) -> Iterator[str]:
+    """Yield the names that an assignment target binds."""
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for element in target.elts:
+            yield from target_names(element)
+    elif isinstance(target, ast.Starred):
+        yield from target_names(target.value)

@@ -1,0 +1,482 @@
+"""Instances, attributes and classes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck import dtypes
+from shapecheck.analysis import boundary, functions
+from shapecheck.analysis.annotations import AnyDecl, reader
+from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.modules import Module
+from shapecheck.analysis.operators import certain
+from shapecheck.analysis.oplib import Site, apply
+from shapecheck.analysis.state import State
+from shapecheck.analysis.values import (
+    Argument,
+    Bound,
+    Class,
+    Dict,
+    Dotted,
+    Function,
+    ModuleRef,
+    Object,
+    OpInstance,
+    Path,
+    Ref,
+    Sequence,
+    Super,
+)
+from shapecheck.dims import Sym
+from shapecheck.ops import UNKNOWN, DType, Value
+from shapecheck.shapes import Matcher, Run, Tensor
+
+_KEEP: Final = frozenset(
+    "torch.no_grad torch.inference_mode torch.enable_grad torch.compile torch.jit.script "
+    "torch.jit.ignore torch.jit.export jaxtyping.jaxtyped beartype.beartype "
+    "typeguard.typechecked builtins.staticmethod builtins.classmethod functools.lru_cache "
+    "functools.cache functools.wraps typing.override typing_extensions.override "
+    "typing.no_type_check shapecheck.shapecheck shapecheck.runtime.shapecheck abc.abstractmethod "
+    "typing.final typing_extensions.final".split()
+)
+_PROPERTIES: Final = frozenset(("builtins.property", "functools.cached_property"))
+
+
+def decorators(module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """Yield the dotted names of a function's decorators, `?` for what isn't known."""
+    for decorator in node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(decorator, ast.Call) and ast.unparse(target).endswith("jaxtyped"):
+            yield "jaxtyping.jaxtyped"
+            continue
+        value = reader(module).resolve(target)
+        yield value.name if isinstance(value, Dotted) else "?"
+
+
+def keeps_signature(frame: Frame, decorator: ast.expr) -> bool:
+    """Whether a decorator leaves what a function takes and returns as it was."""
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    value = reader(frame.module).resolve(target)
+    return isinstance(value, Dotted) and value.name in _KEEP
+
+
+def is_object(frame: Frame, value: Value) -> bool:
+    """Whether a value is an instance of a class of analysed source."""
+    return isinstance(frame.state.content(value), Object)
+
+
+# Classes ----------------------------------------------------------------------------------------
+
+
+def bases(cls: Class) -> list[Value]:
+    """Return the values of a class' bases."""
+    cache = cls.module.program.caches
+    key = ("bases", cls.node)
+    found = cache.get(key)
+    if not isinstance(found, list):
+        found = []
+        for base in cls.node.bases:
+            head = base.value if isinstance(base, ast.Subscript) else base
+            found.append(reader(cls.module).resolve(head))
+        cache[key] = found
+    return found
+
+
+def ancestry(cls: Class) -> Iterator[Class | str]:
+    """Yield a class and its ancestors, left to right; those of libraries by dotted name."""
+    seen: set[object] = set()
+    waiting: list[Value] = [cls]
+    while waiting:
+        current = waiting.pop(0)
+        if isinstance(current, Class) and current.node not in seen:
+            seen.add(current.node)
+            yield current
+            waiting = [*bases(current), *waiting]
+        elif isinstance(current, Dotted) and current.name not in seen:
+            seen.add(current.name)
+            yield current.name
+
+
+def is_module(cls: Class) -> bool:
+    """Whether a class is a `torch.nn.Module`."""
+    for parent in ancestry(cls):
+        if isinstance(parent, str):
+            if parent in ("torch.nn.Module", "torch.nn.modules.Module"):
+                return True
+            if cls.module.program.table.lookup_class(parent) is not None:
+                return True
+    return False
+
+
+def members(cls: Class) -> Mapping[str, ast.stmt]:
+    """Return what the body of a class binds, by name."""
+    cache = cls.module.program.caches
+    key = ("members", cls.node)
+    known = cache.get(key)
+    if isinstance(known, dict):
+        return known
+    found: dict[str, ast.stmt] = {}
+    for node in cls.node.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if "typing.overload" not in decorators(cls.module, node):
+                found[node.name] = node
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] = node
+        elif isinstance(node, ast.Assign):
+            found.update({t.id: node for t in node.targets if isinstance(t, ast.Name)})
+    cache[key] = found
+    return found
+
+
+def find_member(cls: Class, name: str, after: Class | None = None) -> tuple[Class, ast.stmt] | None:
+    """Return the class and statement that define a member; `after`: look behind that class."""
+    passed = after is None
+    for parent in ancestry(cls):
+        if isinstance(parent, Class):
+            if passed and name in members(parent):
+                return parent, members(parent)[name]
+            passed = passed or parent.node is after.node if after is not None else True
+    return None
+
+
+def find_method(cls: Class, name: str, after: Class | None = None) -> Function | None:
+    """Return a method of a class or its ancestors."""
+    found = find_member(cls, name, after)
+    if found is None or not isinstance(found[1], (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return None
+    return Function(found[1], found[0].module, found[0])
+
+
+def instance_fields(cls: Class) -> list[tuple[str, ast.AnnAssign, Class]]:
+    """Return the annotated fields of a dataclass or NamedTuple, the inherited ones first."""
+    found: dict[str, tuple[str, ast.AnnAssign, Class]] = {}
+    for parent in reversed([p for p in ancestry(cls) if isinstance(p, Class)]):
+        for name, node in members(parent).items():
+            if isinstance(node, ast.AnnAssign) and "ClassVar" not in ast.unparse(node.annotation):
+                found[name] = (name, node, parent)
+    return list(found.values())
+
+
+def is_dataclass(cls: Class) -> bool:
+    """Whether a class gets its constructor from its annotated fields."""
+    for parent in ancestry(cls):
+        if not isinstance(parent, Class):
+            if parent in ("typing.NamedTuple", "pydantic.BaseModel", "flax.struct.PyTreeNode"):
+                return True
+            continue
+        for decorator in parent.node.decorator_list:
+            target = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if ast.unparse(target).rpartition(".")[2] in ("dataclass", "define", "frozen"):
+                return True
+    return False
+
+
+# Instances --------------------------------------------------------------------------------------
+
+
+def construct(
+    frame: Frame,
+    cls: Class,
+    args: list[Argument],
+    kwargs: Mapping[str, Argument],
+    node: ast.expr,
+    label: str,
+) -> Value:
+    """Return a new instance of an analysed class, its `__init__` run on the arguments."""
+    made = frame.state.new(Object(cls, {}))
+    init = find_method(cls, "__init__")
+    if init is not None:
+        functions.invoke(frame, init, [Argument(made), *args], kwargs, node, label)
+        return made
+    if is_dataclass(cls):
+        _fill_fields(frame, made, cls, args, kwargs, node, label)
+    return made
+
+
+def _fill_fields(
+    frame: Frame,
+    made: Ref,
+    cls: Class,
+    args: list[Argument],
+    kwargs: Mapping[str, Argument],
+    node: ast.expr,
+    label: str,
+) -> None:
+    given = list(args)
+    attrs: dict[str, Value] = {}
+    matcher = Matcher(frame.state.facts)
+    for name, field, owner in instance_fields(cls):
+        argument = given.pop(0) if given else kwargs.get(name)
+        if argument is None:
+            attrs[name] = (
+                functions.default(frame, owner.module, field.value)
+                if isinstance(field.value, ast.Constant)
+                else UNKNOWN
+            )
+            continue
+        declared = reader(owner.module).read(field.annotation)
+        found = boundary.check(frame, declared, argument.value, matcher)
+        if found[0] is not None:
+            text = None if argument.node is None else frame.segment(argument.node)
+            subject = f'field "{name}" of "{label}"'
+            frame.error(
+                argument.node or node,
+                boundary.message(frame, subject, found, matcher, text, argument.value),
+            )
+        attrs[name] = argument.value
+    frame.state.heap[made] = Object(cls, attrs)
+
+
+def symbolic(cls: Class, path: str) -> tuple[State, Ref]:
+    """Return a state with an instance of a class of which only the class is known.
+
+    Its `__init__` is run with symbols for the arguments: ints are sizes of its own. This is also
+    the check of an `__init__` that the class defines itself.
+    """
+    cache = cls.module.program.caches
+    key = ("symbolic", cls.node, path)
+    found = cache.get(key)
+    if not isinstance(found, tuple):
+        cache[key] = (State(), Ref())
+        found = _symbolic(cls, path)
+        cache[key] = found
+    state, ref = found
+    return state.copy(), ref
+
+
+def _symbolic(cls: Class, path: str) -> tuple[State, Ref]:
+    state = State()
+    ref = state.new(Object(cls, {}, path))
+    init = find_method(cls, "__init__")
+    if init is None:
+        return state, ref
+    self_name = functions.declaration(init).params[0].name
+    frame = functions.check_body(
+        init, state, {self_name: ref}, quiet=init.owner is None or init.owner.node is not cls.node
+    )
+    ends = [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]
+    end = ends[0] if ends else state
+    for other in ends[1:]:
+        end = end.join(other)
+    _forget_changing(end, ref, cls)
+    end.vars, end.since = {}, {}
+    end.facts.guarded = False
+    return end, ref
+
+
+def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
+    """Give up on attributes that methods other than those of the construction assign."""
+    content = state.content(ref)
+    if not isinstance(content, Object):
+        return
+    changing = {
+        name for parent in ancestry(cls) if isinstance(parent, Class) for name in _assigned(parent)
+    }
+    attrs = {name: value for name, value in content.attrs.items() if name not in changing}
+    state.heap[ref] = Object(content.cls, attrs, content.path)
+
+
+def _assigned(cls: Class) -> set[str]:
+    """Return the attributes of self that methods assign which `__init__` doesn't call."""
+    cache = cls.module.program.caches
+    key = ("assigned", cls.node)
+    found = cache.get(key)
+    if isinstance(found, set):
+        return found
+    survey = cls.module.survey
+    methods = {n: m for n, m in members(cls).items() if isinstance(m, ast.FunctionDef)}
+    building = {"__init__", "__post_init__", "setup"}
+    waiting = list(building)
+    while waiting:
+        node = methods.get(waiting.pop())
+        called = survey.mentions[node] & methods.keys() if node is not None else set()
+        waiting += called - building
+        building |= called
+    others = (node for name, node in methods.items() if name not in building)
+    found = set().union(*(survey.stores[node] for node in others))
+    cache[key] = found
+    return found
+
+
+def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
+    """Assign an attribute of an instance."""
+    content = frame.state.content(owner)
+    if isinstance(content, Object):
+        attrs = {**content.attrs, name: value}
+        frame.state.heap[owner] = Object(content.cls, attrs, content.path)
+
+
+# Attributes ---------------------------------------------------------------------------------------
+
+
+def attribute(frame: Frame, node: ast.Attribute) -> Value:
+    """Return the value of `owner.name`."""
+    owner = certain(frame.eval(node.value), None)
+    return get_attribute(frame, owner, node.attr, node)
+
+
+def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Value:
+    """Return an attribute of a value."""
+    if isinstance(owner, Dotted):
+        return _library(f"{owner.name}.{name}")
+    if isinstance(owner, ModuleRef):
+        return frame.program.member(owner.name, name)
+    if isinstance(owner, Tensor):
+        return _tensor_attribute(frame, owner, name, node)
+    if isinstance(owner, OpInstance):
+        return _op_attribute(owner, name)
+    if isinstance(owner, Ref):
+        return _instance_attribute(frame, owner, name, node)
+    if isinstance(owner, Super):
+        cls = frame.state.content(owner.receiver)
+        if isinstance(cls, Object):
+            method = find_method(cls.cls, name, owner.owner)
+            return Bound(owner.receiver, name, method)
+        return UNKNOWN
+    if isinstance(owner, Class):
+        return _class_attribute(frame, owner, name)
+    if isinstance(owner, Path):
+        return Path(f"{owner.text}.{name}")
+    if owner is UNKNOWN:
+        return UNKNOWN
+    if isinstance(owner, tuple) and (field := _FIELDS.get((len(owner), name))) is not None:
+        return owner[field]
+    return Bound(owner, name)
+
+
+_FIELDS: Final = {
+    (2, "values"): 0,
+    (2, "indices"): 1,
+    (2, "eigenvalues"): 0,
+    (2, "eigenvectors"): 1,
+    (2, "Q"): 0,
+    (2, "R"): 1,
+    (3, "U"): 0,
+    (3, "S"): 1,
+    (3, "V"): 2,
+    (3, "Vh"): 2,
+}
+"""Where the named fields of torch's result tuples stand, by the length of the tuple."""
+
+
+def _library(name: str) -> Value:
+    prefix, _, last = name.rpartition(".")
+    if prefix == "torch" and dtypes.of(last) != dtypes.ANY:
+        return DType(dtypes.of(last))
+    return Dotted(name)
+
+
+def _tensor_attribute(frame: Frame, owner: Tensor, name: str, node: ast.expr) -> Value:
+    signature = frame.program.table.signature(f"torch.Tensor.{name}")
+    if signature is None:
+        fields = {"values": 0, "indices": 1}
+        return UNKNOWN if name not in fields else Bound(owner, name)
+    if frame.program.table.is_property(f"torch.Tensor.{name}"):
+        source = node.value if isinstance(node, ast.Attribute) else None
+        return apply(frame, signature, [owner], {}, Site(node, name, (("tensor", source),)))
+    return Bound(owner, name)
+
+
+def _op_attribute(owner: OpInstance, name: str) -> Value:
+    found = owner.cls.attribute(name, owner.attrs)
+    if found is UNKNOWN and owner.cls.method(name) is not None:
+        return Bound(owner, name)
+    return found
+
+
+def _instance_attribute(frame: Frame, owner: Ref, name: str, node: ast.expr) -> Value:
+    content = frame.state.content(owner)
+    if isinstance(content, (Sequence, Dict)):
+        return Bound(owner, name)
+    if not isinstance(content, Object):
+        return UNKNOWN
+    if name in content.attrs:
+        return content.attrs[name]
+    found = find_member(content.cls, name)
+    if found is None:
+        return _inherited(frame, owner, content, name)
+    home, statement = found
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return _method(frame, owner, home, statement, node)
+    return _field(frame, owner, content, home, name, statement)
+
+
+def _inherited(frame: Frame, owner: Ref, content: Object, name: str) -> Value:
+    """Return an attribute that a library's base class gives, or that nothing is known of."""
+    if is_module(content.cls) and name in _MODULE_METHODS:
+        return Bound(owner, name)
+    if content.path is not None and not is_module(content.cls) and _is_config(content.cls):
+        return Path(f"{content.path}.{name}")
+    return UNKNOWN
+
+
+_MODULE_METHODS: Final = frozenset(
+    "register_buffer register_parameter add_module register_module parameters modules "
+    "named_parameters named_modules children apply train eval to cuda cpu float half double "
+    "state_dict load_state_dict requires_grad_ zero_grad".split()
+)
+
+
+def _is_config(cls: Class) -> bool:
+    return is_dataclass(cls)
+
+
+def _method(
+    frame: Frame,
+    owner: Ref,
+    home: Class,
+    node: ast.FunctionDef | ast.AsyncFunctionDef,
+    site: ast.expr,
+) -> Value:
+    function = Function(node, home.module, home)
+    kinds = set(decorators(home.module, node))
+    if kinds & _PROPERTIES:
+        return functions.invoke(frame, function, [Argument(owner)], {}, site, node.name)
+    if not kinds <= _KEEP:
+        return UNKNOWN
+    if "builtins.staticmethod" in kinds:
+        return function
+    return Bound(owner, node.name, function)
+
+
+def _field(
+    frame: Frame, owner: Ref, content: Object, home: Class, name: str, statement: ast.stmt
+) -> Value:
+    """Return a field of which the class' body says something."""
+    if isinstance(statement, ast.AnnAssign):
+        declared = reader(home.module).read(statement.annotation)
+        fixed = isinstance(statement.value, ast.Constant) and not is_dataclass(home)
+        if not isinstance(declared, AnyDecl) and not fixed:
+            scope = ("field", content.path or owner.serial)
+            value = boundary.declare(
+                frame,
+                declared,
+                f"{content.path}.{name}" if content.path else name,
+                Matcher(frame.state.facts),
+                lambda text: dims.own(text, scope),
+                lambda text: Run(Sym(text, dims.Kind.UNKNOWN, scope)),
+            )
+            set_attribute(frame, owner, name, value)
+            return value
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+        return functions.default(frame, home.module, statement.value)
+    return UNKNOWN
+
+
+def _class_attribute(frame: Frame, owner: Class, name: str) -> Value:
+    found = find_member(owner, name)
+    if found is None:
+        return UNKNOWN
+    home, statement = found
+    if isinstance(statement, ast.FunctionDef):
+        kinds = set(decorators(home.module, statement))
+        function = Function(statement, home.module, home)
+        if "builtins.classmethod" in kinds:
+            return Bound(owner, name, function)
+        return function if kinds <= _KEEP else UNKNOWN
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+        return functions.default(frame, home.module, statement.value)
+    return UNKNOWN

@@ -1,0 +1,380 @@
+"""Operators, indexing and augmented assignment."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck import dtypes
+from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.iteration import Range, another, as_list
+from shapecheck.analysis.oplib import Site, apply
+from shapecheck.analysis.values import Dict, Items, Path, Ref, Sequence, Union
+from shapecheck.dims import IntSize, Size, own
+from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.ops.call import as_tensor
+from shapecheck.shapes import Run, Tensor
+
+_SYMBOLS: Final[Mapping[type[ast.operator], tuple[str, str]]] = {
+    ast.Add: ("+", "add"),
+    ast.Sub: ("-", "sub"),
+    ast.Mult: ("*", "mul"),
+    ast.Div: ("/", "truediv"),
+    ast.FloorDiv: ("//", "floordiv"),
+    ast.Mod: ("%", "mod"),
+    ast.Pow: ("**", "pow"),
+    ast.MatMult: ("@", "matmul"),
+    ast.BitAnd: ("&", "and"),
+    ast.BitOr: ("|", "or"),
+    ast.BitXor: ("^", "xor"),
+    ast.LShift: ("<<", "lshift"),
+    ast.RShift: (">>", "rshift"),
+}
+_COMPARE: Final[Mapping[type[ast.cmpop], tuple[str, str]]] = {
+    ast.Eq: ("==", "eq"),
+    ast.NotEq: ("!=", "ne"),
+    ast.Lt: ("<", "lt"),
+    ast.LtE: ("<=", "le"),
+    ast.Gt: (">", "gt"),
+    ast.GtE: (">=", "ge"),
+}
+_ROLES: Final = ("left operand", "right operand")
+
+
+def is_size(value: Value) -> bool:
+    """Whether a value is an integer, known or symbolic."""
+    return isinstance(value, (int, Size)) and not isinstance(value, bool)
+
+
+def binary(frame: Frame, node: ast.BinOp) -> Value:
+    """Return the value of `left op right`."""
+    left, right = frame.eval(node.left), frame.eval(node.right)
+    return operate(frame, node, node.op, left, right, (node.left, node.right))
+
+
+def operate(
+    frame: Frame,
+    node: ast.expr | ast.stmt,
+    op: ast.operator,
+    left: Value,
+    right: Value,
+    nodes: tuple[ast.expr, ast.expr],
+    inplace: bool = False,
+) -> Value:
+    """Apply a binary operator to two values; `nodes` are their expressions."""
+    ways = [(a, b) for a in _options(left) for b in _options(right)]
+    if 1 < len(ways) <= 4:
+        results = [frame.hush(operate, node, op, a, b, nodes, inplace) for a, b in ways]
+        return frame.state.either(*results)
+    left, right = certain(left, right), certain(right, left)
+    symbol, name = _SYMBOLS[type(op)]
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        if isinstance(left, Tensor):
+            method = f"torch.Tensor.__i{name}__" if inplace else f"torch.Tensor.__{name}__"
+            args = [left, right]
+        else:
+            method, args = f"torch.Tensor.__{name}__", [left, right]
+        signature = frame.program.table.signature(method)
+        if signature is None:
+            return UNKNOWN
+        label = symbol + "=" if inplace else symbol
+        operands = tuple(zip(_ROLES, nodes, strict=True))
+        return apply(frame, signature, args, {}, Site(node, label, operands))
+    if is_size(left) and is_size(right):
+        return _integers(op, left, right)
+    return _others(frame, op, left, right)
+
+
+def _options(value: Value) -> Iterable[Value]:
+    """Return the tensors and numbers that an operand may be, or what it is."""
+    if isinstance(value, Union):
+        some = [option for option in value.options if option is not None]
+        if all(isinstance(option, (Tensor, int, float, Size, Scalar)) for option in some):
+            return some
+    return (value,)
+
+
+def certain(value: Value, beside: Value) -> Value:
+    """Read a value as what it must be here: not None, and a path beside a size as a size."""
+    if isinstance(value, Union):
+        some = [option for option in value.options if option is not None]
+        return some[0] if len(some) == 1 else UNKNOWN
+    if isinstance(value, Path) and (is_size(beside) or isinstance(beside, Path)):
+        return own(value.text)
+    return value
+
+
+def _integers(op: ast.operator, left: IntSize, right: IntSize) -> Value:
+    try:
+        match op:
+            case ast.Add():
+                return left + right
+            case ast.Sub():
+                return left - right
+            case ast.Mult():
+                return left * right
+            case ast.FloorDiv():
+                return dims.floordiv(left, right)
+            case ast.Mod():
+                return left % right
+            case ast.Pow():
+                if isinstance(right, int) and right < 0:
+                    return Scalar(dtypes.DEFAULT_FLOAT)
+                return dims.power(left, right)
+            case ast.Div():
+                if isinstance(left, int) and isinstance(right, int):
+                    return left / right
+                return Scalar(dtypes.DEFAULT_FLOAT)
+    except (ZeroDivisionError, OverflowError):
+        return UNKNOWN
+    return dims.unknown()
+
+
+def _others(frame: Frame, op: ast.operator, left: Value, right: Value) -> Value:
+    numbers = (bool, int, float, Size, Scalar)
+    if isinstance(left, numbers) and isinstance(right, numbers):
+        if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+            return _floats(op, left, right)
+        kind = dtypes.DEFAULT_FLOAT if isinstance(op, ast.Div) else _kind(left) | _kind(right)
+        return Scalar(kind)
+    if isinstance(op, ast.Add):
+        return _concatenate(frame, left, right)
+    if isinstance(op, ast.Mult):
+        for items, count in ((left, right), (right, left)):
+            if is_size(count):
+                return _repeat(frame, items, count)
+    return UNKNOWN
+
+
+def _kind(value: Value) -> dtypes.DTypes:
+    return as_tensor(value).dtype
+
+
+def _floats(op: ast.operator, left: float, right: float) -> Value:
+    calculate: Mapping[type[ast.operator], Callable[[float, float], float]] = {
+        ast.Add: lambda a, b: a + b,
+        ast.Sub: lambda a, b: a - b,
+        ast.Mult: lambda a, b: a * b,
+        ast.Div: lambda a, b: a / b,
+        ast.FloorDiv: lambda a, b: a // b,
+        ast.Mod: lambda a, b: a % b,
+        ast.Pow: lambda a, b: a**b,
+    }
+    try:
+        result = calculate[type(op)](left, right)
+    except (KeyError, ZeroDivisionError, OverflowError):
+        return UNKNOWN
+    return result if isinstance(result, (int, float)) else UNKNOWN
+
+
+def _concatenate(frame: Frame, left: Value, right: Value) -> Value:
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return (*left, *right)
+    if isinstance(left, str) and isinstance(right, str):
+        return left + right
+    a, b = frame.state.content(left), frame.state.content(right)
+    if isinstance(a, Sequence) and isinstance(b, Sequence):
+        return frame.state.new(frame.state.extended(a, b))
+    return UNKNOWN
+
+
+def _repeat(frame: Frame, items: Value, count: IntSize) -> Value:
+    if isinstance(items, tuple) and isinstance(count, int):
+        return items * count if count * len(items) <= 64 else UNKNOWN
+    content = frame.state.content(items)
+    if isinstance(content, Sequence):
+        if (
+            content.items is not None
+            and isinstance(count, int)
+            and count * len(content.items) <= 64
+        ):
+            return frame.state.new(Sequence(content.items * count, kind=content.kind))
+        if content.items is not None and len(content.items) == 1:
+            return frame.state.new(Sequence(None, content.items[0], content.kind, count))
+    return UNKNOWN
+
+
+def unary(frame: Frame, node: ast.UnaryOp) -> Value:
+    """Return the value of `-x`, `~x`, `+x`, `not x`."""
+    operand = frame.eval(node.operand)
+    if isinstance(operand, Tensor):
+        names = {ast.USub: "neg", ast.Invert: "invert", ast.UAdd: "pos"}
+        name = names.get(type(node.op))
+        signature = name and frame.program.table.signature(f"torch.Tensor.__{name}__")
+        if not signature:
+            return UNKNOWN
+        site = Site(node, "-" if name == "neg" else "~", (("operand", node.operand),))
+        return apply(frame, signature, [operand], {}, site)
+    if isinstance(node.op, ast.USub) and isinstance(operand, (int, float, Size)):
+        return -operand
+    if isinstance(node.op, ast.Not) and isinstance(operand, bool):
+        return not operand
+    return operand if isinstance(operand, Scalar) else UNKNOWN
+
+
+def compare(frame: Frame, node: ast.Compare) -> Value:
+    """Return the value of a comparison; of tensors, the tensor of its results."""
+    left = frame.eval(node.left)
+    values = [frame.eval(right) for right in node.comparators]
+    if len(values) == 1 and type(node.ops[0]) in _COMPARE:
+        right = values[0]
+        if isinstance(left, Tensor) or isinstance(right, Tensor):
+            symbol, name = _COMPARE[type(node.ops[0])]
+            signature = frame.program.table.signature(f"torch.Tensor.__{name}__")
+            if signature is None or left is None or right is None:
+                return UNKNOWN
+            pairs = (("left operand", node.left), ("right operand", node.comparators[0]))
+            return apply(frame, signature, [left, right], {}, Site(node, symbol, pairs))
+        if isinstance(left, (int, float, str)) and isinstance(right, (int, float, str)):
+            if isinstance(node.ops[0], ast.Eq):
+                return left == right
+            if isinstance(node.ops[0], ast.NotEq):
+                return left != right
+    if len(values) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)) and values[0] is None:
+        if left is None:
+            return isinstance(node.ops[0], ast.Is)
+        if isinstance(left, Tensor):
+            return isinstance(node.ops[0], ast.IsNot)
+    return Scalar(dtypes.BOOL) if not isinstance(left, Tensor) else UNKNOWN
+
+
+def subscript(frame: Frame, node: ast.Subscript) -> Value:
+    """Return the value of `owner[index]`."""
+    owner = certain(frame.eval(node.value), None)
+    if isinstance(owner, Tensor):
+        index = index_value(frame, node.slice)
+        signature = frame.program.table.signature("torch.Tensor.__getitem__")
+        if signature is None:
+            return UNKNOWN
+        site = Site(node, "[...]", (("tensor", node.value),))
+        return apply(frame, signature, [owner, index], {}, site)
+    index = frame.eval(node.slice)
+    if isinstance(owner, tuple):
+        return _item(owner, index)
+    if isinstance(owner, Items) and owner.items is not None:
+        return _item(owner.items, index)
+    if isinstance(owner, Range) and is_size(index):
+        return owner.start + index * owner.step
+    content = frame.state.content(owner)
+    if isinstance(content, Sequence):
+        if content.items is not None:
+            found = _item(content.items, index)
+            if isinstance(found, tuple) and isinstance(index, slice):
+                return frame.state.new(Sequence(found, kind=content.kind))
+            return found
+        if isinstance(index, slice):
+            return frame.state.new(Sequence(None, content.element, content.kind))
+        return another(frame, content.element)
+    if isinstance(content, Dict):
+        if content.items is None:
+            return content.element
+        return content.items.get(index, UNKNOWN) if _hashable(index) else UNKNOWN
+    if isinstance(owner, Path) and isinstance(index, (int, str)):
+        return Path(f"{owner.text}[{index!r}]")
+    return UNKNOWN
+
+
+def _hashable(value: Value) -> bool:
+    return isinstance(value, (str, int, tuple, type(None)))
+
+
+def _item(items: tuple[Value, ...], index: Value) -> Value:
+    """Index a tuple that may hold runs of unknown length."""
+    if isinstance(index, slice):
+        parts = (index.start, index.stop, index.step)
+        if any(part is not None and (not isinstance(part, int)) for part in parts):
+            return UNKNOWN
+        runs = [i for i, item in enumerate(items) if isinstance(item, Run)]
+        if runs and not _clear_of(runs, index, len(items)):
+            return UNKNOWN
+        return items[index]
+    if isinstance(index, int):
+        reached = items[: index + 1] if index >= 0 else items[index:]
+        if any(isinstance(item, Run) for item in reached):
+            return dims.unknown()
+        return items[index] if -len(items) <= index < len(items) else UNKNOWN
+    return _any_item(items)
+
+
+def _any_item(items: tuple[Value, ...]) -> Value:
+    if items and all(isinstance(item, Tensor) and item == items[0] for item in items):
+        return items[0]
+    return UNKNOWN
+
+
+def _clear_of(runs: list[int], index: slice, count: int) -> bool:
+    """Whether a slice of items counts only items on its own side of every run."""
+    if index.step is not None:
+        return False
+    return all(
+        bound is None or all(run >= bound if bound >= 0 else run < count + bound for run in runs)
+        for bound in (index.start, index.stop)
+    )
+
+
+def index_value(frame: Frame, node: ast.expr) -> Value:
+    """Return the value of a tensor's index."""
+    if isinstance(node, ast.Tuple):
+        parts: list[Value] = []
+        for element in node.elts:
+            if isinstance(element, ast.Starred):
+                inner = frame.eval(element.value)
+                if not isinstance(inner, tuple):
+                    return UNKNOWN
+                parts.extend(inner)
+            else:
+                parts.append(frame.eval(element))
+        return tuple(parts)
+    return frame.eval(node)
+
+
+def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.expr) -> None:
+    """Assign to `owner[index]`."""
+    owner = frame.eval(target.value)
+    if isinstance(owner, Tensor):
+        index = index_value(frame, target.slice)
+        signature = frame.program.table.signature("torch.Tensor.__setitem__")
+        if signature is not None:
+            site = Site(
+                target, "[...] =", (("tensor", target.value), ("", None), ("value", source))
+            )
+            apply(frame, signature, [owner, index, value], {}, site)
+        return
+    if not isinstance(owner, Ref):
+        return
+    index = frame.eval(target.slice)
+    content = frame.state.content(owner)
+    if isinstance(content, Dict) and content.items is not None and _hashable(index):
+        frame.state.heap[owner] = Dict({**content.items, index: value}, kind=content.kind)
+    elif isinstance(content, Sequence) and content.items is not None and isinstance(index, int):
+        if -len(content.items) <= index < len(content.items):
+            items = list(content.items)
+            items[index] = value
+            frame.state.heap[owner] = Sequence(tuple(items), kind=content.kind)
+    else:
+        frame.state.heap[owner] = None
+
+
+def augmented(frame: Frame, node: ast.AugAssign) -> Value:
+    """Return the value that `target op= value` assigns."""
+    target: ast.expr = node.target
+    load = ast.copy_location(_as_load(target), target)
+    left, right = frame.eval(load), frame.eval(node.value)
+    content = frame.state.content(left)
+    if isinstance(content, Sequence) and isinstance(node.op, ast.Add):
+        frame.state.heap[left] = frame.state.extended(content, as_list(frame, right))
+        return left
+    return operate(frame, node, node.op, left, right, (load, node.value), isinstance(left, Tensor))
+
+
+def _as_load(target: ast.expr) -> ast.expr:
+    match target:
+        case ast.Name(id=name):
+            return ast.Name(name, ast.Load())
+        case ast.Attribute(value=value, attr=attr):
+            return ast.Attribute(value, attr, ast.Load())
+        case ast.Subscript(value=value, slice=index):
+            return ast.Subscript(value, index, ast.Load())
+    return target

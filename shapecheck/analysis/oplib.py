@@ -1,0 +1,220 @@
+"""Runs op rules on the values of the interpreter, and reports what they refuse."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from shapecheck import explain
+from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.iteration import Range
+from shapecheck.analysis.values import Argument, Dict, Items, OpInstance, Path, Ref, Union, frozen
+from shapecheck.analysis.values import Sequence as ListContent
+from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym, own, symbols, unknown
+from shapecheck.ops import UNKNOWN, Repeated, Value
+from shapecheck.shapes import CertainFacts, Facts, Mismatch, Run, Tensor
+from shapecheck.signatures import Signature
+
+
+@dataclass(slots=True)
+class Site:
+    """Where an op is called: the node that errors stand at, the op as it is spelled, its operands.
+
+    The operands are given as pairs of a role and an expression, or as a call's receiver and
+    arguments.
+    """
+
+    node: ast.expr | ast.stmt
+    label: str
+    pairs: tuple[tuple[str, ast.expr | None], ...] = ()
+    args: Sequence[Argument] = ()
+    receiver: ast.expr | None = None
+
+    @property
+    def operands(self) -> tuple[tuple[str, ast.expr | None], ...]:
+        """Each argument's role with its expression, in the order of the arguments."""
+        if self.pairs:
+            return self.pairs
+        first = () if self.receiver is None else (("tensor", self.receiver),)
+        return (*first, *(("argument", argument.node) for argument in self.args))
+
+
+def plain(frame: Frame, value: Value) -> Value:
+    """Return a value as rules see it: lists from the heap spelled out, optional tensors certain."""
+    if isinstance(value, Ref):
+        content = frame.state.content(value)
+        if isinstance(content, ListContent) and content.items is not None:
+            return [plain(frame, item) for item in content.items]
+        if isinstance(content, ListContent):
+            return _repeated(frame, content.element, content.count)
+        if isinstance(content, Dict) and content.items is not None:
+            return {key: plain(frame, item) for key, item in content.items.items()}
+        return UNKNOWN
+    if isinstance(value, tuple):
+        return tuple(plain(frame, item) for item in value)
+    if isinstance(value, Union):
+        some = [option for option in value.options if option is not None]
+        return plain(frame, some[0]) if len(some) == 1 else UNKNOWN
+    if isinstance(value, Items):
+        if value.items is not None:
+            return [plain(frame, item) for item in value.items]
+        return _repeated(frame, value.element, value.count)
+    if isinstance(value, Range):
+        if isinstance(value.start, int) and isinstance(value.stop, int):
+            return list(range(value.start, value.stop, value.step))
+        return UNKNOWN
+    if isinstance(value, Path):
+        return own(value.text)
+    if isinstance(value, OpInstance):
+        return UNKNOWN
+    return value
+
+
+def _repeated(frame: Frame, element: Value, count: IntSize | None) -> Value:
+    """Return a list of which only the kind of its items is known, and perhaps their number."""
+    item = plain(frame, element)
+    if count is not None:
+        return Repeated(item, count)
+    return Repeated(item, unknown()) if isinstance(item, Tensor) else UNKNOWN
+
+
+def apply(
+    frame: Frame,
+    signature: Signature,
+    args: Sequence[Value],
+    kwargs: Mapping[str, Value],
+    site: Site,
+    instance: Mapping[str, Value] | None = None,
+) -> Value:
+    """Return what a signature says of a call; an error is reported and gives UNKNOWN."""
+    given = [plain(frame, arg) for arg in args]
+    named = {key: plain(frame, value) for key, value in kwargs.items()}
+    facts = frame.state.facts
+    before = facts.copy()
+    key = _key(signature, given, named, instance, facts)
+    known = None if key is None else frame.program.memo.results.get(key)
+    if known is not None:
+        facts.atoms = known.atoms
+        return known.value
+    try:
+        value = signature.apply(facts, given, named, site.label, instance)
+        if key is not None:
+            fresh = _unknowns((value, *facts.atoms.items())) - _unknowns((*given, *named.values()))
+            if not fresh and facts.runs is before.runs:
+                frame.program.memo.results[key] = Outcome(value, facts.atoms, instance)
+        return value
+    except Mismatch as mismatch:
+        if mismatch.problem.code == "shape-broadcast" and _one_source(frame, site):
+            return signature.apply(facts, given, named, site.label, instance, same_source=True)
+        facts.atoms, facts.runs = before.atoms, before.runs
+        if frame.quiet:
+            frame.errors += 1
+            return UNKNOWN
+        message = explain.operation(
+            site.label,
+            mismatch.problem,
+            _operands(frame, given, site),
+            lambda changed: _again(signature, before, given, named, site, instance, changed),
+            before,
+        )
+        frame.error(site.node, message)
+        return UNKNOWN
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The result of a call and the facts behind it, to be used again for a call like it.
+
+    `instance` is kept so that its identity, which is in the key, stays taken.
+    """
+
+    value: Value
+    atoms: dict[Atom, IntSize]
+    instance: object
+
+
+def _key(
+    signature: Signature,
+    given: Sequence[Value],
+    named: Mapping[str, Value],
+    instance: Mapping[str, Value] | None,
+    facts: Facts,
+) -> Hashable:
+    """Return what the result of a call depends on; None where that can't be hashed."""
+    owner = None if instance is None else id(instance)
+    args = tuple(map(frozen, given))
+    kwargs = tuple((name, frozen(value)) for name, value in named.items())
+    known = (tuple(facts.atoms.items()), tuple(facts.runs.items()), facts.guarded)
+    key = (signature.name, owner, args, kwargs, known)
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _unknowns(value: Value) -> set[Sym]:
+    """Return the symbols in a value of which nothing is known."""
+    if isinstance(value, (tuple, list)):
+        return set().union(*map(_unknowns, value))
+    if isinstance(value, Tensor):
+        return _unknowns(value.shape.dims)
+    if isinstance(value, Run):
+        return {value.symbol} if value.symbol.kind is Kind.UNKNOWN else set()
+    if isinstance(value, (Size, Composite)):
+        return {symbol for symbol in symbols(value) if symbol.kind is Kind.UNKNOWN}
+    if isinstance(value, Sym):
+        return {value} if value.kind is Kind.UNKNOWN else set()
+    return set()
+
+
+def _one_source(frame: Frame, site: Site) -> bool:
+    """Whether the operands of an op come from one variable, as in `x[:, None] - x`."""
+    roots = [
+        {
+            child.id
+            for child in ast.walk(node)
+            if isinstance(child, ast.Name) and isinstance(frame.state.vars.get(child.id), Tensor)
+        }
+        for _, node in site.operands
+        if node is not None
+    ]
+    return len(roots) > 1 and len(set().union(*roots)) == 1 and all(roots)
+
+
+def _positions(given: Sequence[Value]) -> list[int]:
+    return [index for index, value in enumerate(given) if isinstance(value, Tensor)]
+
+
+def _operands(frame: Frame, given: Sequence[Value], site: Site) -> list[explain.Operand]:
+    found = []
+    for index in _positions(given):
+        role, node = site.operands[index] if index < len(site.operands) else ("argument", None)
+        found.append(frame.operand(role, node, given[index]))
+    return found
+
+
+def _again(
+    signature: Signature,
+    facts: Facts,
+    given: Sequence[Value],
+    named: Mapping[str, Value],
+    site: Site,
+    instance: Mapping[str, Value] | None,
+    changed: Mapping[int, Tensor],
+) -> Tensor | None:
+    """Try a call with some tensor operands replaced (by their number among the tensors).
+
+    None where it fails, or succeeds only by supposing that two dimensions are equal.
+    """
+    positions = _positions(given)
+    edited = list(given)
+    for number, tensor in changed.items():
+        edited[positions[number]] = tensor
+    trial = CertainFacts.of(facts)
+    try:
+        result = signature.apply(trial, edited, named, site.label, instance)
+    except Mismatch:
+        return None
+    return result if isinstance(result, Tensor) else None

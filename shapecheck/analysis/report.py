@@ -1,0 +1,61 @@
+"""Collects what the analysis finds, one diagnostic a place."""
+
+from __future__ import annotations
+
+import ast
+
+from shapecheck.analysis.host import Diagnostic, Source, Span
+from shapecheck.explain import Message
+
+
+class Reporter:
+    """Gathers diagnostics of one module; the same text at the same place is said once."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._lines = source.text.split("\n")
+        self._found: dict[tuple[Span, str], list[Diagnostic]] = {}
+
+    def span(self, node: ast.AST) -> Span:
+        """Return where a node stands, columns in characters."""
+        line = getattr(node, "lineno", 1)
+        end_line = getattr(node, "end_lineno", None) or line
+        column = self._column(line, getattr(node, "col_offset", 0))
+        end = self._column(end_line, getattr(node, "end_col_offset", None) or 0)
+        return Span(line, column, end_line, end)
+
+    def _column(self, line: int, offset: int) -> int:
+        text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
+        if text.isascii():
+            return offset
+        return len(text.encode()[:offset].decode(errors="replace"))
+
+    def segment(self, node: ast.AST) -> str:
+        """Return the source text of a node, on one line."""
+        span = self.span(node)
+        if span.line == span.end_line:
+            return self._lines[span.line - 1][span.column : span.end_column]
+        first = self._lines[span.line - 1][span.column :]
+        rest = [*self._lines[span.line : span.end_line - 1]]
+        last = self._lines[span.end_line - 1][: span.end_column]
+        return " ".join(part.strip() for part in (first, *rest, last) if part.strip())
+
+    def error(self, node: ast.AST, message: Message) -> None:
+        """Record an error at a node, with its notes."""
+        self.error_at(self.span(node), message)
+
+    def error_at(self, span: Span, message: Message) -> None:
+        """Record an error at a span, with its notes."""
+        found = [Diagnostic(span, message.text, "error", message.code)]
+        found += [Diagnostic(span, note, "note", message.code) for note in message.notes]
+        self._found.setdefault((span, message.text), found)
+
+    def note(self, node: ast.AST, text: str) -> None:
+        """Record a note on its own."""
+        span = self.span(node)
+        self._found.setdefault((span, text), [Diagnostic(span, text, "note")])
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """Return all diagnostics by position, each error followed by its notes."""
+        groups = sorted(self._found.values(), key=lambda g: (g[0].span.line, g[0].span.column))
+        return [diagnostic for group in groups for diagnostic in group]

@@ -1,0 +1,298 @@
+"""The state of the program at a point, and what holds where paths meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import shapecheck.dims as dims
+from shapecheck.analysis.values import (
+    Bound,
+    Content,
+    Dict,
+    Function,
+    Items,
+    Object,
+    OpInstance,
+    Partial,
+    Ref,
+    Sequence,
+    Super,
+    Union,
+)
+from shapecheck.dims import DimExpr, Kind, Size, Sym
+from shapecheck.ops import UNKNOWN, DType, Scalar, Value
+from shapecheck.ops.call import as_tensor
+from shapecheck.shapes import Facts, Item, Run, Shape, Tensor
+
+_ITEMS = 128
+"""As many items of a list are known one by one."""
+
+
+class State:
+    """The variables with the lines that set them, the heap, and the facts at a point."""
+
+    __slots__ = ("facts", "heap", "since", "vars")
+
+    def __init__(
+        self,
+        vars: dict[str, Value] | None = None,
+        since: dict[str, int] | None = None,
+        heap: dict[Ref, Content] | None = None,
+        facts: Facts | None = None,
+    ) -> None:
+        self.vars = {} if vars is None else vars
+        self.since = {} if since is None else since
+        self.heap = {} if heap is None else heap
+        self.facts = Facts() if facts is None else facts
+
+    def copy(self) -> State:
+        """Return an independent copy."""
+        return State(dict(self.vars), dict(self.since), dict(self.heap), self.facts.copy())
+
+    def new(self, content: Content) -> Ref:
+        """Put new content on the heap."""
+        ref = Ref()
+        self.heap[ref] = content
+        return ref
+
+    def content(self, value: Value) -> Content:
+        """Return what the heap holds for a value, None for what isn't there or isn't known."""
+        return self.heap.get(value, value.origin) if isinstance(value, Ref) else None
+
+    def either(self, *values: Value) -> Value:
+        """Return what holds of each of several values, at least one."""
+        joiner = _Joiner(self, self, None)
+        joined = values[0]
+        for value in values[1:]:
+            joined = joiner.value(joined, value, ())
+        self.heap.update(joiner.heap)
+        return joined
+
+    def element(self, content: Sequence) -> Value:
+        """Return what holds of any item of a list, UNKNOWN if it has none."""
+        if content.items is None:
+            return content.element
+        return self.either(*content.items) if content.items else UNKNOWN
+
+    def extended(self, content: Sequence, other: Sequence) -> Sequence:
+        """Return a list with the items of another behind its own."""
+        if content.items is not None and other.items is not None:
+            if len(content.items) + len(other.items) <= _ITEMS:
+                return Sequence((*content.items, *other.items), kind=content.kind)
+        parts = [self.element(part) for part in (content, other) if part.items != ()]
+        counts = content.length, other.length
+        total = None if None in counts else sum(count for count in counts if count is not None)
+        return Sequence(None, self.either(*parts) if parts else UNKNOWN, content.kind, total)
+
+    def forget(self, value: Value) -> None:
+        """Give up what is known of everything that can be reached from a value."""
+        content = self.content(value)
+        if content is None:
+            return
+        self.heap[value] = None
+        for inner in _inside(content):
+            self.forget(inner)
+
+    def reachable(self, values: Iterable[Value]) -> dict[Ref, Content]:
+        """Return the part of the heap that can be reached from values."""
+        kept: dict[Ref, Content] = {}
+        waiting = list(values)
+        while waiting:
+            value = waiting.pop()
+            if isinstance(value, Ref):
+                if value not in kept and value in self.heap:
+                    kept[value] = content = self.heap[value]
+                    waiting += _inside(content)
+            elif isinstance(value, (tuple, list)):
+                waiting += value
+            elif isinstance(value, Union):
+                waiting += value.options
+            elif isinstance(value, (Bound, Super)):
+                waiting.append(value.receiver)
+            elif isinstance(value, Partial):
+                waiting += [value.function, *value.args, *(v for _, v in value.kwargs)]
+            elif isinstance(value, Function):
+                waiting += value.closure.values()
+            elif isinstance(value, Items):
+                waiting += [*(value.items or ()), value.element]
+        return kept
+
+    def join(self, other: State, place: object = None) -> State:
+        """Return what holds on both of two paths.
+
+        `place` identifies a loop head: what differs gets a symbol that is the same each time
+        round, so that a fixpoint can be seen.
+        """
+        joiner = _Joiner(self, other, place)
+        merged: dict[str, Value] = {}
+        for name, value in self.vars.items():
+            merged[name] = (
+                joiner.value(value, other.vars[name], (name,)) if name in other.vars else value
+            )
+        for name, value in other.vars.items():
+            merged.setdefault(name, value)
+        since = {n: max(line, other.since.get(n, line)) for n, line in self.since.items()}
+        heap = joiner.heap
+        for ref in self.heap.keys() | other.heap.keys():
+            if ref not in heap:
+                joiner.ref(ref)
+        return State(merged, {**other.since, **since}, heap, self.facts.join(other.facts))
+
+
+def _inside(content: Content) -> tuple[Value, ...]:
+    if isinstance(content, Object):
+        return tuple(content.attrs.values())
+    if isinstance(content, (Sequence, Dict)):
+        items = content.items
+        if items is None:
+            return (content.element,)
+        return tuple(items.values()) if not isinstance(items, tuple) else items
+    return ()
+
+
+class _Joiner:
+    def __init__(self, left: State, right: State, place: object) -> None:
+        self.left, self.right, self.place = left, right, place
+        self.heap: dict[Ref, Content] = {}
+
+    def ref(self, ref: Ref) -> None:
+        a, b = self.left.heap.get(ref), self.right.heap.get(ref)
+        if ref not in self.left.heap or ref not in self.right.heap:
+            self.heap[ref] = a if ref in self.left.heap else b
+            return
+        self.heap[ref] = None
+        self.heap[ref] = self.content(a, b, (ref.serial,))
+
+    def content(self, a: Content, b: Content, key: tuple[object, ...]) -> Content:
+        if a is b:
+            return a
+        if isinstance(a, Object) and isinstance(b, Object) and a.cls is b.cls:
+            names = a.attrs.keys() | b.attrs.keys()
+            return Object(
+                a.cls,
+                {
+                    n: self.value(a.attrs.get(n, UNKNOWN), b.attrs.get(n, UNKNOWN), (*key, n))
+                    for n in names
+                },
+                a.path,
+            )
+        if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind:
+            if a.items is not None and b.items is not None and len(a.items) == len(b.items):
+                pairs = enumerate(zip(a.items, b.items, strict=True))
+                items = tuple(self.value(x, y, (*key, i)) for i, (x, y) in pairs)
+                return Sequence(items, kind=a.kind)
+            count = a.length if a.length == b.length else None
+            return Sequence(None, self.elements(a, b, key), a.kind, count)
+        if isinstance(a, Dict) and isinstance(b, Dict) and a.kind == b.kind:
+            if a.items is not None and b.items is not None and a.items.keys() == b.items.keys():
+                return Dict(
+                    {k: self.value(v, b.items[k], (*key, k)) for k, v in a.items.items()},
+                    kind=a.kind,
+                )
+            return Dict(None, UNKNOWN, a.kind)
+        return None
+
+    def elements(self, a: Sequence, b: Sequence, key: tuple[object, ...]) -> Value:
+        found: list[Value] = []
+        for side in (a, b):
+            found.extend(side.items if side.items is not None else (side.element,))
+        if not found:
+            return UNKNOWN
+        joined = found[0]
+        for value in found[1:]:
+            joined = self.value(joined, value, (*key, "element"))
+        return joined
+
+    def value(self, a: Value, b: Value, key: tuple[object, ...]) -> Value:
+        if a is b:
+            return a
+        if isinstance(a, Tensor) and isinstance(b, Tensor):
+            return Tensor(
+                Shape(self.items(a.shape.dims, b.shape.dims, key)),
+                a.dtype | b.dtype,
+                a.inserted and b.inserted,
+            )
+        if _sizelike(a) and _sizelike(b):
+            return self.dim(a, b, key)
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            if len(a) == len(b):
+                pairs = enumerate(zip(a, b, strict=True))
+                return tuple(self.value(x, y, (*key, i)) for i, (x, y) in pairs)
+            return UNKNOWN
+        if isinstance(a, Ref) and isinstance(b, Ref):
+            return self.refs(a, b, key)
+        if type(a) is type(b) and not isinstance(a, float) and a == b:
+            return a
+        if isinstance(a, (bool, float, Scalar)) and isinstance(b, (int, float, Scalar, Size)):
+            return Scalar(as_tensor(a).dtype | as_tensor(b).dtype)
+        if isinstance(b, (bool, float, Scalar)) and isinstance(a, (int, float, Scalar, Size)):
+            return Scalar(as_tensor(a).dtype | as_tensor(b).dtype)
+        if isinstance(a, DType) and isinstance(b, DType):
+            return DType(a.dtypes | b.dtypes)
+        return self.union(a, b, key)
+
+    def refs(self, a: Ref, b: Ref, key: tuple[object, ...]) -> Value:
+        content = self.content(self.left.content(a), self.right.content(b), key)
+        if content is None:
+            return UNKNOWN
+        ref = Ref()
+        self.heap[ref] = content
+        return ref
+
+    def union(self, a: Value, b: Value, key: tuple[object, ...]) -> Value:
+        if a is UNKNOWN or b is UNKNOWN:
+            return UNKNOWN
+        options = list(a.options if isinstance(a, Union) else (a,))
+        for extra in b.options if isinstance(b, Union) else (b,):
+            for index, option in enumerate(options):
+                if type(option) is type(extra) and isinstance(
+                    option, Tensor | OpInstance | type(None)
+                ):
+                    merged = (
+                        self.value(option, extra, (*key, "option"))
+                        if isinstance(option, Tensor)
+                        else option
+                    )
+                    if isinstance(option, OpInstance) and option != extra:
+                        continue
+                    options[index] = merged
+                    break
+            else:
+                options.append(extra)
+        if len(options) > 4:
+            return UNKNOWN
+        return Union(tuple(options)) if len(options) > 1 else options[0]
+
+    def items(
+        self, a: tuple[Item, ...], b: tuple[Item, ...], key: tuple[object, ...]
+    ) -> tuple[Item, ...]:
+        if a == b:
+            return a
+        left, right = self.left.facts, self.right.facts
+        a, b = left.shape(Shape(a)).dims, right.shape(Shape(b)).dims
+        if len(a) == len(b) and not any(isinstance(x, Run) for x in (*a, *b) if x not in (a, b)):
+            return tuple(
+                self.dim(x, y, (*key, i))  # type: ignore[arg-type]  # no runs here
+                for i, (x, y) in enumerate(zip(a, b, strict=True))
+            )
+        shared: list[Item] = []
+        for x, y in zip(reversed(a), reversed(b), strict=False):
+            if isinstance(x, Run) or isinstance(y, Run) or not self.agree(x, y):
+                break
+            shared.append(x)
+        run = Run(Sym("...", Kind.UNKNOWN, (self.place, key)) if self.place else Sym.fresh("..."))
+        return (run, *reversed(shared))
+
+    def agree(self, x: DimExpr, y: DimExpr) -> bool:
+        return x == y or self.left.facts.dim(x) == self.right.facts.dim(y)
+
+    def dim(self, x: DimExpr, y: DimExpr, key: tuple[object, ...]) -> DimExpr:
+        if self.agree(x, y):
+            return x
+        if self.place is None:
+            return dims.unknown()
+        return Size.of(Sym("_", Kind.UNKNOWN, (self.place, key)))
+
+
+def _sizelike(value: Value) -> bool:
+    return isinstance(value, (int, Size)) and not isinstance(value, bool)

@@ -1,0 +1,465 @@
+"""What each kind of statement does to the state."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import shapecheck.dims as dims
+from shapecheck.analysis import boundary, objects
+from shapecheck.analysis.annotations import reader
+from shapecheck.analysis.conditions import split
+from shapecheck.analysis.frame import Frame, Loop, statement
+from shapecheck.analysis.iteration import first, iterate, length
+from shapecheck.analysis.operators import augmented, store_item
+from shapecheck.analysis.state import State
+from shapecheck.analysis.values import Class, Function, Ref
+from shapecheck.analysis.values import Sequence as ListContent
+from shapecheck.dims import IntSize
+from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Run, Shape, Tensor
+
+_ROUNDS = 5
+
+
+@statement(ast.Expr)
+def _expr(frame: Frame, node: ast.Expr) -> None:
+    frame.eval(node.value)
+
+
+@statement(ast.Assign)
+def _assign(frame: Frame, node: ast.Assign) -> None:
+    value = frame.eval(node.value)
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            frame.sources[target.id] = node.value
+        store(frame, target, value, node.value)
+
+
+@statement(ast.AnnAssign)
+def _annotated(frame: Frame, node: ast.AnnAssign) -> None:
+    declared = reader(frame.module).read(node.annotation)
+    if node.value is None:
+        return
+    value = frame.eval(node.value)
+    value = boundary.declare_local(frame, declared, value, node)
+    store(frame, node.target, value, node.value)
+
+
+@statement(ast.AugAssign)
+def _augmented(frame: Frame, node: ast.AugAssign) -> None:
+    store(frame, node.target, augmented(frame, node), node.value)
+
+
+def store(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None:
+    """Assign a value to a target; `source` is the expression that it comes from."""
+    match target:
+        case ast.Name(id=name):
+            frame.assign(name, value, target.lineno)
+        case ast.Tuple(elts=targets) | ast.List(elts=targets):
+            _unpack(frame, targets, value, source)
+        case ast.Attribute(value=owner, attr=name):
+            objects.set_attribute(frame, frame.eval(owner), name, value)
+        case ast.Subscript():
+            store_item(frame, target, value, source)
+        case ast.Starred(value=inner):
+            store(frame, inner, value, source)
+
+
+def _unpack(frame: Frame, targets: Sequence[ast.expr], value: Value, source: ast.expr) -> None:
+    stars = [index for index, target in enumerate(targets) if isinstance(target, ast.Starred)]
+    items = _parts(frame, value, targets, bool(stars))
+    if items is None:
+        element = iterate(frame, value)[1]
+        for target in targets:
+            inner = target.value if isinstance(target, ast.Starred) else target
+            star = isinstance(target, ast.Starred)
+            made = frame.state.new(ListContent(None, element)) if star else element
+            store(frame, inner, made, source)
+        return
+    if stars:
+        first, after = stars[0], len(targets) - stars[0] - 1
+        middle = items[first : len(items) - after]
+        items = (
+            *items[:first],
+            frame.state.new(ListContent(tuple(middle))),
+            *items[len(items) - after :],
+        )
+    if len(items) != len(targets):
+        _wrong_count(frame, len(targets), items, value, source)
+        items = (UNKNOWN,) * len(targets)
+    for target, item in zip(targets, items, strict=True):
+        store(frame, target, item, source)
+
+
+def _parts(
+    frame: Frame, value: Value, targets: Sequence[ast.expr], starred: bool
+) -> tuple[Value, ...] | None:
+    """Return the items of what is unpacked; a shape of unknown rank has one for each target."""
+    if isinstance(value, tuple):
+        runs = [item for item in value if isinstance(item, Run)]
+        if not runs:
+            return value
+        fixed = len(value) - 1
+        at = value.index(runs[0])
+        if starred:
+            star = next(i for i, t in enumerate(targets) if isinstance(t, ast.Starred))
+            spanned = star <= at and len(targets) - star <= len(value) - at
+            return value if len(runs) == 1 and spanned else None
+        if len(runs) == 1 and len(targets) >= fixed:
+            count = len(targets) - fixed
+            labels = [t.id if isinstance(t, ast.Name) else "_" for t in targets[at : at + count]]
+            learned = tuple(dims.unknown(label) for label in labels)
+            frame.state.facts.learn_run(runs[0].symbol, learned)
+            return (*value[:at], *learned, *value[at + 1 :])
+        return None
+    return iterate(frame, value)[0]
+
+
+def _wrong_count(
+    frame: Frame, count: int, items: tuple[Value, ...], value: Value, source: ast.expr
+) -> None:
+    if isinstance(source, ast.Attribute) and source.attr == "shape":
+        reason = f"{Shape(tuple(items))} has {len(items)} axes"
+    elif isinstance(value, Tensor):
+        reason = f"{value.shape} has {len(items)} items along axis 0"
+    elif isinstance(source, ast.Call) and items and all(isinstance(i, Tensor) for i in items):
+        reason = f"it gives {len(items)} tensors"
+    else:
+        return
+    text = f'"{frame.segment(source)}" can\'t be unpacked into {count} names: {reason}'
+    frame.error(source, Message(text))
+
+
+@statement(ast.Return)
+def _return(frame: Frame, node: ast.Return) -> None:
+    errors = frame.errors
+    value = None if node.value is None else frame.eval(node.value)
+    blamed = frame.errors > errors
+    if frame.check_return is not None and node.value is not None and not blamed:
+        value = frame.check_return(node.value, value)
+    frame.returns.append((value, frame.state))
+    frame.alive = False
+
+
+@statement(ast.If)
+def _if(frame: Frame, node: ast.If) -> None:
+    guarded = frame.state.facts.guarded
+    yes, no = split(frame, node.test)
+    ends = []
+    for state, body in ((yes, node.body), (no, node.orelse)):
+        frame.resume(state)
+        if state is not None:
+            frame.run(body)
+            if frame.alive:
+                ends.append(frame.state)
+    _meet(frame, ends)
+    if len(ends) == 2:
+        frame.state.facts.guarded = guarded
+
+
+def _meet(frame: Frame, states: Sequence[State]) -> None:
+    if not states:
+        frame.alive = False
+        return
+    joined = states[0]
+    for state in states[1:]:
+        joined = frame.joined(joined, state)
+    frame.resume(joined)
+
+
+@statement(ast.For)
+@statement(ast.AsyncFor)
+def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
+    iterated = frame.eval(node.iter)
+    items, element = iterate(frame, iterated)
+    loop = Loop()
+    frame.loops.append(loop)
+    if items is not None and len(items) <= 16:
+        _unroll(frame, node, loop, items)
+    elif items is not None:
+        _fixpoint(frame, node, loop, frame.state.either(*items), items[0], len(items))
+    else:
+        head = first(frame, iterated, element)
+        _fixpoint(frame, node, loop, element, head, length(frame, iterated))
+    frame.loops.pop()
+    if frame.alive:
+        frame.run(node.orelse)
+    _meet(frame, [*([frame.state] if frame.alive else []), *loop.breaks])
+
+
+def _unroll(frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, items: Sequence[Value]) -> None:
+    """Run a loop's body once for each item, or until nothing changes any more."""
+    counted = {child.id for child in ast.walk(node.target) if isinstance(child, ast.Name)} & {
+        child.id for part in node.body for child in ast.walk(part) if isinstance(child, ast.Name)
+    }
+    for item in items:
+        before = frame.fork()
+        store(frame, node.target, item, node.iter)
+        frame.run(node.body)
+        _continue(frame, loop)
+        if not frame.alive:
+            break
+        if not counted and _unchanged(before, frame.state):
+            break
+
+
+def _unchanged(before: State, after: State) -> bool:
+    return (
+        all(after.vars.get(name) == value for name, value in before.vars.items())
+        and before.facts == after.facts
+        and _same(after, before)
+    )
+
+
+def _continue(frame: Frame, loop: Loop) -> None:
+    _meet(frame, [*([frame.state] if frame.alive else []), *loop.continues])
+    loop.continues.clear()
+
+
+def _fixpoint(
+    frame: Frame,
+    node: ast.For | ast.AsyncFor | ast.While,
+    loop: Loop,
+    element: Value,
+    head_element: Value = UNKNOWN,
+    rounds: IntSize | None = None,
+) -> None:
+    """Run a loop's body until its head stays the same; then once more, reporting.
+
+    The first time round sees the first element. What goes wrong then is reported of it: nothing
+    is known of what the body makes of it afterwards.
+    """
+    start = frame.fork()
+    head = start.copy()
+    errors, returns = frame.errors, len(frame.returns)
+    outer, frame.quiet = frame.quiet, True
+    failed = False
+    for round_ in range(_ROUNDS):
+        before = head.copy()
+        _once(frame, node, loop, head_element if round_ == 0 else element)
+        if round_ == 0 and frame.errors > errors and not outer:
+            failed = True
+            _restart(frame, loop, before.copy(), returns)
+            frame.quiet = False
+            _once(frame, node, loop, head_element)
+            frame.quiet = True
+        if not frame.alive:
+            break
+        after = frame.joined(before, frame.state, (node.lineno, node.col_offset))
+        stable = after.vars == head.vars and after.facts == head.facts and _same(after, head)
+        head = after
+        if stable:
+            break
+        if round_ == _ROUNDS - 2:
+            _widen(before, head)
+        _restart(frame, loop, head.copy(), returns)
+    frame.quiet = outer or failed
+    _restart(frame, loop, head.copy(), returns)
+    counted = _count_from(frame.state)
+    _once(frame, node, loop, element)
+    frame.quiet = outer
+    grown = _grown(frame.state, counted) if frame.alive else {}
+    _meet(frame, [head, *([frame.state] if frame.alive else [])])
+    for ref, added in grown.items():
+        content, initial = frame.state.heap.get(ref), start.content(ref)
+        if isinstance(content, ListContent) and isinstance(initial, ListContent):
+            if content.items is None and initial.length is not None and rounds is not None:
+                total = initial.length + added * rounds
+                frame.state.heap[ref] = replace(content, count=total)
+
+
+def _restart(frame: Frame, loop: Loop, state: State, returns: int) -> None:
+    """Go back to a loop's head, as if its body hadn't run."""
+    del frame.returns[returns:]
+    loop.breaks.clear()
+    frame.resume(state)
+
+
+def _count_from(state: State) -> dict[Ref, IntSize]:
+    """Give the lists that a loop changes a symbol for the length that they have at its head."""
+    counted: dict[Ref, IntSize] = {}
+    for ref, content in state.heap.items():
+        if isinstance(content, ListContent) and content.items is None and content.count is None:
+            counted[ref] = dims.unknown()
+            state.heap[ref] = replace(content, count=counted[ref])
+    return counted
+
+
+def _grown(state: State, counted: Mapping[Ref, IntSize]) -> dict[Ref, IntSize]:
+    """Return by how much lists have grown, where that is the same each time round."""
+    found: dict[Ref, IntSize] = {}
+    for ref, before in counted.items():
+        content = state.heap.get(ref)
+        if isinstance(content, ListContent) and content.count is not None:
+            added = content.count - before
+            if all(symbol.kind is not dims.Kind.UNKNOWN for symbol in dims.symbols(added)):
+                found[ref] = added
+    return found
+
+
+def _same(a: State, b: State) -> bool:
+    return all(b.heap.get(ref) == content for ref, content in a.heap.items() if ref in b.heap)
+
+
+def _widen(before: State, head: State) -> None:
+    """Give up on what still changes after several rounds."""
+    for name, value in head.vars.items():
+        if before.vars.get(name) != value:
+            head.vars[name] = Tensor.unknown() if isinstance(value, Tensor) else UNKNOWN
+    for ref, content in head.heap.items():
+        if before.heap.get(ref) != content:
+            head.heap[ref] = None
+
+
+def _once(
+    frame: Frame, node: ast.For | ast.AsyncFor | ast.While, loop: Loop, element: Value
+) -> None:
+    if isinstance(node, ast.While):
+        yes, _ = split(frame, node.test)
+        frame.resume(yes)
+    else:
+        store(frame, node.target, element, node.iter)
+    if frame.alive:
+        frame.run(node.body)
+    _continue(frame, loop)
+
+
+@statement(ast.While)
+def _while(frame: Frame, node: ast.While) -> None:
+    loop = Loop()
+    frame.loops.append(loop)
+    _fixpoint(frame, node, loop, UNKNOWN)
+    frame.loops.pop()
+    ends = list(loop.breaks)
+    if frame.alive:
+        _, no = split(frame, node.test)
+        frame.resume(no)
+        if frame.alive:
+            frame.run(node.orelse)
+        if frame.alive:
+            ends.append(frame.state)
+    _meet(frame, ends)
+
+
+@statement(ast.Break)
+def _break(frame: Frame, node: ast.Break) -> None:
+    if frame.loops:
+        frame.loops[-1].breaks.append(frame.state)
+    frame.alive = False
+
+
+@statement(ast.Continue)
+def _continue_statement(frame: Frame, node: ast.Continue) -> None:
+    if frame.loops:
+        frame.loops[-1].continues.append(frame.state)
+    frame.alive = False
+
+
+@statement(ast.Raise)
+def _raise(frame: Frame, node: ast.Raise) -> None:
+    frame.alive = False
+
+
+@statement(ast.Assert)
+def _assert(frame: Frame, node: ast.Assert) -> None:
+    yes, _ = split(frame, node.test, asserted=True)
+    frame.resume(yes)
+
+
+@statement(ast.With)
+@statement(ast.AsyncWith)
+def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> None:
+    for item in node.items:
+        value = frame.eval(item.context_expr)
+        if item.optional_vars is not None:
+            known = objects.is_object(frame, value)
+            store(frame, item.optional_vars, value if known else UNKNOWN, item.context_expr)
+    frame.run(node.body)
+
+
+@statement(ast.Try)
+def _try(frame: Frame, node: ast.Try) -> None:
+    before = frame.fork()
+    frame.run(node.body)
+    ends: list[State] = []
+    after_body = frame.state if frame.alive else None
+    if frame.alive:
+        frame.run(node.orelse)
+        if frame.alive:
+            ends.append(frame.state)
+    for handler in node.handlers:
+        start = before.copy() if after_body is None else frame.joined(before, after_body)
+        frame.resume(start)
+        if handler.name:
+            frame.assign(handler.name, UNKNOWN, handler.lineno)
+        frame.run(handler.body)
+        if frame.alive:
+            ends.append(frame.state)
+    _meet(frame, ends)
+    if frame.alive:
+        frame.run(node.finalbody)
+
+
+@statement(ast.Match)
+def _match(frame: Frame, node: ast.Match) -> None:
+    frame.eval(node.subject)
+    before = frame.state
+    ends = [before.copy()]
+    for case in node.cases:
+        frame.resume(before.copy())
+        frame.state.facts.guarded = True
+        for child in ast.walk(case.pattern):
+            name = getattr(child, "name", None) or getattr(child, "rest", None)
+            if isinstance(name, str):
+                frame.assign(name, UNKNOWN, node.lineno)
+        frame.run(case.body)
+        if frame.alive:
+            ends.append(frame.state)
+    _meet(frame, ends)
+
+
+@statement(ast.FunctionDef)
+@statement(ast.AsyncFunctionDef)
+def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    plain = all(objects.keeps_signature(frame, decorator) for decorator in node.decorator_list)
+    made = Function(node, frame.module, None, dict(frame.state.vars))
+    frame.assign(node.name, made if plain else UNKNOWN, node.lineno)
+
+
+@statement(ast.ClassDef)
+def _class(frame: Frame, node: ast.ClassDef) -> None:
+    frame.assign(node.name, Class(node, frame.module), node.lineno)
+
+
+@statement(ast.Import)
+@statement(ast.ImportFrom)
+def _import(frame: Frame, node: ast.Import | ast.ImportFrom) -> None:
+    program = frame.program
+    for alias in node.names:
+        if isinstance(node, ast.ImportFrom):
+            value = program.member(frame.module.absolute(node), alias.name)
+            frame.assign(alias.asname or alias.name, value, node.lineno)
+        elif alias.asname:
+            frame.assign(alias.asname, program.package(alias.name), node.lineno)
+        else:
+            top = alias.name.partition(".")[0]
+            frame.assign(top, program.package(top), node.lineno)
+
+
+@statement(ast.Delete)
+def _delete(frame: Frame, node: ast.Delete) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            frame.state.vars.pop(target.id, None)
+        elif isinstance(target, ast.Subscript):
+            frame.state.forget(frame.eval(target.value))
+
+
+@statement(ast.Global)
+@statement(ast.Nonlocal)
+def _global(frame: Frame, node: ast.Global | ast.Nonlocal) -> None:
+    for name in node.names:
+        frame.assign(name, UNKNOWN, node.lineno)

@@ -1,0 +1,241 @@
+"""The values of the abstract interpreter, beyond those that op rules see (`ops.call.Value`).
+
+Values are immutable; what the program can change (lists, dicts, instances) is a `Ref` into the
+heap of a state, whose content is replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+from shapecheck.dims import IntSize
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.signatures import OpClass
+
+if TYPE_CHECKING:
+    from shapecheck.analysis.modules import Module
+
+
+@dataclass(frozen=True, slots=True)
+class Dotted:
+    """A name of a library that isn't analysed: `torch.nn.functional`, `math.sqrt`, `len`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRef:
+    """A module whose source the analysis has."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A function or lambda of analysed source; `owner` is the class that it is a method of.
+
+    `closure` holds the variables of the enclosing function at its definition.
+    """
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    module: Module
+    owner: Class | None = None
+    closure: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The function's name as it is defined."""
+        return getattr(self.node, "name", "lambda")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Class:
+    """A class of analysed source."""
+
+    node: ast.ClassDef
+    module: Module
+
+    @property
+    def name(self) -> str:
+        """The class' name as it is defined."""
+        return self.node.name
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A method bound to its receiver: of a tensor, an instance, a module or a builtin value."""
+
+    receiver: Value
+    name: str
+    function: Function | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Super:
+    """`super()` in a method of `owner`, for the instance `receiver`."""
+
+    owner: Class
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class OpInstance:
+    """An instance of a class of a signature file, such as `nn.Linear(3, 4)`."""
+
+    cls: OpClass
+    attrs: Mapping[str, Value]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, OpInstance)
+            and self.cls is other.cls
+            and dict(self.attrs) == dict(other.attrs)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.cls.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """One of several values, such as a tensor or None."""
+
+    options: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """`functools.partial(function, *args, **kwargs)`."""
+
+    function: Value
+    args: tuple[Value, ...]
+    kwargs: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """An attribute of something unknown, `cfg.d_model`; used as a size, it is one of its own."""
+
+    text: str
+
+
+@dataclass(slots=True)
+class Argument:
+    """A value on its way to a parameter, with its expression where it has one.
+
+    `parts` are the arguments that a `*parameter` gathers.
+    """
+
+    value: Value
+    node: ast.expr | None = None
+    parts: tuple[Argument, ...] = ()
+
+
+class Ref:
+    """The identity of something that the program can change; its content is in the heap.
+
+    `origin` is the content where a heap has none, for what a module made when it was imported.
+    """
+
+    __slots__ = ("origin", "serial")
+    _serial = count()
+
+    def __init__(self) -> None:
+        self.serial = next(Ref._serial)
+        self.origin: Content = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """The content of a list: its items where they are known, else what any item is.
+
+    `count` is the number of items that aren't known one by one, where it is known.
+    `kind` is `list`, `nn.ModuleList`, `nn.Sequential`, or `set`.
+    """
+
+    items: tuple[Value, ...] | None
+    element: Value = UNKNOWN
+    kind: str = "list"
+    count: IntSize | None = None
+
+    @property
+    def length(self) -> IntSize | None:
+        """The number of items, where it is known."""
+        return self.count if self.items is None else len(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """An iterator over known items, or (`items` None) over any number of elements."""
+
+    items: tuple[Value, ...] | None
+    element: Value = UNKNOWN
+    count: IntSize | None = None
+    first: Value = None
+    """The first element where it is known better than the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dict:
+    """The content of a dict: its items where the keys are known, else what any value is."""
+
+    items: Mapping[Value, Value] | None
+    element: Value = UNKNOWN
+    kind: str = "dict"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """The content of an instance of an analysed class: the attributes that are known.
+
+    `path` names a symbolic instance (`self`, `config`) for the sizes that are its own.
+    """
+
+    cls: Class
+    attrs: Mapping[str, Value]
+    path: str | None = None
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+Content = Sequence | Dict | Object | None
+"""What the heap holds; None where anything may have happened to it."""
+
+NOTHING: Final = object()
+"""Marks the absence of a value where None is one."""
+
+_ALIKE: Final = frozenset((bool, int, float))
+
+
+def frozen(value: Value) -> Hashable:
+    """Return a value so that it can be hashed and differs from those of other types."""
+    kind = type(value)
+    if kind in _ALIKE:
+        return (kind, value)
+    if kind is tuple or kind is list:
+        return (kind, tuple(map(frozen, value)))
+    if kind is slice:
+        return (kind, frozen(value.start), frozen(value.stop), frozen(value.step))
+    hashable: Hashable = value
+    return hashable
+
+
+def unchanging(value: Value) -> bool:
+    """Whether nothing on the heap is in a value."""
+    if isinstance(value, Ref):
+        return False
+    if isinstance(value, (tuple, list)):
+        return all(map(unchanging, value))
+    if isinstance(value, Union):
+        return all(map(unchanging, value.options))
+    if isinstance(value, (Bound, Super)):
+        return unchanging(value.receiver)
+    return not isinstance(value, (Partial, Function, OpInstance))
