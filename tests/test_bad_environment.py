@@ -130,15 +130,26 @@ def test_torch_stubs_of_another_project(environment: Environment) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stub", "place"),
+    ("stub", "said"),
     [
-        (b"def scale(x: Num[Tensor, '*s') -> Num[Tensor, '*s']: ...\n", "mylib.pyi:1"),
-        (b"\n\ndef scale(x: Num[Tensor, 'b $']) -> Num[Tensor, 'b']: ...\n", "mylib.pyi:3"),
-        (b"# \xff\xfe\n", "mylib.pyi"),
+        (
+            b"def scale(x: Num[Tensor, '*s') -> Num[Tensor, '*s']: ...\n",
+            "mylib.pyi:1: error: not Python: closing parenthesis ')' does not match opening "
+            "parenthesis '['\n",
+        ),
+        (
+            b"\n\ndef scale(x: Num[Tensor, 'b $']) -> Num[Tensor, 'b']: ...\n",
+            "mylib.pyi:3: error: in \"b $\": '$' isn't part of the language; ",
+        ),
+        (
+            b"\ndef scale(x: Num[Tensor, 'b']) -> Rule['stretch']: ...\n",
+            "mylib.pyi:2: error: there is no rule 'stretch'\n",
+        ),
+        (b"# \xff\xfe\n", "mylib.pyi:1: error: can't be read: byte 0xff isn't UTF-8\n"),
     ],
-    ids=["not Python", "not a shape", "not text"],
+    ids=["not Python", "not a shape", "no such rule", "not text"],
 )
-def test_a_signature_file_cannot_be_read(environment: Environment, stub: bytes, place: str) -> None:
+def test_a_signature_file_cannot_be_read(environment: Environment, stub: bytes, said: str) -> None:
     """A user's own signature file: which file, and which line of it."""
     environment.install_torch("2.13.0")
     write(
@@ -154,7 +165,7 @@ def test_a_signature_file_cannot_be_read(environment: Environment, stub: bytes, 
     )
     with (environment.project / "pyproject.toml").open("a") as settings:
         settings.write('[tool.shapecheck]\nstubs = ["my_stubs"]\n')
-    assert place in environment.mypy()
+    assert f"\nmy_stubs/{said}" in environment.mypy()
 
 
 def test_the_same_project_in_a_good_environment(environment: Environment) -> None:

@@ -1,0 +1,184 @@
+"""Runs the analysis over one module after mypy has checked it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from mypy.errors import CompileError
+from mypy.nodes import Import, ImportFrom, MypyFile, TypeInfo
+
+from shapecheck import analysis
+from shapecheck.analysis.host import Diagnostic, Options, Source, Span
+from shapecheck.mypy_plugin._names import TENSOR_LIBRARIES
+from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHost, SourceReader, is_library
+from shapecheck.signatures import StubError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mypy.options import Options as MypyOptions
+
+    from shapecheck.config import Config
+    from shapecheck.mypy_plugin._looked import LookedRecords
+    from shapecheck.mypy_plugin._reporting import Reporter
+    from shapecheck.mypy_plugin._sources import Version
+
+_DEBUG_VARIABLE: Final = "SHAPECHECK_DEBUG"
+_TOP: Final = Span(1, 0, 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """What the analysis of a module says, and which versions of other modules it has looked at."""
+
+    diagnostics: list[Diagnostic]
+    looked: dict[str, Version | None]
+
+
+class ModuleAnalysis:
+    """The analysis of every module of one mypy run."""
+
+    def __init__(
+        self,
+        settings: Config,
+        reader: SourceReader,
+        finder: ModuleFinder,
+        records: LookedRecords,
+        *,
+        is_daemon: bool,
+    ) -> None:
+        self._options = Options(strict=settings.strict, stubs=settings.stubs)
+        self._is_daemon = is_daemon
+        self._reader = reader
+        self._finder = finder
+        self._records = records
+        self._kept: dict[str, tuple[_Findings, MypyOptions]] = {}
+
+    def run(self, file: MypyFile, reporter: Reporter) -> set[str]:
+        """Analyse a module and report; return the modules whose source had a say in it."""
+        findings = self._find(file)
+        reporter.report(file, findings.diagnostics)
+        self._records.save(file.fullname, findings.looked)
+        if self._is_daemon:
+            self._report_others(file, reporter)
+            self._kept[file.fullname] = findings, reporter.module_options(file)
+        return {name for name, version in findings.looked.items() if version is not None}
+
+    def _report_others(self, updated: MypyFile, reporter: Reporter) -> None:
+        """Report what is known of the other modules again, after the daemon has forgotten it.
+
+        The daemon drops all errors before it updates a module, and has its own way to find those of
+        other modules again, in which no plugin has a part. A module that looked at something that
+        has changed is analysed again.
+        """
+        if not reporter.has_been_reset():
+            return
+        for name, (findings, options) in list(self._kept.items()):
+            file = self._finder.modules.get(name)
+            if file is None or file is updated:
+                del self._kept[name]
+                continue
+            if not self._records.are_current(findings.looked, (name, file.path)):
+                findings = self._find(file)
+                self._kept[name] = findings, options
+            reporter.report(file, findings.diagnostics, options)
+
+    def _find(self, file: MypyFile) -> _Findings:
+        host = MypyHost(self._reader, self._finder, (file.fullname, file.path))
+        source = host.source(file.fullname)
+        diagnostics: list[Diagnostic] = []
+        if source is None:
+            if any(_mentions_tensors(name) for name in _imported_names(file)):
+                message = "skipped by shapecheck: the source of this module can't be read"
+                diagnostics = [_note(message)]
+        elif _mentions_tensors(source.text) or self._imports_tensors(file, host):
+            diagnostics = self._diagnostics(source, host)
+        return _Findings(diagnostics, host.looked)
+
+    def _imports_tensors(self, file: MypyFile, host: MypyHost) -> bool:
+        """Does a name here come from a module, of the same project, that has to do with tensors?"""
+        for module in _defining_modules(file):
+            known = self._finder.modules.get(module)
+            if known is None or is_library(known.path):
+                continue
+            source = host.source(module)
+            if source is not None and _mentions_tensors(source.text):
+                return True
+        return False
+
+    def _diagnostics(self, source: Source, host: MypyHost) -> list[Diagnostic]:
+        """Analyse one module; a failure of the analysis is a note, never mypy's crash."""
+        try:
+            return analysis.analyze_module(source, host, self._options)
+        except StubError as error:
+            where = f"{self._reader.display(str(error.path))}:{error.line}"
+            # As after a syntax error, there is no going on; but a daemon would not survive it.
+            if not self._is_daemon:
+                raise CompileError([f"{where}: error: {error.reason}"]) from error
+            return [Diagnostic(_TOP, f"signature file {where}: {error.reason}", "error")]
+        except Exception as error:  # noqa: BLE001 - whatever it is, mypy must go on
+            return [_note(_unparsable(source) or _internal_error(error))]
+
+
+def _note(message: str) -> Diagnostic:
+    return Diagnostic(_TOP, message, "note")
+
+
+def _unparsable(source: Source) -> str | None:
+    """Say why Python can't parse a module that mypy could; None when it can."""
+    try:
+        ast.parse(source.text)
+    except SyntaxError as error:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        return (
+            f"skipped by shapecheck: the Python that runs mypy, {version}, can't parse this module "
+            f"(line {error.lineno}: {error.msg}); run mypy under a newer Python"
+        )
+    except ValueError as error:
+        return f"skipped by shapecheck: Python can't parse this module ({error})"
+    return None
+
+
+def _internal_error(error: Exception) -> str:
+    """Describe a crash of the analysis in one line, or with the traceback where that is wanted."""
+    message = f"internal error in shapecheck, please report: {type(error).__name__}"
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames:
+        last = frames[-1]
+        message += f" in {last.name} ({'/'.join(Path(last.filename).parts[-2:])}:{last.lineno})"
+    if os.environ.get(_DEBUG_VARIABLE) == "1":
+        return f"{message}\n{''.join(traceback.format_exception(error)).rstrip()}"
+    return f"{message}; {_DEBUG_VARIABLE}=1 shows the traceback"
+
+
+def _mentions_tensors(text: str) -> bool:
+    return any(library in text for library in TENSOR_LIBRARIES)
+
+
+def _imported_names(file: MypyFile) -> Iterator[str]:
+    for statement in file.imports:
+        if isinstance(statement, Import):
+            yield from (name for name, _ in statement.ids)
+        elif isinstance(statement, ImportFrom):
+            yield statement.id
+
+
+def _defining_modules(file: MypyFile) -> list[str]:
+    """Return where the imported names of a module are defined, through re-exports."""
+    modules: dict[str, None] = {}
+    for symbol in file.names.values():
+        node = symbol.node
+        if isinstance(node, MypyFile):
+            modules[node.fullname] = None
+        elif isinstance(node, TypeInfo):
+            modules[node.module_name] = None
+        elif node is not None and node.fullname:
+            modules[node.fullname.rpartition(".")[0]] = None
+    modules.pop(file.fullname, None)
+    return list(modules)

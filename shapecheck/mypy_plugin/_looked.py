@@ -1,0 +1,117 @@
+"""Remembers, between runs, what the analysis of each module looked at in other modules.
+
+mypy re-checks a module when what it imports has changed *as mypy sees it*: types, not annotation
+texts and not bodies. The analysis reads both. So each analysed module has a record beside mypy's
+cache, and mypy is told that the module is stale when a file in its record has changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from shapecheck.mypy_plugin._sources import ModuleFinder, SourceReader, Version
+
+if TYPE_CHECKING:
+    from mypy.options import Options
+
+_FOLDER: Final = "shapecheck"
+
+
+class LookedRecords:
+    """The records of all modules, one small file each; safe for parallel mypy workers.
+
+    They live in a folder beside mypy's cache. A mypy without a cache keeps none, and the daemon,
+    which reads a cache but never writes one, changes none.
+    """
+
+    def __init__(self, options: Options, reader: SourceReader, finder: ModuleFinder) -> None:
+        self._folder = folder = _records_folder(options)
+        self._read_only = options.fine_grained_incremental
+        self._reader = reader
+        self._finder = finder
+        self._names = _names_in(folder)
+
+    def save(self, module: str, looked: Mapping[str, Version | None]) -> None:
+        """Record what the analysis of `module` looked at; None stands for no such module.
+
+        mypy calls for the analysis before it marks the module's cache as complete, so that an
+        interrupted run can't leave a good cache beside a missing record.
+        """
+        if self._folder is None or self._read_only:
+            return
+        path = self._folder / _file_name(module)
+        if not looked:
+            self.discard(module)
+            return
+        record = {
+            "module": module,
+            "looked": {
+                name: version and [version.path, version.mtime_ns, version.size, version.digest]
+                for name, version in looked.items()
+            },
+        }
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        # Like mypy's own cache: a folder that can't be written costs time, not the run.
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(record), encoding="utf-8")
+            temporary.replace(path)
+
+    def discard(self, module: str) -> None:
+        """Forget what the analysis of `module` looked at, if anything, in an earlier run."""
+        name = _file_name(module)
+        if self._folder is None or self._read_only or name not in self._names:
+            return
+        with contextlib.suppress(OSError):
+            (self._folder / name).unlink(missing_ok=True)
+
+    def is_current(self, module: str, path: str) -> bool:
+        """Has nothing changed in what the analysis of `module` looked at?"""
+        if self._folder is None or (name := _file_name(module)) not in self._names:
+            return True
+        try:
+            record = json.loads((self._folder / name).read_text(encoding="utf-8"))
+            # Two modules share a record where the file system ignores case.
+            if record["module"] != module:
+                return False
+            versions = {
+                other: version and Version(*version) for other, version in record["looked"].items()
+            }
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        return self.are_current(versions, (module, path))
+
+    def are_current(self, looked: Mapping[str, Version | None], looker: tuple[str, str]) -> bool:
+        """Are these still the versions that there are, and is what wasn't there still not there?"""
+        return all(
+            self._finder.find_on_disk(module, looker) is None
+            if version is None
+            else self._reader.is_current(version)
+            for module, version in looked.items()
+        )
+
+
+def _records_folder(options: Options) -> Path | None:
+    """Return the folder of the records beside mypy's cache; None where mypy writes no cache."""
+    if options.cache_dir == os.devnull or not options.incremental:
+        return None
+    version = ".".join(map(str, options.python_version))
+    return Path(options.cache_dir, version, _FOLDER)
+
+
+def _file_name(module: str) -> str:
+    return f"{module}.json"
+
+
+def _names_in(folder: Path | None) -> frozenset[str]:
+    if folder is None:
+        return frozenset()
+    try:
+        return frozenset(os.listdir(folder))  # noqa: PTH208 - Path.iterdir takes six times as long
+    except OSError:
+        return frozenset()

@@ -1,0 +1,88 @@
+"""`model(x)` is typed as the model's `forward`, where torch says `Callable[..., Any]`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    NoneType,
+    Overloaded,
+    TupleType,
+    TypeOfAny,
+    UnionType,
+    get_proper_type,
+)
+
+from shapecheck.mypy_plugin._names import FORWARD, IDENTITY, LOOSE_PARAMETERS, MODULE
+from shapecheck.mypy_plugin._sources import is_library
+
+if TYPE_CHECKING:
+    from mypy.checker import TypeChecker
+    from mypy.nodes import TypeInfo
+    from mypy.plugin import MethodSigContext
+    from mypy.types import Type
+
+
+def call_as_forward(ctx: MethodSigContext) -> FunctionLike:
+    """Return the signature of the receiver's `forward`, bound to it; overloads stay overloads."""
+    receiver = ctx.type
+    if not isinstance(receiver, Instance):
+        return ctx.default_signature
+    owner = _owner_of_forward(receiver.type)
+    if owner is None:
+        return ctx.default_signature
+    checker = cast("TypeChecker", ctx.api)
+    forward = get_proper_type(
+        checker.expr_checker.analyze_external_member_access(FORWARD, receiver, ctx.context)
+    )
+    if not isinstance(forward, FunctionLike):
+        return ctx.default_signature
+    module = checker.modules.get(owner.module_name)
+    return _relaxed(forward) if module is not None and is_library(module.path) else forward
+
+
+def _owner_of_forward(info: TypeInfo) -> TypeInfo | None:
+    """Return the class that defines what a call of this module runs; None for a mere `Module`."""
+    if not info.has_base(MODULE):
+        return None
+    call = info.get_containing_type_info("__call__")
+    owner = info.get_containing_type_info(FORWARD)
+    if call is None or call.fullname != MODULE:
+        return None
+    return None if owner is None or owner.fullname in (MODULE, IDENTITY) else owner
+
+
+def _relaxed(forward: FunctionLike) -> FunctionLike:
+    """Take from a library's signature what would make mypy refuse correct code.
+
+    Those who wrote it didn't expect calls to be checked against it: `nn.MultiheadAttention` gives
+    `Tensor | None` where only the caller knows that it is a tensor, and `nn.ConvTranspose2d` says
+    `list[int]` where its documentation passes `x.size()`.
+    """
+    if isinstance(forward, Overloaded):
+        return Overloaded([_relaxed_item(item) for item in forward.items])
+    return _relaxed_item(forward) if isinstance(forward, CallableType) else forward
+
+
+def _relaxed_item(forward: CallableType) -> CallableType:
+    arguments = [
+        _anything() if name in LOOSE_PARAMETERS else typ
+        for name, typ in zip(forward.arg_names, forward.arg_types, strict=True)
+    ]
+    return forward.copy_modified(arg_types=arguments, ret_type=_without_options(forward.ret_type))
+
+
+def _without_options(result: Type) -> Type:
+    """Tensor | None -> Any, and so inside a tuple."""
+    result = get_proper_type(result)
+    if isinstance(result, TupleType):
+        return result.copy_modified(items=[_without_options(item) for item in result.items])
+    return _anything() if isinstance(result, (UnionType, NoneType)) else result
+
+
+def _anything() -> AnyType:
+    return AnyType(TypeOfAny.special_form)

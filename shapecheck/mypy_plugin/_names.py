@@ -1,0 +1,24 @@
+"""Every dotted name that the plugin knows, in one place."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TORCH: Final = "torch"
+MODULE: Final = "torch.nn.modules.module.Module"
+IDENTITY: Final = "torch.nn.modules.linear.Identity"
+# Parameters of `forward` that torch's own modules take more for than their annotations say.
+LOOSE_PARAMETERS: Final = frozenset({"output_size", "input_lengths", "target_lengths"})
+
+ANNOTATED: Final = ("typing.Annotated", "typing_extensions.Annotated")
+ISINSTANCE: Final = ("builtins.isinstance", "builtins.issubclass")
+OBJECT: Final = "builtins.object"
+
+# A method that mypy names after the class of the receiver: my_project.model.Net.__call__
+CALL_METHOD: Final = ".__call__"
+FORWARD: Final = "forward"
+
+# A module whose text has none of these can have nothing to do with the shapes of tensors.
+TENSOR_LIBRARIES: Final = ("torch", "shapecheck", "jaxtyping", "einops")
+# And a module of a library without these has no annotations to read.
+ANNOTATION_LIBRARIES: Final = ("jaxtyping", "shapecheck", "torchtyping")

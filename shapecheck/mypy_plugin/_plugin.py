@@ -1,0 +1,124 @@
+"""The plugin class: which hook answers for which name. Tables, and little else."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, cast
+
+from mypy.errors import CompileError
+from mypy.plugin import Plugin
+
+from shapecheck.mypy_plugin import _names as names
+from shapecheck.mypy_plugin._isinstance import IsInstance
+from shapecheck.mypy_plugin._looked import LookedRecords
+from shapecheck.mypy_plugin._module_call import call_as_forward
+from shapecheck.mypy_plugin._project import read_project
+from shapecheck.mypy_plugin._reporting import Reporter
+from shapecheck.mypy_plugin._sources import ModuleFinder, SourceReader, is_library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mypy.nodes import MypyFile
+    from mypy.options import Options
+    from mypy.plugin import (
+        AnalyzeTypeContext,
+        FunctionContext,
+        FunctionSigContext,
+        MethodSigContext,
+        ReportConfigContext,
+    )
+    from mypy.semanal import SemanticAnalyzer
+    from mypy.typeanal import TypeAnalyser
+    from mypy.types import FunctionLike, Type
+
+    from shapecheck.mypy_plugin._analysis import ModuleAnalysis
+
+
+class ShapecheckPlugin(Plugin):
+    """One instance for a run of mypy, for each of its parallel workers, for a daemon."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        # What a module's call returns was Any and is a tensor now: under `disallow_untyped_calls`
+        # its `backward()`, which torch hasn't annotated, would be an error in correct code.
+        options.untyped_calls_exclude = [*options.untyped_calls_exclude, names.TORCH]
+        self._project = read_project(options)
+        self._finder = ModuleFinder((*options.mypy_path, *_environment_path()))
+        self._reader = SourceReader(dict(options.shadow_file or ()))
+        self._records = LookedRecords(options, self._reader, self._finder)
+        self._reporter: Reporter | None = None
+        self._analysis: ModuleAnalysis | None = None
+        is_instance = IsInstance(self._reader, self._finder)
+        self._function_signature_hooks = dict.fromkeys(
+            names.ISINSTANCE, is_instance.accept_annotated
+        )
+        self._function_hooks = dict.fromkeys(names.ISINSTANCE, is_instance.narrow)
+
+    def set_modules(self, modules: dict[str, MypyFile]) -> None:
+        """Take mypy's modules; the first call where an error ends the run as mypy's own would."""
+        if self._project.problem is not None:
+            raise CompileError([self._project.problem])
+        super().set_modules(modules)
+        self._finder.modules = modules
+
+    def report_config_data(self, ctx: ReportConfigContext) -> Any:
+        """Say what else a module's cached result depends on; mypy calls this for every module."""
+        if is_library(ctx.path):
+            return None
+        if ctx.is_check and not self._records.is_current(ctx.id, ctx.path):
+            return None
+        return self._project.fingerprint
+
+    def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
+        """Run the analysis: mypy calls this for each module once its types are checked."""
+        if self._reporter is None or self._reporter.is_silent(file):
+            self._records.discard(file.fullname)
+            return set()
+        if self._analysis is None:
+            self._analysis = self._start_analysis()
+        return self._analysis.run(file, self._reporter)
+
+    def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
+        """Answer for the first type only: of every module mypy analyses `__name__: str` first."""
+        return self._first_type if self._reporter is None else None
+
+    def get_function_signature_hook(
+        self, fullname: str
+    ) -> Callable[[FunctionSigContext], FunctionLike] | None:
+        """Answer for functions whose parameters mypy knows too narrowly."""
+        return self._function_signature_hooks.get(fullname)
+
+    def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
+        """Answer for functions whose effect on types mypy doesn't know."""
+        return self._function_hooks.get(fullname)
+
+    def get_method_signature_hook(
+        self, fullname: str
+    ) -> Callable[[MethodSigContext], FunctionLike] | None:
+        """Answer for calls of instances, which mypy names after the class of the instance."""
+        return call_as_forward if fullname.endswith(names.CALL_METHOD) else None
+
+    def _start_analysis(self) -> ModuleAnalysis:
+        """Import the analysis, which a run that finds everything in mypy's cache never needs."""
+        from shapecheck.mypy_plugin._analysis import ModuleAnalysis
+
+        return ModuleAnalysis(
+            self._project.settings,
+            self._reader,
+            self._finder,
+            self._records,
+            is_daemon=self.options.fine_grained_incremental,
+        )
+
+    def _first_type(self, ctx: AnalyzeTypeContext) -> Type:
+        """Keep mypy's list of errors, which no other hook is sure to get; the type is mypy's."""
+        analyzer = cast("TypeAnalyser", ctx.api)
+        self._reporter = Reporter(cast("SemanticAnalyzer", analyzer.api).errors, self.options)
+        self._reader.display = self._reporter.display_path
+        return ctx.type.accept(analyzer)
+
+
+def _environment_path() -> list[str]:
+    """Return the folders of the environment variable that mypy reads beside its `mypy_path`."""
+    return [folder for folder in os.environ.get("MYPYPATH", "").split(os.pathsep) if folder]

@@ -1,0 +1,194 @@
+"""Where the source text of modules comes from: what `Host.source` answers under mypy."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from mypy.util import DecodeError, decode_python_encoding
+
+from shapecheck.mypy_plugin._names import ANNOTATION_LIBRARIES
+
+if TYPE_CHECKING:
+    from mypy.nodes import MypyFile
+
+    from shapecheck.analysis.host import Source
+
+
+_TYPESHED: Final = "mypy/typeshed".replace("/", os.sep)
+# In bytes. Larger ones (numpy's, transformers') don't hand out annotated functions.
+_LARGEST_PACKAGE_FILE: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Which version of a file was read: a stamp that is quick to compare, a digest that decides.
+
+    A file whose stamp has changed is still the same version if its digest is: a fresh checkout in
+    CI has new times and old contents.
+    """
+
+    path: str
+    mtime_ns: int
+    size: int
+    digest: str
+
+
+class SourceReader:
+    """Reads files, each version once, and hands out the same `Source` object for it again.
+
+    `shadows` maps a path to the file that mypy reads in its place (`--shadow-file`).
+    `display` turns a path into the form that messages show.
+    """
+
+    def __init__(self, shadows: Mapping[str, str]) -> None:
+        self._shadows = {str(Path(path).absolute()): shadow for path, shadow in shadows.items()}
+        self.display: Callable[[str], str] = str
+        self._sources: dict[tuple[str, str], tuple[Source, Version]] = {}
+        self._digests: dict[tuple[str, int, int], str] = {}
+
+    def read(self, module: str, path: str) -> tuple[Source, Version] | None:
+        """Return the text of a module; None where there is none (a namespace package, say)."""
+        # Imported late: a run that finds everything in mypy's cache never needs the analysis.
+        from shapecheck.analysis.host import Source
+
+        stamp = self._stamp(path)
+        if stamp is None:
+            return None
+        known = self._sources.get((module, path))
+        if known is not None and (known[1].mtime_ns, known[1].size) == stamp:
+            return known
+        try:
+            content = self._content(path)
+            text = decode_python_encoding(content)
+        except (OSError, UnicodeDecodeError, DecodeError):
+            return None
+        version = Version(path, *stamp, self._digest(path, stamp, content))
+        found = Source(module, self.display(path), text), version
+        self._sources[module, path] = found
+        return found
+
+    def is_current(self, version: Version) -> bool:
+        """Is this still what the file holds?"""
+        stamp = self._stamp(version.path)
+        if stamp is None:
+            return False
+        if stamp == (version.mtime_ns, version.size):
+            return True
+        if stamp[1] != version.size:
+            return False
+        try:
+            return self._digest(version.path, stamp) == version.digest
+        except OSError:
+            return False
+
+    def _stamp(self, path: str) -> tuple[int, int] | None:
+        try:
+            status = os.stat(self._actual(path))  # noqa: PTH116 - three times as fast
+        except (OSError, ValueError):
+            return None
+        return status.st_mtime_ns, status.st_size
+
+    def _content(self, path: str) -> bytes:
+        return Path(self._actual(path)).read_bytes()
+
+    def _actual(self, path: str) -> str:
+        return self._shadows.get(str(Path(path).absolute()), path) if self._shadows else path
+
+    def _digest(self, path: str, stamp: tuple[int, int], content: bytes | None = None) -> str:
+        key = (path, *stamp)
+        digest = self._digests.get(key)
+        if digest is None:
+            content = self._content(path) if content is None else content
+            digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+            self._digests[key] = digest
+        return digest
+
+
+class ModuleFinder:
+    """Finds the file of a module: as mypy resolved it, else in the looker's own source tree.
+
+    `modules` are those that mypy has loaded; a module from its cache is among them before any
+    module that imports it is checked. `roots` are more folders to look in (mypy's `mypy_path`).
+    """
+
+    def __init__(self, roots: tuple[str, ...]) -> None:
+        self.modules: Mapping[str, MypyFile] = {}
+        self._roots = roots
+
+    def find(self, module: str, looker: tuple[str, str]) -> str | None:
+        """Return the path of `module` for the module `looker` (its name and path)."""
+        known = self.modules.get(module)
+        return known.path if known is not None else self.find_on_disk(module, looker)
+
+    def find_on_disk(self, module: str, looker: tuple[str, str]) -> str | None:
+        """Return the path of `module` without mypy, whose modules aren't there for cache checks."""
+        parts = module.split(".")
+        for root in (_source_root(*looker), *self._roots):
+            for path in _candidates(root, parts):
+                if os.path.isfile(path):  # noqa: PTH113 - asked for every name that isn't a module
+                    return path
+        return None
+
+
+class MypyHost:
+    """What the analysis of one module sees of the others; remembers what it has looked at."""
+
+    def __init__(self, reader: SourceReader, finder: ModuleFinder, looker: tuple[str, str]) -> None:
+        self._reader = reader
+        self._finder = finder
+        self._looker = looker
+        self.looked: dict[str, Version | None] = {}
+
+    def source(self, module: str) -> Source | None:
+        """Return the source of a module by its dotted name, or None where there is none to read.
+
+        A version of a file always comes as the same object, so that what is made of it can be kept.
+        """
+        path = self._finder.find(module, self._looker)
+        found = None if path is None else self._reader.read(module, path)
+        if module == self._looker[0]:
+            return found and found[0]
+        if path is not None and is_library(path) and not _has_annotations(found):
+            return None
+        self.looked[module] = found and found[1]
+        return found and found[0]
+
+
+def _has_annotations(found: tuple[Source, Version] | None) -> bool:
+    """Is a module of a library worth reading: annotated, or a package that hands out others?
+
+    What a library does inside is its own business, and some have ten thousand lines a module.
+    """
+    if found is None or _TYPESHED in found[1].path:
+        return False
+    if any(library in found[0].text for library in ANNOTATION_LIBRARIES):
+        return True
+    return "__init__." in found[1].path and found[1].size <= _LARGEST_PACKAGE_FILE
+
+
+def _source_root(module: str, path: str) -> str:
+    """Return the folder that the dotted name of a module starts from."""
+    depth = module.count(".") + 1
+    folder = Path(path)
+    if folder.stem == "__init__":
+        depth += 1
+    for _ in range(depth):
+        folder = folder.parent
+    return str(folder)
+
+
+def _candidates(root: str, parts: list[str]) -> Iterator[str]:
+    base = os.path.join(root, *parts)  # noqa: PTH118 - as in `find_on_disk`
+    for ending in (".pyi", ".py"):
+        yield os.path.join(base, f"__init__{ending}")  # noqa: PTH118
+        yield base + ending
+
+
+def is_library(path: str) -> bool:
+    """Is this a module of an installed package or of mypy's typeshed, by its path?"""
+    return "site-packages" in path or "dist-packages" in path or _TYPESHED in path

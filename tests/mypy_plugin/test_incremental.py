@@ -1,0 +1,166 @@
+"""mypy's cache: a module is checked again when, and only when, what its analysis read has changed.
+
+The stand-in for the analysis quotes a comment of another module, which is nothing to mypy's types.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.mypy_plugin.conftest import Project
+
+FILES = {
+    "looker.py": "import re  # torch\nimport pkg.told\n# @ look pkg.told\n",
+    "pkg/__init__.py": "",
+    "pkg/told.py": "# says one\n",
+    "bystander.py": "import re  # torch\nimport pkg.told\n",
+}
+PARALLEL = ("-n", "2", ".")
+
+
+def says(what: str, strict: bool = False) -> dict[str, list[str]]:
+    """What mypy prints about the looker."""
+    return {"looker.py": [f"3: error: pkg.told says {what} (strict: {strict})  [shape]"]}
+
+
+@pytest.fixture
+def project(new_project: Callable[..., Project]) -> Project:
+    """A module that quotes another, and one that doesn't; checked once."""
+    project = new_project(FILES)
+    assert project.check() == says("one")
+    return project
+
+
+def checked_again(project: Project, *arguments: str) -> set[str]:
+    """Return the modules of the project that mypy doesn't take from its cache."""
+    log = project.run("-v", *(arguments or (".",))).stderr
+    modules = {"looker", "bystander", "pkg.told", "pkg"}
+    return {
+        line.split("(", 1)[1].split(")", 1)[0]
+        for line in log.splitlines()
+        if "Scheduling SCC singleton" in line
+    } & modules
+
+
+def test_nothing_has_changed(project: Project) -> None:
+    """A second run takes everything from the cache."""
+    assert project.check() == says("one")
+    assert checked_again(project) == set()
+
+
+@pytest.mark.parametrize("how", [(".",), PARALLEL], ids=["one process", "parallel"])
+def test_the_source_of_another_module_has_changed(project: Project, how: tuple[str, ...]) -> None:
+    """The looker sees the new text; a module that only imports it isn't checked again."""
+    project.write({"pkg/told.py": "# says three\n"})
+    assert project.check(*how) == says("three")
+    project.write({"pkg/told.py": "# says seventeen\n"})
+    assert checked_again(project, *how) == {"looker", "pkg.told"}
+    assert project.check(*how) == says("seventeen")
+
+
+def test_only_the_time_of_a_file_has_changed(project: Project) -> None:
+    """A fresh checkout in CI is no change."""
+    path = project.folder / "pkg" / "told.py"
+    os.utime(path, ns=(0, 0))
+    assert checked_again(project) == set()
+
+
+def test_a_module_that_was_missing_appears(new_project: Callable[..., Project]) -> None:
+    """What wasn't there is remembered too; mypy doesn't know of a module that nothing imports."""
+    files = {**FILES, "looker.py": FILES["looker.py"].replace("import pkg.told\n", "import pkg\n")}
+    del files["bystander.py"]
+    told = files.pop("pkg/told.py")
+    project = new_project(files)
+    assert project.check("looker.py") == says("nothing")
+    project.write({"pkg/told.py": told})
+    assert project.check("looker.py") == says("one")
+    (project.folder / "pkg" / "told.py").unlink()
+    assert project.check("looker.py") == says("nothing")
+
+
+def test_the_looker_no_longer_looks(project: Project) -> None:
+    """A record that is no longer true is gone."""
+    project.write({"looker.py": "import re  # torch\nimport pkg.told\n"})
+    assert project.check() == {}
+    project.write({"pkg/told.py": "# says three\n"})
+    assert checked_again(project) == {"pkg.told"}
+
+
+def test_a_damaged_record(project: Project) -> None:
+    """It counts as a change."""
+    (record,) = project.folder.glob("cache/*/shapecheck/looker.json")
+    record.write_text("{")
+    assert checked_again(project) == {"looker"}
+    assert checked_again(project) == set()
+
+
+@pytest.mark.parametrize("how", [(".",), PARALLEL], ids=["one process", "parallel"])
+def test_the_settings_have_changed(project: Project, how: tuple[str, ...]) -> None:
+    """All modules of the project are checked again."""
+    project.write({"pyproject.toml": "[tool.shapecheck]\nstrict = true\n"})
+    assert project.check(*how) == says("one", strict=True)
+    project.write({"pyproject.toml": ""})
+    assert project.check(*how) == says("one")
+
+
+def test_torch_stays_in_the_cache(new_project: Callable[..., Project]) -> None:
+    """Settings have no bearing on libraries."""
+    project = new_project({**FILES, "looker.py": FILES["looker.py"].replace("re ", "torch ")})
+    assert project.check() == says("one")
+    project.write({"pyproject.toml": "[tool.shapecheck]\nstrict = true\n"})
+    log = project.run("-v", ".").stderr
+    assert "SCC singleton (looker)" in log
+    assert "SCC singleton (torch" not in log
+
+
+def test_a_signature_file_of_the_user_has_changed(project: Project) -> None:
+    """The project is checked again."""
+    project.write(
+        {
+            "pyproject.toml": '[tool.shapecheck]\nstubs = ["my_stubs"]\n',
+            "my_stubs/lib.pyi": "",
+        }
+    )
+    project.check()
+    assert checked_again(project) == set()
+    project.write({"my_stubs/lib.pyi": "# new"})
+    assert "looker" in checked_again(project)
+
+
+def test_without_a_cache(new_project: Callable[..., Project]) -> None:
+    """Nothing is recorded when mypy keeps nothing."""
+    project = new_project({**FILES, "looker.py": "# torch\nimport pkg.told\n# @ look pkg.told\n"})
+    assert project.check("--no-incremental", "looker.py") == says("one")
+    assert not list(project.folder.glob("**/looker.json"))
+
+
+def test_cycles(new_project: Callable[..., Project]) -> None:
+    """Modules that import and look at each other."""
+    project = new_project(
+        {
+            "a.py": "import re  # torch\nimport b\n# says a\n# @ look b\n",
+            "b.py": "import re  # torch\nimport a\n# says b\n# @ look a\n",
+        }
+    )
+    printed = {
+        "a.py": ["4: error: b says b (strict: False)  [shape]"],
+        "b.py": ["4: error: a says a (strict: False)  [shape]"],
+    }
+    assert project.check() == printed
+    assert project.check() == printed
+    project.write({"b.py": "import re  # torch\nimport a\n# says cc\n# @ look a\n"})
+    printed["a.py"] = ["4: error: b says cc (strict: False)  [shape]"]
+    assert project.check() == printed
+    assert project.check(*PARALLEL) == printed
+
+
+def test_a_module_of_a_shadow_file(project: Project) -> None:
+    """What mypy reads in place of a file, the analysis reads too."""
+    project.write({"shadow.py": "# says boo\n"})
+    printed = project.check("--shadow-file", "pkg/told.py", "shadow.py", ".")
+    assert printed == says("boo")

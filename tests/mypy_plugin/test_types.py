@@ -1,0 +1,222 @@
+# ruff: noqa: E501 - expectations stand on the line
+"""What mypy itself makes of torch code under the plugin, without any shapes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.mypy_plugin.conftest import Project
+
+TENSOR = "torch._tensor.Tensor"
+SETTINGS = """
+[mypy-strict_forward,strict_isinstance,strict_aliases]
+disallow_untyped_calls = True
+disallow_any_generics = True
+warn_return_any = True
+warn_unreachable = True
+"""
+
+CASES = {
+    "strict_forward": """\
+from torch import Tensor, nn
+from jaxtyping import Float
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(3, 4)
+        self.layers = nn.ModuleList([self.inner])
+
+    def forward(self, x: Float[Tensor, "b c"], *, scale: int = 1) -> Float[Tensor, "b d"]:
+        for layer in self.layers:
+            x = layer(x)
+        return self.inner(x)
+
+class Child(Net):
+    pass
+
+def use(net: Net, child: Child, x: Tensor) -> Tensor:
+    net(x, 1)  # E: Too many positional arguments for "forward" of "Net"  [call-arg]
+    child("")  # E: Argument 1 to "forward" of "Net" has incompatible type "str"; expected "Tensor"  [arg-type]
+    net(x, scale=2)
+    nn.Sequential(net, child)(x)
+    child(x).mean().backward()
+    untyped(x)  # E: Call to untyped function "untyped" in typed context  [no-untyped-call]
+    return child(x)
+
+def untyped(x):
+    return x
+""",
+    "forward_kinds": """\
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+import torch
+from torch import Tensor, nn
+
+T = TypeVar("T")
+
+class Untyped(nn.Module):
+    def forward(self, x, y=1):
+        return x
+
+class Overloads(nn.Module):
+    @overload
+    def forward(self, x: Tensor) -> Tensor: ...
+    @overload
+    def forward(self, x: int) -> int: ...
+    def forward(self, x: int | Tensor) -> int | Tensor:
+        return x
+
+class Of(nn.Module, Generic[T]):
+    def forward(self, x: T) -> list[T]:
+        return [x]
+
+class OwnCall(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+    def __call__(self, x: int) -> int:
+        return x
+
+def untyped(f: Any) -> Any:
+    return f
+
+class Decorated(nn.Module):
+    @untyped
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+class NoGrad(nn.Module):
+    @torch.no_grad()
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+class Abstract(nn.Module):
+    pass
+
+class Attribute(nn.Module):
+    forward: Callable[[Tensor], int]
+
+class Callable_:
+    def __call__(self, x: int) -> str:
+        return ""
+
+def use(x: Tensor, overloads: Overloads, of: Of[int], either: NoGrad | OwnCall) -> None:
+    reveal_type(Untyped()(x))  # N: Revealed type is "Any"
+    Untyped()(x, 1, 2)  # E: Too many arguments for "forward"  [call-arg]
+    reveal_type(overloads(x))  # N: Revealed type is "TENSOR"
+    reveal_type(overloads(1))  # N: Revealed type is "int"
+    reveal_type(of(1))  # N: Revealed type is "list[int]"
+    reveal_type(OwnCall()(1))  # N: Revealed type is "int"
+    reveal_type(Decorated()(1))  # N: Revealed type is "Any"
+    reveal_type(NoGrad()(x))  # N: Revealed type is "TENSOR"
+    reveal_type(Abstract()(x, 1))  # N: Revealed type is "Any"
+    reveal_type(Attribute()(x))  # N: Revealed type is "int"
+    reveal_type(Callable_()(1))  # N: Revealed type is "str"
+    reveal_type(either(x))  # N: Revealed type is "TENSOR | int" # E: Argument 1 to "__call__" of "OwnCall" has incompatible type "Tensor"; expected "int"  [arg-type]
+""",
+    "forward_of_torch": """\
+from torch import Tensor, nn
+
+def use(x: Tensor, sizes: list[int]) -> None:
+    reveal_type(nn.Linear(1, 2)(x))  # N: Revealed type is "TENSOR"
+    nn.Linear(1, 2)(x, x)  # E: Too many arguments for "forward" of "Linear"  [call-arg]
+    nn.ConvTranspose2d(1, 1, 1)(x, output_size=x.size())
+    nn.MaxUnpool2d(2)(x, x, output_size=x.size())
+    nn.CTCLoss()(x, x, sizes, (1, 2))
+    attended, weights = nn.MultiheadAttention(1, 1)(x, x, x)
+    weights.mean()
+    reveal_type(attended)  # N: Revealed type is "TENSOR"
+    out, (h, c) = nn.LSTM(1, 1)(x)
+    reveal_type(h)  # N: Revealed type is "TENSOR"
+    nn.Identity()((x, 1))
+    nn.Sequential()(x).any_attribute
+""",
+    "strict_isinstance": """\
+import numpy as np
+import jaxtyping
+from jaxtyping import Float, Int
+from torch import Tensor
+
+Image = Float[Tensor, "b 3 h w"]
+Plain = Tensor
+
+def narrow(x: object, y: Tensor, z: Tensor | int | None) -> None:
+    if isinstance(x, Float[Tensor, "b c"]):
+        reveal_type(x)  # N: Revealed type is "TENSOR"
+    elif isinstance(x, jaxtyping.Int[Tensor, "b"]):
+        reveal_type(x)  # N: Revealed type is "TENSOR"
+    elif isinstance(x, Float[np.ndarray, "b"]):
+        x.sum()
+    else:
+        reveal_type(x)  # N: Revealed type is "object"
+    if isinstance(z, (Float[Tensor, "b c"], int)):
+        reveal_type(z)  # N: Revealed type is "TENSOR | int"
+    else:
+        reveal_type(z)  # N: Revealed type is "TENSOR | None"
+    if not isinstance(x, Float[Tensor, "b c"]):
+        raise TypeError
+    reveal_type(x)  # N: Revealed type is "TENSOR"
+
+def stay_reachable(y: Tensor) -> int:
+    if isinstance(y, Float[Tensor, "b c"]):
+        return 1
+    if isinstance(y, Image):
+        return 2
+    if isinstance(y, (Image, Int[Tensor, "b"])):
+        return 3
+    return int(y)
+
+def plain_alias(z: Tensor | None) -> None:
+    if isinstance(z, Plain):
+        reveal_type(z)  # N: Revealed type is "TENSOR"
+    else:
+        reveal_type(z)  # N: Revealed type is "None"
+
+def imported_alias(y: Tensor) -> Tensor:
+    from strict_aliases import Video
+    assert isinstance(y, Video)
+    return y if isinstance(y, Video) else y.flatten()
+""",
+    "strict_aliases": """\
+from jaxtyping import Float
+from torch import Tensor
+
+Video = Float[
+    Tensor, "t 3 h w"
+]
+""",
+    "wrong_isinstance": """\
+from typing import Annotated
+from torch import Tensor
+
+def wrong(x: object) -> None:
+    isinstance(x)  # E: Too few arguments for "isinstance"  [call-arg]
+    isinstance(x, 3)  # E: Argument 2 to "isinstance" has incompatible type "int"; expected "_ClassInfo"  [arg-type]
+    isinstance(x, Annotated[Tensor, "b"])  # E: Argument 2 to "isinstance" has incompatible type "<typing special form>"; expected "_ClassInfo"  [arg-type]
+    isinstance(x, *[])
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def printed(new_project: Callable[..., Project]) -> dict[str, list[str]]:
+    """What mypy prints about all cases."""
+    files = {f"{name}.py": text for name, text in CASES.items()}
+    return new_project(files, settings=SETTINGS).check()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_case(printed: dict[str, list[str]], name: str) -> None:
+    """Each line draws what it says."""
+    kinds = {"E": "error", "N": "note"}
+    expected = [
+        f"{number}: {kinds[kind]}: {message.replace('TENSOR', TENSOR)}"
+        for number, line in enumerate(CASES[name].splitlines(), start=1)
+        for kind, message in re.findall(r" # ([EN]): (.*?)(?= # |$)", line)
+    ]
+    assert printed.get(f"{name}.py", []) == expected
