@@ -1,0 +1,82 @@
+"""Named dimensions for PyTorch: a mypy plugin and a run-time decorator with one set of op rules.
+
+    from shapecheck import Float, shapecheck
+
+    @shapecheck
+    def attend(q: Float[Tensor, "b n d"], k: Float[Tensor, "b m d"]) -> Float[Tensor, "b n m"]:
+        return q @ k.transpose(-2, -1)
+
+Every name is imported when it is first used: the analysis and the plugin never import torch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from shapecheck.dims import Dim as Dim
+    from shapecheck.dims import dims as dims
+    from shapecheck.runtime import ShapeError as ShapeError
+    from shapecheck.runtime import assert_shape as assert_shape
+    from shapecheck.runtime import dims_of as dims_of
+    from shapecheck.runtime import disabled as disabled
+    from shapecheck.runtime import named as named
+    from shapecheck.runtime import reveal_shape as reveal_shape
+    from shapecheck.runtime import shapecheck as shapecheck
+    from shapecheck.types import BFloat16 as BFloat16
+    from shapecheck.types import Bool as Bool
+    from shapecheck.types import Complex as Complex
+    from shapecheck.types import Complex64 as Complex64
+    from shapecheck.types import Complex128 as Complex128
+    from shapecheck.types import Float as Float
+    from shapecheck.types import Float8e4m3fn as Float8e4m3fn
+    from shapecheck.types import Float8e5m2 as Float8e5m2
+    from shapecheck.types import Float16 as Float16
+    from shapecheck.types import Float32 as Float32
+    from shapecheck.types import Float64 as Float64
+    from shapecheck.types import Inexact as Inexact
+    from shapecheck.types import Int as Int
+    from shapecheck.types import Int8 as Int8
+    from shapecheck.types import Int16 as Int16
+    from shapecheck.types import Int32 as Int32
+    from shapecheck.types import Int64 as Int64
+    from shapecheck.types import Integer as Integer
+    from shapecheck.types import Num as Num
+    from shapecheck.types import Real as Real
+    from shapecheck.types import ShapeAnnotationError as ShapeAnnotationError
+    from shapecheck.types import Shaped as Shaped
+    from shapecheck.types import UInt as UInt
+    from shapecheck.types import UInt8 as UInt8
+    from shapecheck.types import UInt16 as UInt16
+    from shapecheck.types import UInt32 as UInt32
+    from shapecheck.types import UInt64 as UInt64
+else:
+    from importlib import import_module
+
+    _HOMES = {
+        "shapecheck.dims": "Dim",
+        "shapecheck.types": (
+            "BFloat16 Bool Complex Complex64 Complex128 Float Float8e4m3fn Float8e5m2 Float16 "
+            "Float32 Float64 Inexact Int Int8 Int16 Int32 Int64 Integer Num Real "
+            "ShapeAnnotationError Shaped UInt UInt8 UInt16 UInt32 UInt64"
+        ),
+        "shapecheck.runtime": (
+            "ShapeError assert_shape dims_of disabled named reveal_shape shapecheck"
+        ),
+    }
+    _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+    __all__ = ["__version__", "dims", *_HOME_OF]  # noqa: PLE0604 - the keys are strings
+
+    def __getattr__(name):
+        if name == "dims":  # the module is the function: see shapecheck.dims
+            return import_module("shapecheck.dims")
+        home = _HOME_OF.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(home), name)
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

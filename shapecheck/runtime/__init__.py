@@ -1,0 +1,42 @@
+"""The run time: `@shapecheck` and what belongs to it.
+
+`decorator` wraps functions, `codegen` writes the code that checks their calls, `calls` and
+`binding` do what that code can't, `mode` carries names through torch's ops, `names` is where they
+live, and `blame` says what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+
+def _check_torch(version: str) -> None:
+    """Refuse a torch that is too old, before anything of it is used."""
+    numbers = [int(part) for part in re.findall(r"\d+", version)[:2]]
+    if numbers < [2, 4]:
+        raise ImportError(f"shapecheck needs torch 2.4 or newer; this is torch {version}")
+
+
+_check_torch(torch.__version__)
+
+from shapecheck.runtime.api import (  # noqa: E402
+    assert_shape,
+    dims_of,
+    named,
+    reveal_shape,
+)
+from shapecheck.runtime.decorator import shapecheck  # noqa: E402
+from shapecheck.runtime.errors import ShapeError  # noqa: E402
+from shapecheck.runtime.settings import disabled  # noqa: E402
+
+__all__ = [
+    "ShapeError",
+    "assert_shape",
+    "dims_of",
+    "disabled",
+    "named",
+    "reveal_shape",
+    "shapecheck",
+]

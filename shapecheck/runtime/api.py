@@ -1,0 +1,162 @@
+"""What a program can ask and say about a tensor's names: `dims_of`, `named`, `assert_shape`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TypeVar
+
+import torch
+from torch._C import DisableTorchFunction
+
+from shapecheck import dtypes
+from shapecheck.dims import DimExpr, Sym
+from shapecheck.explain import Message
+from shapecheck.runtime.binding import Binding, Namer
+from shapecheck.runtime.errors import Failed, ShapeError
+from shapecheck.runtime.facts import value_of
+from shapecheck.runtime.hints import tensor_hint
+from shapecheck.runtime.names import Frame, record, state
+from shapecheck.runtime.plan import Plan
+from shapecheck.runtime.settings import paused
+from shapecheck.runtime.source import user_place
+from shapecheck.shapes import Run, Shape
+from shapecheck.types import TensorSpec, parse
+
+TensorT = TypeVar("TensorT", bound=torch.Tensor)
+
+
+def _here() -> Frame:
+    return state.frame or state.root
+
+
+def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
+    """Return the name of each of a tensor's dimensions as text, None for one without a name.
+
+    Inside of a decorated call these are the call's names, `("b", "n", None)`; a dimension that
+    merges or combines others is written as in annotations, `"(h d)"` or `"n+1"`. Outside they are
+    those that a decorated function declared for its result, or that `named` gave.
+    """
+    with DisableTorchFunction():
+        found = _here().of(tensor)
+        if found is None or found.sizes != tuple(tensor.shape):
+            return (None,) * tensor.dim()
+        return tuple(None if isinstance(dim, int) else str(dim) for dim in found.dims)
+
+
+def named(tensor: TensorT, dims: str) -> TensorT:
+    """Give a tensor's dimensions these names, whatever they were called before; return the tensor.
+
+    Raises `ShapeError` where the sizes contradict what the names stand for here.
+    """
+    learned: TensorT = _learn(tensor, dims, "named", forget=True)
+    return learned
+
+
+def assert_shape(tensor: TensorT, dims: str) -> TensorT:
+    """Check a tensor against an annotation such as `"b c h//2"`, and return it.
+
+    Inside of a decorated call the names are the call's, and dimensions without a name take the
+    annotation's. Raises `ShapeError`.
+    """
+    learned: TensorT = _learn(tensor, dims, "assert_shape", forget=False)
+    return learned
+
+
+def reveal_shape(tensor: TensorT) -> TensorT:
+    """Print what is known of a tensor's shape, and return it."""
+    with DisableTorchFunction():
+        found = _here().of(tensor)
+        known = found is not None and found.sizes == tuple(tensor.shape)
+        shape = Shape(found.dims if found is not None and known else tuple(tensor.shape))
+        place = user_place()
+        where = "" if place is None else f"{place.code.co_filename}:{place.line}: "
+        sys.stderr.write(f'{where}Revealed shape is "{shape.text()}"\n')
+    return tensor
+
+
+def is_instance(value: object, origin: object, metadata: TensorSpec) -> bool:
+    """Whether a value fits `Float[Tensor, "b c"]`; in a decorated call, names learn from it."""
+    hint = tensor_hint(origin, metadata)
+    if not isinstance(value, hint.cls) or not isinstance(value, torch.Tensor):
+        return False
+    if torch.compiler.is_compiling():
+        return True
+    with DisableTorchFunction():
+        if hint.admits is not None and value.dtype not in hint.admits:
+            return False
+        try:
+            _fit(_here(), value, metadata, "value")
+        except Failed:
+            return False
+    return True
+
+
+def _learn(tensor: Any, text: str, function: str, forget: bool) -> Any:
+    shape = parse(text, f'{function}(..., "{text}")')
+    if torch.compiler.is_compiling() or paused.get():
+        return tensor
+    if not isinstance(tensor, torch.Tensor):
+        kind = type(tensor).__name__
+        raise ShapeError(Message(f'value is {kind}, declared a tensor "{shape}"'))
+    with DisableTorchFunction():
+        frame = _here()
+        before = frame.of(tensor)
+        if forget:
+            frame.name(tensor, None)
+        place = user_place()
+        subject = _subject(place)
+        try:
+            _fit(frame, tensor, TensorSpec("Shaped", dtypes.ANY, shape), subject)
+        except Failed as failed:
+            frame.name(tensor, before)
+            where = None if place is None else str(place)
+            raise ShapeError(failed.message, frame.names, where) from None
+    return tensor
+
+
+def _subject(place: object) -> str:
+    import ast
+
+    node = getattr(place, "node", None)
+    if isinstance(node, ast.Call) and node.args:
+        text = ast.unparse(node.args[0])
+        return f'"{text}"' if len(text) <= 40 else "value"
+    return "value"
+
+
+def _no_function() -> None:
+    """Stands for the function where names are said outside of one."""
+
+
+_NOWHERE = Plan(_no_function, "", (), None)  # type: ignore[arg-type]  # a function it is
+
+
+def _fit(frame: Frame, tensor: torch.Tensor, metadata: TensorSpec, subject: str) -> None:
+    """Check a tensor against an annotation, and name what has no name. Raises `Failed`."""
+    plan: Plan = frame.plan or _NOWHERE
+    inside = frame is not state.root
+    groups = frame.entry.groups if frame.entry is not None else {}
+    namer = Namer(plan, frame.names if inside else {}, groups)
+    found = frame.of(tensor)
+    sizes = tuple(tensor.shape)
+    shape = Shape(found.dims if inside and found is not None and found.sizes == sizes else sizes)
+    values = {**frame.symbols, **namer.symbols} if inside else {}
+    binding = Binding(plan, {}, values, lambda _: shape, namer.names, namer.runs)
+    binding.tensor(tensor_hint(torch.Tensor, metadata), tensor, subject)
+    binding.settle()
+    new = binding.sizes()
+    taught = Namer(plan, new, binding.group_sizes())
+    built = taught.record(metadata.shape, tensor)
+    if inside:
+        for name, size in new.items():
+            frame.names.setdefault(name, size)
+            frame.symbols.setdefault(plan.symbol(name), size)
+    if built is None:
+        return
+    merged: list[DimExpr] = [
+        new_dim if isinstance(old, int | Run) else old
+        for old, new_dim in zip(shape.dims, built.dims, strict=True)
+    ]
+    symbols: dict[Sym, int] = {**values, **taught.symbols}
+    if all(value_of(dim, symbols) == size for dim, size in zip(merged, sizes, strict=True)):
+        frame.name(tensor, record(tuple(merged), sizes, symbols))

@@ -1,0 +1,138 @@
+"""The boundary of a call, checked thoroughly: all arguments, or the result.
+
+Generated code comes here with what it can't decide, and with what doesn't fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import torch
+
+from shapecheck.dims import DimExpr
+from shapecheck.explain import Message
+from shapecheck.runtime import own
+from shapecheck.runtime.binding import Binding, ShapeOf, plain_shape
+from shapecheck.runtime.errors import Failed, ShapeError
+from shapecheck.runtime.hints import Hint, MaybeHint, TensorHint, TupleHint
+from shapecheck.runtime.names import Frame, sizes_of, state
+from shapecheck.runtime.plan import Plan
+from shapecheck.runtime.source import call_label, return_place, user_place
+from shapecheck.shapes import Shape
+
+Bound = tuple[dict[str, int], dict[str, tuple[int, ...]]]
+"""What the names and the groups of a call are bound to."""
+
+
+def bind(plan: Plan, values: Sequence[Any]) -> Bound:
+    """Check all arguments and return what the names are bound to. Raises `ShapeError`.
+
+    `values` are those of the parameters, in order.
+    """
+    binding = bind_names(plan, values, state.frame)
+    return binding.sizes(), binding.group_sizes()
+
+
+def bind_names(plan: Plan, values: Sequence[Any], caller: Frame | None = None) -> Binding:
+    """Bind all arguments; by the names that tensors have at the caller, if there is one."""
+    scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
+    instance = values[0] if values else None
+    held: dict[str, DimExpr] = {**plan.fixed, **own.held(plan.own, instance)}
+    if caller is not None:
+        held |= plan.shared(caller.symbols)
+    if caller is None:
+        binding = Binding(plan, scope, names=held)
+    else:
+        binding = Binding(plan, scope, caller.symbols, shape_in(caller), held)
+    late = [param for param in plan.params if not isinstance(param.hint, TensorHint | MaybeHint)]
+    try:
+        for param in (*(p for p in plan.params if p not in late), *late):
+            _check_param(binding, plan, param.name, param.kind, param.hint, scope[param.name])
+        binding.settle()
+    except Failed as failed:
+        raise _argument_error(binding, plan, failed) from None
+    own.hold(plan.own, instance, binding.sizes())
+    return binding
+
+
+def _check_param(
+    binding: Binding, plan: Plan, name: str, kind: Any, hint: Hint, value: Any
+) -> None:
+    subject = f'argument "{name}" of "{_ANY}"'
+    if hint is None:
+        return
+    if kind == kind.VAR_POSITIONAL:
+        for index, item in enumerate(value):
+            binding.check(hint, item, f"item {index} of {subject}")
+    elif kind == kind.VAR_KEYWORD:
+        for key, item in value.items():
+            binding.check(hint, item, f'argument "{key}" of "{_ANY}"')
+    else:
+        binding.check(hint, value, subject)
+
+
+_ANY: Final = "\0"
+"""Stands for the function in a message until its spelling at the call is looked up."""
+
+
+def _argument_error(binding: Binding, plan: Plan, failed: Failed) -> ShapeError:
+    place = user_place()
+    label = call_label(place, plan.label)
+    said = failed.message
+    text = said.text.replace(_ANY, label)
+    failed.message = Message(text, said.code, said.notes)
+    return binding.error(failed, place)
+
+
+def check_other(plan: Plan, name: str, value: Any) -> None:
+    """Check an argument that is no tensor and has none inside. Raises `ShapeError`."""
+    (param,) = (param for param in plan.params if param.name == name)
+    binding = Binding(plan, {name: value})
+    try:
+        _check_param(binding, plan, name, param.kind, param.hint, value)
+    except Failed as failed:
+        raise _argument_error(binding, plan, failed) from None
+
+
+def check_result(plan: Plan, values: Sequence[Any], bound: Bound, result: Any) -> None:
+    """Check a result thoroughly; `bound` is what the arguments bound. Raises `ShapeError`."""
+    scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
+    held = {**plan.fixed, **own.held(plan.own, values[0] if values else None)}
+    names = {name: size for name, size in bound[0].items() if size is not None}
+    binding = Binding(plan, scope, names={**names, **held}, runs=dict(bound[1]))
+    fit_result(binding, plan, result)
+    if plan.own:
+        own.hold(plan.own, values[0], binding.sizes())
+
+
+def fit_result(binding: Binding, plan: Plan, result: Any) -> None:
+    """Fit a result to its annotation under what is bound. Raises `ShapeError`."""
+    place, texts = return_place(plan.function)
+    parts: list[tuple[Hint, Any]] = [(plan.result, result)]
+    if isinstance(plan.result, TupleHint) and isinstance(result, tuple):
+        if len(result) == len(plan.result.items):
+            parts = list(zip(plan.result.items, result, strict=True))
+    try:
+        for index, (hint, value) in enumerate(parts):
+            text = texts[index] if len(texts) == len(parts) else None
+            short = text is not None and len(text) <= 40
+            subject = f'returned value "{text}"' if short else "returned value"
+            if text is not None:
+                binding.texts = {subject: text}
+            binding.check(hint, value, subject)
+            binding.settle()
+    except Failed as failed:
+        raise binding.error(failed, place) from None
+
+
+def shape_in(frame: Frame) -> ShapeOf:
+    """Return what gives a tensor's shape in the names that a call knows."""
+
+    def shape_of(tensor: torch.Tensor) -> Shape:
+        found = frame.of(tensor)
+        if found is None or found.sizes != sizes_of(tensor):
+            return plain_shape(tensor)
+        return Shape(found.dims)
+
+    return shape_of

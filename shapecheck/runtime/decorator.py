@@ -1,0 +1,235 @@
+"""The decorator `@shapecheck`, on functions, methods and classes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar, overload
+
+import torch
+
+from shapecheck.dims import Dim
+from shapecheck.runtime import settings
+from shapecheck.runtime.codegen import compile_checks
+from shapecheck.runtime.errors import LOCK
+from shapecheck.runtime.hints import Unresolved, classify, closure, dims_in, mentioned, resolve
+from shapecheck.runtime.plan import Param, Plan, is_steady
+
+T = TypeVar("T")
+
+_MARK: Final = "__shapecheck__"
+
+
+@overload
+def shapecheck(target: T, /, *, dims: str = ...) -> T: ...
+
+
+@overload
+def shapecheck(*, dims: str = ...) -> Callable[[T], T]: ...
+
+
+def shapecheck(target: Any = None, /, *, dims: str = "") -> Any:
+    """Check the tensors of a function, method or class against their annotations.
+
+        @shapecheck
+        def attend(q: Float[Tensor, "b n d"], k: Float[Tensor, "b m d"]) -> Float[Tensor, "b n m"]:
+            return q @ k.transpose(-2, -1)
+
+    On a class, all its annotated methods are checked; `dims="d_model heads"` says that these names
+    belong to the instance, with one value for all its methods.
+
+    Arguments and results are checked for dtype, rank and sizes, and inside of the call every torch
+    op by the names of the dimensions. The environment variable `SHAPECHECK` says how much: `full`
+    (the default), `boundary` (arguments and results only), or `off` (functions stay as they are).
+
+    Raises `ShapeError`, and `ShapeAnnotationError` for an annotation that means nothing.
+    """
+    namespace = sys._getframe(1).f_locals
+    names = frozenset(dims.replace(",", " ").split())
+    for name in names:
+        if not name.isidentifier():
+            raise ValueError(f'shapecheck(dims="{dims}"): "{name}" is no name for a dimension')
+    if target is None:
+        return lambda given: _decorate(given, names, sys._getframe(1).f_locals)
+    return _decorate(target, names, namespace)
+
+
+def _decorate(target: Any, own: frozenset[str], namespace: Mapping[str, Any]) -> Any:
+    mode = settings.mode()
+    if mode is settings.Mode.OFF:
+        return target
+    full = mode is settings.Mode.FULL
+    if isinstance(target, type):
+        return _on_class(target, own, full)
+    if own:
+        raise TypeError('shapecheck(dims="...") goes on a class: the names belong to its instances')
+    return _on_member(target, own, full, namespace)
+
+
+def _on_class(cls: type, own: frozenset[str], full: bool) -> type:
+    for name, member in list(vars(cls).items()):
+        if isinstance(member, type):
+            continue
+        wrapped = _on_member(member, own, full, vars(cls), strict=False)
+        if wrapped is not member:
+            setattr(cls, name, wrapped)
+    return cls
+
+
+def _on_member(
+    member: Any,
+    own: frozenset[str],
+    full: bool,
+    namespace: Mapping[str, Any],
+    strict: bool = True,
+) -> Any:
+    """Wrap a function, or the function inside of a method object."""
+    match member:
+        case staticmethod() | classmethod():
+            inner = _on_member(member.__func__, frozenset(), full, namespace, strict)
+            return member if inner is member.__func__ else type(member)(inner)
+        case property():
+            get, set_, delete = (
+                None if part is None else _on_member(part, own, full, namespace, strict)
+                for part in (member.fget, member.fset, member.fdel)
+            )
+            return property(get, set_, delete, member.__doc__)
+        case types.FunctionType():
+            return _wrap(member, own, full, namespace)
+        case _:
+            if strict:
+                raise TypeError(
+                    f"@shapecheck goes on functions, methods and classes, not on {member!r}"
+                )
+            return member
+
+
+def _wrap(
+    function: types.FunctionType, own: frozenset[str], full: bool, namespace: Mapping[str, Any]
+) -> Any:
+    done: _Pending | None = function.__dict__.get(_MARK)
+    if done is not None:
+        if not own:
+            return function
+        function, namespace = done.function, done.namespace
+    pending = _Pending(function, own, full, namespace)
+    return pending.wrapper() if pending.useful else function
+
+
+class _Pending:
+    """A decorated function before its first call, when its checks are compiled."""
+
+    def __init__(
+        self,
+        function: types.FunctionType,
+        own: frozenset[str],
+        full: bool,
+        namespace: Mapping[str, Any],
+    ) -> None:
+        self.function = function
+        self.own = own
+        self.full = full
+        self.useful = True
+        self.namespace: Mapping[str, Any] = {}
+        self.annotations: dict[str, Any] = {}
+        self.hints: dict[str, Any] | None = None
+        self.dims: dict[str, Dim] = {}
+        if not _is_annotated(function):
+            self.useful = False
+            return
+        try:
+            found, failed = resolve(function, namespace)
+        except Unresolved:
+            found, failed = {}, {"": ""}
+        hints = {name: classify(annotation) for name, annotation in found.items()}
+        self.dims = dims_in(found, namespace)
+        if failed:
+            self.namespace = mentioned(function, namespace)
+        else:
+            self.hints = hints
+            self.annotations = found
+
+    def wrapper(self) -> Any:
+        """Return the function that takes the place of the decorated one.
+
+        Its first call compiles the checks and becomes them: it gets their code.
+        """
+        space: dict[str, Any] = {}
+        exec(compile(_FIRST, f"<shapecheck {self.function.__qualname__}>", "exec"), space)
+        made = space["first"]
+        space["function"] = self.function
+        space["compiling"] = torch.compiler.is_compiling
+
+        def become() -> Any:
+            with LOCK:
+                if "ready" not in space:
+                    checks = self.compile()
+                    space.update({k: v for k, v in checks.__globals__.items() if k not in space})
+                    made.__defaults__ = checks.__defaults__
+                    made.__kwdefaults__ = checks.__kwdefaults__
+                    made.__code__ = checks.__code__
+                    space["ready"] = True
+            return made
+
+        space["become"] = become
+        functools.update_wrapper(made, self.function)
+        made.__dict__[_MARK] = self
+        return made
+
+    def compile(self) -> types.FunctionType:
+        """Read what is left of the annotations and write the checks."""
+        function = self.function
+        hints, found = self.hints, self.annotations
+        if hints is None:
+            found, failed = resolve(function, self.namespace)
+            for name, reason in failed.items():
+                warnings.warn(
+                    f'shapecheck: the annotation of "{name}" of {function.__qualname__} isn\'t '
+                    f"checked: {reason}",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+            hints = {name: classify(annotation) for name, annotation in found.items()}
+        params = tuple(
+            Param(parameter.name, parameter.kind, hints.get(parameter.name))
+            for parameter in inspect.signature(function).parameters.values()
+        )
+        scope = {**function.__globals__, **closure(function)}
+        dims = {**dims_in(found, self.namespace), **dims_in(found, scope), **self.dims}
+        plan = Plan(
+            function,
+            function.__qualname__.rpartition("<locals>.")[2],
+            params,
+            hints.get("return"),
+            self.own,
+            dims,
+        )
+        plan.steady = is_steady(params)
+        return compile_checks(plan, self.full, _kind(function))
+
+
+_FIRST: Final = """
+def first(*args, **kwargs):
+    if compiling():
+        return function(*args, **kwargs)
+    return become()(*args, **kwargs)
+"""
+
+
+def _is_annotated(function: types.FunctionType) -> bool:
+    try:
+        return bool(function.__annotations__)
+    except NameError:
+        return True
+
+
+def _kind(function: types.FunctionType) -> str:
+    if inspect.iscoroutinefunction(function):
+        return "async"
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        return "generator"
+    return "plain"

@@ -1,0 +1,131 @@
+"""Equality of dimensions where the sizes are known: names decide, and values never contradict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, Final
+
+import shapecheck.dims as dims
+from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Relation, Size, Sym, Verdict
+from shapecheck.shapes import Facts, Shape
+
+MIXED: Final = "mixed"
+"""Begins the scope of a symbol that stands for an axis which cuts across dimensions."""
+
+_SAME: Final = Verdict(Relation.SAME)
+_POSSIBLE: Final = Verdict(Relation.POSSIBLE)
+_DIFFERENT: Final = Verdict(Relation.DIFFERENT)
+
+
+def value_of(dim: DimExpr, values: Mapping[Sym, int]) -> int | None:
+    """Return the number that a dimension comes to, None where a symbol in it has no value."""
+    if isinstance(dim, int):
+        return dim
+    if isinstance(dim, Composite):
+        parts = [value_of(part, values) for part in dim.parts]
+        known = [part for part in parts if part is not None]
+        return prod(known) if len(known) == len(parts) else None
+    symbol = dim.symbol
+    if symbol is not None:
+        return values.get(symbol)
+    try:
+        found = dims.substitute(dim, dict(values.items()))
+    except ZeroDivisionError:
+        return None
+    return found if isinstance(found, int) else None
+
+
+class ValueFacts(Facts):
+    """Facts in a running program: every name has a value, and an unnamed dimension is its size.
+
+    Different names are different dimensions although their sizes agree. A plain int agrees with
+    anything of its size. Ordered composites agree part by part. Other expressions agree by value.
+
+    `strict` is for what must be equal without broadcasting; otherwise a named dimension of size 1
+    is left to torch where it meets an unnamed one.
+    """
+
+    __slots__ = ("strict", "values")
+
+    def __init__(self, values: Mapping[Sym, int], strict: bool = False) -> None:
+        super().__init__()
+        self.values = values
+        self.strict = strict
+
+    def copy(self) -> ValueFacts:
+        """Return an independent copy."""
+        made = ValueFacts(self.values, self.strict)
+        made.atoms, made.runs = dict(self.atoms), dict(self.runs)
+        return made
+
+    def compare(self, a: DimExpr, b: DimExpr) -> Verdict:
+        """Decide whether two dimensions are equal."""
+        if a is b or a == b:
+            return _SAME
+        a, b = self.dim(a), self.dim(b)
+        left, right = value_of(a, self.values), value_of(b, self.values)
+        if left is None or right is None:
+            return super().compare(a, b)
+        if left != right:
+            lone = any(v == 1 and not isinstance(d, int) for d, v in ((a, left), (b, right)))
+            loose = not self.strict and lone and not (_name(a) and _name(b))
+            return _POSSIBLE if loose else _DIFFERENT
+        if isinstance(a, int) or isinstance(b, int):
+            return _POSSIBLE
+        if _name(a) and _name(b):
+            return _POSSIBLE if _mixed(a) and _mixed(b) else _DIFFERENT
+        if isinstance(a, Composite) and isinstance(b, Composite):
+            return _SAME if self._same_order(a.parts, b.parts) else _DIFFERENT
+        return _SAME
+
+    def same(self, a: DimExpr, b: DimExpr) -> bool:
+        """Whether two dimensions are certainly equal; an unnamed one is by its size."""
+        verdict = self.compare(a, b)
+        if verdict.relation is Relation.POSSIBLE:
+            left, right = value_of(self.dim(a), self.values), value_of(self.dim(b), self.values)
+            return left is not None and left == right
+        return verdict.relation is Relation.SAME
+
+    def stand_together(self, a: Any, b: Any, beside: Sequence[Shape]) -> bool:
+        """Two axes of one tensor may be of one size: here the sizes are known."""
+        return False
+
+    def _same_order(self, a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:
+        """Whether composites of equal size can be the same merge: cut where the sizes agree."""
+        i = j = 0
+        while i < len(a) and j < len(b):
+            start = i, j
+            left, right = self._number(a[i]), self._number(b[j])
+            i, j = i + 1, j + 1
+            while left != right:
+                if left < right and i < len(a):
+                    left *= self._number(a[i])
+                    i += 1
+                elif j < len(b):
+                    right *= self._number(b[j])
+                    j += 1
+                else:
+                    return True
+            one, other = a[start[0] : i], b[start[1] : j]
+            if len(one) == len(other) == 1:
+                if self.compare(one[0], other[0]).relation is Relation.DIFFERENT:
+                    return False
+            elif one != other and sorted(map(str, one)) == sorted(map(str, other)):
+                return False
+        return True
+
+    def _number(self, size: IntSize) -> int:
+        found = value_of(size, self.values)
+        return 1 if found is None else found
+
+
+def _name(dim: DimExpr) -> bool:
+    symbol = dim.symbol if isinstance(dim, Size) else None
+    return symbol is not None and symbol.kind is Kind.NAME
+
+
+def _mixed(dim: DimExpr) -> bool:
+    """Whether a dimension is an axis that cuts across others (see `regroup`)."""
+    symbol = dim.symbol if isinstance(dim, Size) else None
+    return symbol is not None and isinstance(symbol.scope, tuple) and symbol.scope[:1] == (MIXED,)

@@ -1,0 +1,392 @@
+"""Carries names through torch's ops: a torch function mode that asks the op rules.
+
+In the steady state an op is one look-up: the function, the records of its named operands, the
+sizes of the others and the plain arguments lead to the record of the result. Rules run only for
+what wasn't seen before.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from shapecheck import dtypes
+from shapecheck.ops import UNKNOWN, DType, Value
+from shapecheck.runtime import blame, ops
+from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
+from shapecheck.runtime.facts import ValueFacts, value_of
+from shapecheck.runtime.hints import dtype_mask
+from shapecheck.runtime.names import Frame, Record, Table, record, sizes_of, state
+from shapecheck.runtime.regroup import REGROUPING, regrouped
+from shapecheck.shapes import Mismatch, Problem, Run, Shape
+from shapecheck.shapes import Tensor as Known
+from shapecheck.signatures import Signature
+
+_compiling: Final = torch.compiler.is_compiling
+_CACHED: Final = 1 << 14
+_PLAIN: Final = frozenset((int, str, type(None), type(...), torch.dtype, torch.device))
+_NEW: Final = object()
+_DROP: Final = object()
+_REFUSED: Final = object()
+_cache: dict[object, object] = {}
+"""From an op's key to its outcome.
+
+A `Record` (the result's), a tuple of records and Nones (of a result that is a tuple), None (the
+result has no names), `_DROP` (an operand loses its names), or `_REFUSED`.
+"""
+
+
+class NamesMode(TorchFunctionMode):
+    """The mode of one thread; `frame` is the decorated call that is running."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frame: Frame | None = None
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        frame = self.frame
+        if _compiling() or frame is None:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        table = frame.table
+        key: list[Any] = [func]
+        named = False
+        for arg in args:
+            found = table.get(id(arg))
+            if found is not None and found[0]() is arg:
+                key.append(found[1])
+                named = True
+            elif arg.__class__ in _PLAIN:
+                key.append(arg)
+            else:
+                part, inside = _frozen(arg, table)
+                key.append(part)
+                named = named or inside
+        if kwargs:
+            for name, arg in kwargs.items():
+                part, inside = _frozen(arg, table)
+                key += (name, part)
+                named = named or inside
+        if not named:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        if func in ops.DTYPE_MATTERS:
+            key.append(args[1].dtype if isinstance(args[1], torch.Tensor) else None)
+        whole = tuple(key)
+        outcome = _cache.get(whole, _NEW)
+        if outcome.__class__ is Record:
+            try:
+                result = func(*args, **kwargs) if kwargs else func(*args)
+            except Exception as error:
+                _retell(error, frame, func, args, kwargs or {})
+                raise
+            if result.shape == outcome.sizes:
+                table[id(result)] = (weakref.ref(result), outcome)
+            return result
+        return _other(frame, outcome, whole, func, args, kwargs or {})
+
+
+def _frozen(arg: Any, table: Table) -> tuple[Any, bool]:
+    """Return what of an argument decides the outcome, hashable, and whether a name is in it.
+
+    Of a tensor in a container that includes the dtype: an index of bools is a mask.
+    """
+    kind = arg.__class__
+    if kind in _PLAIN:
+        return arg, False
+    if kind is slice:
+        bounds = (arg.start, arg.stop, arg.step)
+        return (slice, bounds if _PLAIN.issuperset(map(type, bounds)) else None), False
+    if kind is tuple or kind is list:
+        parts: list[Any] = [kind]
+        named = False
+        for item in arg:
+            if item.__class__ in _PLAIN:
+                parts.append(item)
+                continue
+            part, inside = _frozen(item, table)
+            parts.append(part)
+            named = named or inside
+            if isinstance(item, torch.Tensor):
+                parts.append(item.dtype)
+        return tuple(parts), named
+    if kind is bool:
+        return (bool, arg), False
+    found = table.get(id(arg))
+    if found is not None and found[0]() is arg:
+        return found[1], True
+    if isinstance(arg, torch.Tensor):
+        return sizes_of(arg), False
+    if isinstance(arg, tuple | list):
+        return _frozen(tuple(arg), table)
+    return kind, False
+
+
+def _other(
+    frame: Frame,
+    outcome: object,
+    key: tuple[Any, ...],
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Run an op whose outcome is no single record, or isn't known yet."""
+    if outcome is _NEW or outcome is _REFUSED:
+        return _first_time(frame, key, func, args, kwargs)
+    try:
+        result = func(*args, **kwargs)
+    except Exception as error:
+        _retell(error, frame, func, args, kwargs)
+        raise
+    if outcome is _DROP:
+        _drop(frame, result, args, kwargs)
+    elif isinstance(outcome, tuple) and isinstance(result, tuple | list):
+        for item, known in zip(result, outcome, strict=False):
+            if known is not None and isinstance(item, torch.Tensor) and item.shape == known.sizes:
+                frame.name(item, known)
+    return result
+
+
+def _drop(frame: Frame, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    for value in (result, *args[:1], kwargs.get("out")):
+        if isinstance(value, torch.Tensor):
+            frame.forget(value)
+
+
+def _first_time(
+    frame: Frame,
+    key: tuple[Any, ...],
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Ask the rule, run the op, and remember the outcome."""
+    known: Value = UNKNOWN
+    values: dict[Any, int] = {}
+    asked: Question | None = None
+    try:
+        with LOCK:
+            asked = Question(frame, func, args, kwargs)
+            values = asked.values
+            known = asked.answer()
+    except Mismatch as refused:
+        assert asked is not None
+        # A view's sizes are plain numbers, which may be a name's size by chance: see `regroup`.
+        if func not in REGROUPING and asked.by_names(refused.problem):
+            _remember(key, _REFUSED)
+            raise blame.op_error(frame, asked, refused.problem, None) from None
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault(f"on {getattr(func, '__name__', func)}", error)
+    moved = ops.reshapes_in_place(func)
+    try:
+        result = func(*args, **kwargs)
+    except Exception as error:
+        _retell(error, frame, func, args, kwargs)
+        raise
+    try:
+        outcome = _outcome(known, result, values)
+        if func in REGROUPING and asked is not None and isinstance(result, torch.Tensor):
+            outcome = _regrouped(asked, outcome, result)
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault(f"on {getattr(func, '__name__', func)}", error)
+        outcome = None
+    if moved or (outcome is None and ops.writes(func, kwargs)):
+        _drop(frame, result, args, kwargs)
+        if isinstance(outcome, Record) and isinstance(result, torch.Tensor):
+            frame.name(result, outcome)
+        outcome = _NEW if isinstance(outcome, Record) else _DROP
+    elif isinstance(outcome, Record):
+        frame.name(result, outcome)
+    elif isinstance(outcome, tuple):
+        for item, part in zip(result, outcome, strict=False):
+            if part is not None:
+                frame.name(item, part)
+    if outcome is not _NEW:
+        _remember(key, outcome)
+    frame.sweep()
+    return result
+
+
+def _remember(key: tuple[Any, ...], outcome: object) -> None:
+    if len(_cache) >= _CACHED:
+        _cache.clear()
+    _cache[key] = outcome
+
+
+def _outcome(known: Value, result: Any, values: Mapping[Any, int]) -> object:
+    """Return the records of a result from what a rule says of it and what it really is."""
+    if isinstance(known, Known) and isinstance(result, torch.Tensor):
+        return _record(known, result, values)
+    if isinstance(known, tuple | list) and isinstance(result, tuple | list):
+        if len(known) != len(result):
+            return None
+        parts = tuple(
+            _record(one, item, values)
+            if isinstance(one, Known) and isinstance(item, torch.Tensor)
+            else None
+            for one, item in zip(known, result, strict=True)
+        )
+        return parts if any(part is not None for part in parts) else None
+    return None
+
+
+def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record | None:
+    """Mark the axes of a view that cut across dimensions."""
+    sizes = sizes_of(result)
+    before = asked.known[0].shape.known
+    if sizes is None or before is None:
+        return None
+    targets = outcome.dims if isinstance(outcome, Record) else sizes
+    found, values = regrouped(before, asked.values, targets, sizes)
+    return record(found, sizes, values)
+
+
+def _record(known: Known, result: torch.Tensor, values: Mapping[Any, int]) -> Record | None:
+    sizes = sizes_of(result)
+    if sizes is None or len(known.shape.dims) != len(sizes):
+        return None
+    found: list[Any] = []
+    for item, size in zip(known.shape.dims, sizes, strict=True):
+        if isinstance(item, Run):
+            return None
+        value = value_of(item, values)
+        if value is not None and value != size:
+            return None
+        found.append(size if value is None else item)
+    return record(tuple(found), sizes, values, known.inserted)
+
+
+def _retell(
+    error: Exception,
+    frame: Frame,
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
+    """Raise our text in the place of torch's, where the op's rule refuses too."""
+    if isinstance(error, ShapeError | CarriedError):
+        return
+    try:
+        with LOCK:
+            asked = Question(frame, func, args, kwargs, strict=True)
+            asked.answer()
+            asked.answer(replaced=asked.plain())  # what fails for the numbers alone
+    except Mismatch as refused:
+        raise blame.op_error(frame, asked, refused.problem, error) from error
+    except Exception as fault:  # noqa: BLE001 - torch's own error is told anyway
+        own_fault(f"on the failure of {getattr(func, '__name__', func)}", fault)
+
+
+class Question:
+    """One call of an op, as its rule sees it."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        func: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        strict: bool = False,
+    ) -> None:
+        self.func = func
+        self.frame = frame
+        self.tensors: list[torch.Tensor] = []
+        self.known: list[Known] = []
+        self.values: dict[Any, int] = {}
+        self.strict = strict
+        self.dtypes = strict or func in ops.DTYPE_MATTERS
+        self.raw = (args, kwargs)
+        self.args = [self.convert(arg) for arg in args]
+        self.kwargs = {name: self.convert(arg) for name, arg in kwargs.items()}
+        self.signature: Signature | None = ops.signature_of(func)
+
+    def convert(self, arg: Any) -> Value:
+        """Return an argument as rules see it."""
+        if isinstance(arg, torch.Tensor):
+            return self.tensor(arg)
+        if arg is None or arg is ... or isinstance(arg, bool | int | float | complex | str):
+            return arg
+        if isinstance(arg, slice):
+            return slice(self.convert(arg.start), self.convert(arg.stop), self.convert(arg.step))
+        if isinstance(arg, tuple | list):
+            parts = [self.convert(item) for item in arg]
+            return parts if isinstance(arg, list) else tuple(parts)
+        if isinstance(arg, torch.dtype):
+            return DType(dtype_mask(arg))
+        return UNKNOWN
+
+    def tensor(self, arg: torch.Tensor) -> Known:
+        """Return a tensor with the names that the running call knows."""
+        found = self.frame.of(arg)
+        mask = dtype_mask(arg.dtype) if self.dtypes else dtypes.ANY
+        sizes = sizes_of(arg)
+        if sizes is None:
+            made = Known(Shape.unknown(), mask)
+        elif found is None or found.sizes != sizes:
+            made = Known(Shape(sizes), mask)
+        else:
+            made = Known(Shape(found.dims), mask, found.inserted)
+            for symbol, value in found.values.items():
+                if self.values.setdefault(symbol, value) != value:
+                    raise ValueError(f"two values of {symbol}")
+        self.tensors.append(arg)
+        self.known.append(made)
+        return made
+
+    def answer(self, label: str = "", replaced: Mapping[int, Known] | None = None) -> Value:
+        """Return what the rule says of the result; raises `Mismatch`.
+
+        `replaced` puts other tensors in the place of some, by their index in `known`.
+        """
+        if self.signature is None:
+            return UNKNOWN
+        args, kwargs = self.args, self.kwargs
+        if replaced:
+            by_identity = {id(self.known[index]): new for index, new in replaced.items()}
+            args = [_swapped(arg, by_identity) for arg in args]
+            kwargs = {name: _swapped(arg, by_identity) for name, arg in kwargs.items()}
+        facts = ValueFacts(self.values, self.strict)
+        return self.signature.apply(facts, args, kwargs, label)
+
+    def by_names(self, problem: Problem) -> bool:
+        """Whether an op is refused for its names alone: with plain sizes the rule accepts it.
+
+        Otherwise torch decides, so that a wrong rule is no false alarm.
+        """
+        if problem.code == "shape-dtype":
+            return False
+        try:
+            self.answer(replaced=self.plain())
+        except Mismatch:
+            return False
+        return True
+
+    def plain(self) -> dict[int, Known]:
+        """Return the tensors without names, by their index in `known`."""
+        return {
+            index: Known(Shape(tuple(tensor.shape)), known.dtype)
+            for index, (tensor, known) in enumerate(zip(self.tensors, self.known, strict=True))
+        }
+
+
+def _swapped(arg: Value, new: Mapping[int, Known]) -> Value:
+    if isinstance(arg, tuple | list):
+        parts = [_swapped(item, new) for item in arg]
+        return parts if isinstance(arg, list) else tuple(parts)
+    return new.get(id(arg), arg)
+
+
+def thread_mode() -> NamesMode:
+    """Return this thread's mode object."""
+    found = state.mode
+    if found is None:
+        found = state.mode = NamesMode()
+    return found

@@ -1,0 +1,163 @@
+"""Where names live: beside the tensors, in the frame of the decorated call that they belong to.
+
+A `Record` is what is known of one tensor's dimensions, with the sizes of all symbols in it. Equal
+records are one object, so that an op's outcome is found by the identity of its operands' records.
+A `Frame` is one decorated call; it maps tensors to records, weakly. `state` is the thread's own.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+
+import shapecheck.dims as dims
+from shapecheck.dims import DimExpr, Sym
+from shapecheck.runtime.facts import value_of
+from shapecheck.shapes import Shape
+
+if TYPE_CHECKING:
+    from shapecheck.runtime.mode import NamesMode
+
+Sizes = tuple[int, ...]
+Table = dict[int, tuple[weakref.ref[torch.Tensor], "Record"]]
+
+_RECORDS: Final = 1 << 15
+_SWEEP: Final = 4096
+
+
+class Record:
+    """The dimensions of a tensor, its sizes, and the value of every symbol in the dimensions.
+
+    `inserted`: an axis of size 1 was just put in on purpose (see `shapes.Tensor`).
+    """
+
+    __slots__ = ("dims", "inserted", "sizes", "values")
+
+    dims: tuple[DimExpr, ...]
+    sizes: Sizes
+    values: dict[Sym, int]
+    inserted: bool
+
+    def __repr__(self) -> str:
+        return repr(Shape(self.dims))
+
+
+_interned: dict[object, Record] = {}
+
+
+def sizes_of(tensor: torch.Tensor) -> Sizes | None:
+    """Return a tensor's sizes; None for a nested tensor, which has none."""
+    try:
+        return tuple(tensor.shape)
+    except RuntimeError:
+        return None
+
+
+def record(
+    dimensions: tuple[DimExpr, ...],
+    sizes: Sizes,
+    values: Mapping[Sym, int],
+    inserted: bool = False,
+) -> Record | None:
+    """Return the record of a tensor; None if nothing has a name, or names and sizes disagree."""
+    if len(dimensions) != len(sizes) or all(isinstance(dim, int) for dim in dimensions):
+        return None
+    own: dict[Sym, int] = {}
+    for dim, size in zip(dimensions, sizes, strict=True):
+        for symbol in dims.symbols(dim):
+            if symbol not in values:
+                return None
+            own[symbol] = values[symbol]
+        if value_of(dim, own) != size:
+            return None
+    key = (dimensions, sizes, inserted, frozenset(own.items()))
+    found = _interned.get(key)
+    if found is None:
+        if len(_interned) >= _RECORDS:
+            _interned.clear()
+        found = Record()
+        found.dims, found.sizes, found.values, found.inserted = dimensions, sizes, own, inserted
+        _interned[key] = found
+    return found
+
+
+def agreed(one: Record | None, other: Record | None) -> Record | None:
+    """Return what two records of one tensor agree on; in `attend(x, x)` it has two."""
+    if one is None or other is None or one is other:
+        return one if one is other else None
+    dimensions = tuple(
+        a if a == b else size for a, b, size in zip(one.dims, other.dims, one.sizes, strict=True)
+    )
+    return record(dimensions, one.sizes, {**one.values, **other.values})
+
+
+class Frame:
+    """One decorated call: the values of its names, and the names of the tensors in it.
+
+    `names` maps dimension names to sizes, `symbols` what they are inside of shapes. `outer` maps
+    the names to the caller's dimensions, for the way back. `plan` and `entry` belong to the
+    decorator; both are None in a thread's root, the frame outside of all calls.
+    """
+
+    __slots__ = ("entry", "names", "parent", "plan", "pushed", "symbols", "table")
+
+    def __init__(
+        self,
+        names: dict[str, int],
+        symbols: dict[Sym, int],
+        parent: Frame | None,
+        plan: Any = None,
+        entry: Any = None,
+    ) -> None:
+        self.names = names
+        self.symbols = symbols
+        self.parent = parent
+        self.plan = plan
+        self.entry = entry
+        self.table: Table = {}
+        self.pushed = False
+
+    def of(self, tensor: torch.Tensor) -> Record | None:
+        """Return what this call knows of a tensor's dimensions."""
+        found = self.table.get(id(tensor))
+        return found[1] if found is not None and found[0]() is tensor else None
+
+    def name(self, tensor: torch.Tensor, known: Record | None) -> None:
+        """Record what a tensor's dimensions are; None takes its names away."""
+        if known is None:
+            self.table.pop(id(tensor), None)
+        else:
+            self.table[id(tensor)] = (weakref.ref(tensor), known)
+
+    def forget(self, tensor: torch.Tensor) -> None:
+        """Take a tensor's names away in this call and in all around it."""
+        frame: Frame | None = self
+        while frame is not None:
+            frame.table.pop(id(tensor), None)
+            frame = frame.parent
+
+    def sweep(self) -> None:
+        """Drop what is known of tensors that are gone, once it is much."""
+        if len(self.table) > _SWEEP:
+            self.table = {key: item for key, item in self.table.items() if item[0]() is not None}
+
+
+class State(threading.local):
+    """What one thread is doing: its mode object, and the frame outside of all decorated calls."""
+
+    mode: NamesMode | None = None
+
+    def __init__(self) -> None:
+        self.root = Frame({}, {}, None)
+
+    @property
+    def frame(self) -> Frame | None:
+        """The decorated call that is running, None outside of all."""
+        return None if self.mode is None else self.mode.frame
+
+
+state: Final = State()

@@ -1,0 +1,141 @@
+"""What a `view` with plain sizes does to names where its boundaries cut across dimensions.
+
+`(b h t d).view(b, t, h*d)` doesn't give `b t (h d)`: each row of the result holds pieces of several
+heads and positions. Sizes alone can't tell; so such axes get a name of their own, which is no other
+name's equal. A view back to the sizes that were there restores the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, Final
+
+import torch
+
+import shapecheck.dims as dims
+from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
+from shapecheck.runtime.facts import MIXED, value_of
+
+REGROUPING: Final[frozenset[Any]] = frozenset(
+    (
+        torch.reshape,
+        torch.unflatten,
+        torch.Tensor.reshape,
+        torch.Tensor.unflatten,
+        torch.Tensor.view,
+    )
+)
+Factor = tuple[DimExpr, int, bool]
+"""A dimension that an axis is made of, its size, and whether it was merged with others."""
+
+
+def is_mixed(symbol: Sym | None) -> bool:
+    """Whether a symbol stands for an axis that cuts across dimensions."""
+    return symbol is not None and isinstance(symbol.scope, tuple) and symbol.scope[0] == MIXED
+
+
+def regrouped(
+    source: Sequence[DimExpr],
+    values: Mapping[Sym, int],
+    targets: Sequence[DimExpr],
+    sizes: Sequence[int],
+) -> tuple[tuple[DimExpr, ...], dict[Sym, int]]:
+    """Return a regrouping's dimensions with mixed axes marked, and the symbols' values.
+
+    `targets` are the dimensions that the op's rule gives the result, `sizes` its sizes.
+    """
+    known = dict(values)
+    found = list(targets)
+    if 0 in sizes:
+        return tuple(found), known
+    factors, restored = _restored(_factors(source, known), known)
+    places = [index for index, size in enumerate(sizes) if size != 1]
+    i = j = 0
+    while i < len(factors) and j < len(places):
+        first, start = i, j
+        left, right = factors[i][1], sizes[places[j]]
+        i, j = i + 1, j + 1
+        while left != right:
+            if left < right and i < len(factors):
+                left *= factors[i][1]
+                i += 1
+            elif left > right and j < len(places):
+                right *= sizes[places[j]]
+                j += 1
+            else:
+                return tuple(found), known
+        _name(factors[first:i], [places[p] for p in range(start, j)], found, sizes, known, restored)
+    return tuple(found), known
+
+
+def _name(
+    group: Sequence[Factor],
+    places: Sequence[int],
+    found: list[DimExpr],
+    sizes: Sequence[int],
+    known: dict[Sym, int],
+    restored: bool,
+) -> None:
+    """Name the axes of one group of equal product."""
+    if len(group) == 1 and len(places) == 1:
+        if restored:
+            found[places[0]] = group[0][0]
+        return
+    merging = len(places) < len(group) or all(merged for _, _, merged in group)
+    plain = all(isinstance(dim, int) for dim, _, _ in group)
+    if len(group) < 2 or len(places) < 2 or plain or not merging:
+        return
+    whole = tuple((dim, size) for dim, size, _ in group)
+    label = f"mixed({' '.join(str(dim) for dim, _ in whole)})"
+    for index, place in enumerate(places):
+        symbol = Sym.fresh(label)
+        symbol.kind = Kind.NAME
+        symbol.scope = (MIXED, whole, index, len(places), _original(whole, known))
+        known[symbol] = sizes[place]
+        found[place] = Size.of(symbol)
+
+
+def _original(whole: Sequence[tuple[DimExpr, int]], known: Mapping[Sym, int]) -> dict[Sym, int]:
+    return {symbol: known[symbol] for dim, _ in whole for symbol in dims.symbols(dim)}
+
+
+def _factors(source: Sequence[DimExpr], known: Mapping[Sym, int]) -> list[Factor]:
+    factors: list[Factor] = []
+    for dim in source:
+        parts = dim.parts if isinstance(dim, Composite) else (dim,)
+        for part in parts:
+            value = value_of(part, known)
+            if value is not None and value != 1:
+                factors.append((part, value, len(parts) > 1))
+    return factors
+
+
+def _restored(factors: list[Factor], known: dict[Sym, int]) -> tuple[list[Factor], bool]:
+    """Put what was mixed in the place of all the axes that it was mixed into, in their order."""
+    result: list[Factor] = []
+    restored = False
+    at = 0
+    while at < len(factors):
+        symbol = factors[at][0].symbol if isinstance(factors[at][0], Size) else None  # type: ignore[union-attr]
+        if symbol is not None and is_mixed(symbol):
+            _, whole, index, count, values = symbol.scope  # type: ignore[misc]
+            parts = factors[at : at + count]
+            if index == 0 and prod(size for _, size, _ in parts) == prod(s for _, s in whole):
+                if [_place(part[0], whole) for part in parts] == list(range(count)):
+                    known.update(values)
+                    result += [(dim, size, False) for dim, size in whole]
+                    restored = True
+                    at += count
+                    continue
+        result.append(factors[at])
+        at += 1
+    return result, restored
+
+
+def _place(dim: DimExpr, whole: object) -> int | None:
+    symbol = dim.symbol if isinstance(dim, Size) else None
+    if symbol is None or not is_mixed(symbol):
+        return None
+    scope: Any = symbol.scope
+    return scope[2] if scope[1] == whole else None

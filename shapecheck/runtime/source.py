@@ -1,0 +1,154 @@
+"""Where in the user's program something happens; looked up only when there is something to tell."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+import linecache
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Final
+
+import torch
+
+from shapecheck.runtime.errors import LOCK
+
+_NOT_THE_USERS: Final = (
+    str(Path(torch.__file__).parent) + "/",
+    str(Path(__file__).parent) + "/",
+    "<shapecheck",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of the user's program; `node` is the expression or statement that runs, if known."""
+
+    code: CodeType
+    line: int
+    node: ast.AST | None = None
+    function: ast.AST | None = None
+
+    def __str__(self) -> str:
+        path = self.code.co_filename
+        text = linecache.getline(path, self.line).strip()
+        return f"{path}:{self.line}" + (f": {text}" if text else "")
+
+    def since(self, name: str) -> int | None:
+        """Return the line that gave a local name its value: the last one above that binds it."""
+        lines = [line for line in _bindings(self.function, name) if line < self.line]
+        return max(lines, default=None)
+
+
+def user_place() -> Place | None:
+    """Return the innermost line that is neither torch's nor ours."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_USERS):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    function = _function_of(frame.f_code)
+    return Place(frame.f_code, frame.f_lineno, _node_of(frame, function), function)
+
+
+def by_operator() -> bool:
+    """Whether the innermost code that isn't ours is at an operator, such as `a @ b`."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_USERS[1:]):
+        frame = frame.f_back
+    if frame is None:
+        return False
+    name = dis.opname[frame.f_code.co_code[max(frame.f_lasti, 0)]]
+    return name != "BINARY_SUBSCR" and name.startswith(("BINARY_", "INPLACE_", "COMPARE_"))
+
+
+def _bindings(function: ast.AST | None, name: str) -> Iterator[int]:
+    for node in ast.walk(function) if function is not None else ():
+        if (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)) or (
+            isinstance(node, ast.arg) and node.arg == name
+        ):
+            yield node.lineno
+
+
+@lru_cache(maxsize=256)
+def _function_of(code: CodeType) -> ast.AST | None:
+    """Parse the source of one function; the line numbers are those of its file."""
+    lines = linecache.getlines(code.co_filename)
+    start = max(code.co_firstlineno, 1)
+    try:
+        block = lines if code.co_name == "<module>" else inspect.getblock(lines[start - 1 :])
+        text = "".join(block)
+        indented = text[:1].isspace()
+        with LOCK:
+            tree = ast.parse("if 1:\n" + text if indented else text)
+    except (SyntaxError, ValueError, IndexError, OSError):
+        return None
+    return ast.increment_lineno(tree, start - 1 - indented)
+
+
+def _node_of(frame: FrameType, function: ast.AST | None) -> ast.AST | None:
+    positions = getattr(frame.f_code, "co_positions", None)  # from Python 3.11 on
+    if function is None or positions is None:
+        return None
+    span = next(islice(positions(), max(frame.f_lasti, 0) // 2, None), None)
+    found: ast.AST | None = None
+    for node in ast.walk(function):
+        if isinstance(node, ast.expr | ast.stmt) and not isinstance(node, ast.Expr):
+            here = (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+            if here == span:
+                found = node
+    return found
+
+
+def call_label(place: Place | None, default: str) -> str:
+    """Return a called function as it is spelled at the call: a path in full, or a method's name."""
+    node = place.node if place is not None else None
+    if not isinstance(node, ast.Call):
+        return default
+    owner: ast.expr = node.func
+    while isinstance(owner, ast.Attribute):
+        owner = owner.value
+    if isinstance(owner, ast.Name):
+        return ast.unparse(node.func)
+    return node.func.attr if isinstance(node.func, ast.Attribute) else default
+
+
+def return_place(function: object) -> tuple[Place | None, list[str]]:
+    """Return the line of a function's only `return`, and the source of what it returns.
+
+    Of a tuple, the source of each item. With several returns it isn't known which one it was.
+    """
+    code = getattr(inspect.unwrap(function), "__code__", None)  # type: ignore[arg-type]
+    return _return_place(code) if isinstance(code, CodeType) else (None, [])
+
+
+@lru_cache(maxsize=256)
+def _return_place(code: CodeType) -> tuple[Place | None, list[str]]:
+    tree = _function_of(code)
+    returns = list(_returns(tree)) if tree is not None else []
+    if len(returns) != 1 or returns[0].value is None:
+        return Place(code, code.co_firstlineno), []
+    value = returns[0].value
+    items = value.elts if isinstance(value, ast.Tuple) else [value]
+    return Place(code, returns[0].lineno, value, tree), [ast.unparse(item) for item in items]
+
+
+def _returns(tree: ast.AST) -> Iterator[ast.Return]:
+    """Yield the returns of a function's own body, not those of functions inside of it."""
+    outer = next((n for n in ast.walk(tree) if isinstance(n, _FUNCTIONS)), None)
+    waiting: list[ast.AST] = list(outer.body) if outer is not None else []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Return):
+            yield node
+        elif not isinstance(node, (*_FUNCTIONS, ast.Lambda, ast.ClassDef)):
+            waiting += ast.iter_child_nodes(node)
+
+
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
