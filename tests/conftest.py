@@ -1,8 +1,13 @@
-"""What every test shares: the `gpu` marker skips where there is no device."""
+"""What every test shares: the `--update` option, and the `gpu` marker."""
 
 from __future__ import annotations
 
 import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--update`, which rewrites the expectations of data-driven tests."""
+    parser.addoption("--update", action="store_true", help="rewrite what *.test files expect")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
