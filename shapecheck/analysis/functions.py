@@ -283,8 +283,7 @@ def look_into(
         inner.matcher.names.update(matcher.names)
         inner.matcher.runs.update(matcher.runs)
     value, end = _outcome(inner, function)
-    heap = end.reachable((value, *outer.heap))
-    frame.state = State(outer.vars, outer.since, heap, end.facts)
+    frame.state = State(outer.vars, outer.since, end.kept(value, outer), end.facts)
     frame.state.facts.guarded = before.guarded
     if key is not None and end.facts == before and unchanging(value):
         caches[key] = value

@@ -49,7 +49,11 @@ class Survey:
                     self.generators.add(inside)
                 elif kind is ast.Attribute:
                     self._attribute(node, inside)  # type: ignore[arg-type]
-            for value in node.__dict__.values():
+            fields = _CHILDREN.get(kind)
+            if fields is None:
+                fields = _CHILDREN[kind] = tuple(f for f in kind._fields if f not in _LEAVES)
+            for field in fields:
+                value = getattr(node, field)
                 if type(value) is list:
                     stack += [(child, inside) for child in value if isinstance(child, ast.AST)]
                 elif isinstance(value, ast.AST):
@@ -62,6 +66,9 @@ class Survey:
 
 
 _FUNCTIONS: Final = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+# Half of all nodes are names, constants, operators and contexts, which hold nothing to survey.
+_LEAVES: Final = frozenset(("attr", "ctx", "id", "kind", "op", "ops", "type_comment"))
+_CHILDREN: Final[dict[type[ast.AST], tuple[str, ...]]] = {ast.Constant: ()}
 
 
 class Syntax:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from shapecheck import explain
 from shapecheck.analysis.frame import Frame
@@ -12,7 +13,7 @@ from shapecheck.analysis.iteration import Range
 from shapecheck.analysis.values import Argument, Dict, Items, OpInstance, Path, Ref, Union, frozen
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym, own, symbols, unknown
-from shapecheck.ops import UNKNOWN, Repeated, Value
+from shapecheck.ops import UNKNOWN, DType, Repeated, Value
 from shapecheck.shapes import CertainFacts, Facts, Mismatch, Run, Tensor
 from shapecheck.signatures import Signature
 
@@ -40,8 +41,13 @@ class Site:
         return (*first, *(("argument", argument.node) for argument in self.args))
 
 
+_PLAIN: Final = frozenset((Tensor, Size, DType, int, bool, float, str, type(None)))
+
+
 def plain(frame: Frame, value: Value) -> Value:
     """Return a value as rules see it: lists from the heap spelled out, optional tensors certain."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Ref):
         content = frame.state.content(value)
         if isinstance(content, ListContent) and content.items is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import shapecheck.dims as dims
 from shapecheck.analysis.values import (
     Bound,
@@ -93,29 +91,38 @@ class State:
         for inner in _inside(content):
             self.forget(inner)
 
-    def reachable(self, values: Iterable[Value]) -> dict[Ref, Content]:
-        """Return the part of the heap that can be reached from values."""
-        kept: dict[Ref, Content] = {}
-        waiting = list(values)
+    def kept(self, value: Value, outer: State) -> dict[Ref, Content]:
+        """Return the heap that a call leaves behind, which began with the heap of `outer`.
+
+        That is what was there before, as it is now, and of what is new all that can be reached from
+        there or from the call's result `value`.
+        """
+        heap: dict[Ref, Content] = {}
+        waiting = [value]
+        for ref, before in outer.heap.items():
+            heap[ref] = content = self.heap[ref]
+            if content is not before:
+                waiting += _inside(content)
         while waiting:
             value = waiting.pop()
-            if isinstance(value, Ref):
-                if value not in kept and value in self.heap:
-                    kept[value] = content = self.heap[value]
+            kind = type(value)
+            if kind is Ref:
+                if value not in heap and value in self.heap:
+                    heap[value] = content = self.heap[value]
                     waiting += _inside(content)
-            elif isinstance(value, (tuple, list)):
+            elif kind is tuple or kind is list:
                 waiting += value
-            elif isinstance(value, Union):
+            elif kind is Union:
                 waiting += value.options
-            elif isinstance(value, (Bound, Super)):
+            elif kind is Bound or kind is Super:
                 waiting.append(value.receiver)
-            elif isinstance(value, Partial):
+            elif kind is Partial:
                 waiting += [value.function, *value.args, *(v for _, v in value.kwargs)]
-            elif isinstance(value, Function):
+            elif kind is Function:
                 waiting += value.closure.values()
-            elif isinstance(value, Items):
+            elif kind is Items:
                 waiting += [*(value.items or ()), value.element]
-        return kept
+        return heap
 
     def join(self, other: State, place: object = None) -> State:
         """Return what holds on both of two paths.

@@ -14,17 +14,16 @@ from mypy.errors import CompileError
 from mypy.nodes import Import, ImportFrom, MypyFile, TypeInfo
 
 from shapecheck import analysis
-from shapecheck.analysis.host import Diagnostic, Options, Source, Span
+from shapecheck.analysis import Diagnostic, Options, Source, Span
 from shapecheck.mypy_plugin._names import TENSOR_LIBRARIES
 from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHost, SourceReader, is_library
-from shapecheck.signatures import StubError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mypy.options import Options as MypyOptions
 
-    from shapecheck.config import Config
+    from shapecheck.mypy_plugin._ahead import Ahead
     from shapecheck.mypy_plugin._looked import LookedRecords
     from shapecheck.mypy_plugin._reporting import Reporter
     from shapecheck.mypy_plugin._sources import Version
@@ -46,19 +45,29 @@ class ModuleAnalysis:
 
     def __init__(
         self,
-        settings: Config,
+        options: Options,
         reader: SourceReader,
         finder: ModuleFinder,
         records: LookedRecords,
+        ahead: Ahead | None,
         *,
         is_daemon: bool,
     ) -> None:
-        self._options = Options(strict=settings.strict, stubs=settings.stubs)
+        self._options = options
+        self._ahead = ahead
         self._is_daemon = is_daemon
         self._reader = reader
         self._finder = finder
         self._records = records
         self._kept: dict[str, tuple[_Findings, MypyOptions]] = {}
+
+    def expect(self, file: MypyFile) -> None:
+        """Have a module that mypy has just parsed analysed ahead, where that may come in useful."""
+        if self._ahead is None or is_library(file.path):
+            return
+        found = self._reader.read(file.fullname, file.path)
+        if found is not None and _mentions_tensors(found[0].text):
+            self._ahead.submit(file.fullname, file.path)
 
     def run(self, file: MypyFile, reporter: Reporter) -> set[str]:
         """Analyse a module and report; return the modules whose source had a say in it."""
@@ -90,7 +99,10 @@ class ModuleAnalysis:
             reporter.report(file, findings.diagnostics, options)
 
     def _find(self, file: MypyFile) -> _Findings:
-        host = MypyHost(self._reader, self._finder, (file.fullname, file.path))
+        found = self._find_ahead(file)
+        if found is not None:
+            return found
+        host = self._host(file)
         source = host.source(file.fullname)
         diagnostics: list[Diagnostic] = []
         if source is None:
@@ -100,6 +112,21 @@ class ModuleAnalysis:
         elif _mentions_tensors(source.text) or self._imports_tensors(file, host):
             diagnostics = self._diagnostics(source, host)
         return _Findings(diagnostics, host.looked)
+
+    def _find_ahead(self, file: MypyFile) -> _Findings | None:
+        """Return what was found ahead, provided that all it rests on is as mypy sees it."""
+        result = None if self._ahead is None else self._ahead.result(file.fullname)
+        if result is None:
+            return None
+        host = self._host(file)
+        for module in result.answers:
+            host.source(module)
+        if host.answers != result.answers:
+            return None
+        return _Findings(result.diagnostics, host.looked)
+
+    def _host(self, file: MypyFile) -> MypyHost:
+        return MypyHost(self._reader, self._finder, (file.fullname, file.path))
 
     def _imports_tensors(self, file: MypyFile, host: MypyHost) -> bool:
         """Does a name here come from a module, of the same project, that has to do with tensors?"""
@@ -114,6 +141,8 @@ class ModuleAnalysis:
 
     def _diagnostics(self, source: Source, host: MypyHost) -> list[Diagnostic]:
         """Analyse one module; a failure of the analysis is a note, never mypy's crash."""
+        from shapecheck.signatures import StubError
+
         try:
             return analysis.analyze_module(source, host, self._options)
         except StubError as error:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 from mypy.errors import CompileError
 from mypy.plugin import Plugin
 
+from shapecheck.analysis import Options as AnalysisOptions
 from shapecheck.mypy_plugin import _names as names
+from shapecheck.mypy_plugin._ahead import Ahead, Start
+from shapecheck.mypy_plugin._analysis import ModuleAnalysis
 from shapecheck.mypy_plugin._isinstance import IsInstance
 from shapecheck.mypy_plugin._looked import LookedRecords
 from shapecheck.mypy_plugin._module_call import call_as_forward
@@ -32,8 +35,6 @@ if TYPE_CHECKING:
     from mypy.typeanal import TypeAnalyser
     from mypy.types import FunctionLike, Type
 
-    from shapecheck.mypy_plugin._analysis import ModuleAnalysis
-
 
 class ShapecheckPlugin(Plugin):
     """One instance for a run of mypy, for each of its parallel workers, for a daemon."""
@@ -43,12 +44,28 @@ class ShapecheckPlugin(Plugin):
         # What a module's call returns was Any and is a tensor now: under `disallow_untyped_calls`
         # its `backward()`, which torch hasn't annotated, would be an error in correct code.
         options.untyped_calls_exclude = [*options.untyped_calls_exclude, names.TORCH]
-        self._project = read_project(options)
-        self._finder = ModuleFinder((*options.mypy_path, *_environment_path()))
-        self._reader = SourceReader(dict(options.shadow_file or ()))
+        self._project = project = read_project(options)
+        start = Start(
+            settings=AnalysisOptions(strict=project.settings.strict, stubs=project.settings.stubs),
+            shadows=dict(options.shadow_file or ()),
+            show_absolute_path=options.show_absolute_path,
+            roots=(*options.mypy_path, *_environment_path()),
+            packages=project.packages,
+        )
+        self._finder = ModuleFinder(start.roots)
+        self._reader = SourceReader(start.shadows, show_absolute_path=start.show_absolute_path)
         self._records = LookedRecords(options, self._reader, self._finder)
+        # A daemon's next run, and one of mypy's own parallel workers, has no time to be ahead.
+        is_alone = not (options.fine_grained_incremental or options.num_workers)
+        self._analysis = ModuleAnalysis(
+            start.settings,
+            self._reader,
+            self._finder,
+            self._records,
+            Ahead(start) if is_alone else None,
+            is_daemon=options.fine_grained_incremental,
+        )
         self._reporter: Reporter | None = None
-        self._analysis: ModuleAnalysis | None = None
         is_instance = IsInstance(self._reader, self._finder)
         self._function_signature_hooks = dict.fromkeys(
             names.ISINSTANCE, is_instance.accept_annotated
@@ -70,13 +87,16 @@ class ShapecheckPlugin(Plugin):
             return None
         return self._project.fingerprint
 
+    def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
+        """Have a module analysed ahead; mypy calls this for each that it has parsed."""
+        self._analysis.expect(file)
+        return []
+
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """Run the analysis: mypy calls this for each module once its types are checked."""
         if self._reporter is None or self._reporter.is_silent(file):
             self._records.discard(file.fullname)
             return set()
-        if self._analysis is None:
-            self._analysis = self._start_analysis()
         return self._analysis.run(file, self._reporter)
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
@@ -99,23 +119,10 @@ class ShapecheckPlugin(Plugin):
         """Answer for calls of instances, which mypy names after the class of the instance."""
         return call_as_forward if fullname.endswith(names.CALL_METHOD) else None
 
-    def _start_analysis(self) -> ModuleAnalysis:
-        """Import the analysis, which a run that finds everything in mypy's cache never needs."""
-        from shapecheck.mypy_plugin._analysis import ModuleAnalysis
-
-        return ModuleAnalysis(
-            self._project.settings,
-            self._reader,
-            self._finder,
-            self._records,
-            is_daemon=self.options.fine_grained_incremental,
-        )
-
     def _first_type(self, ctx: AnalyzeTypeContext) -> Type:
         """Keep mypy's list of errors, which no other hook is sure to get; the type is mypy's."""
         analyzer = cast("TypeAnalyser", ctx.api)
         self._reporter = Reporter(cast("SemanticAnalyzer", analyzer.api).errors, self.options)
-        self._reader.display = self._reporter.display_path
         return ctx.type.accept(analyzer)
 
 

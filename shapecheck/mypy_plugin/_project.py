@@ -24,7 +24,7 @@ _NOT_STATIC: Final = frozenset({"runtime", "named", "codemod", "cli.py"})
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The settings; why mypy can't go on, as one line of its output; and a fingerprint.
+    """The settings; why mypy can't go on, as one line of its output; where packages are installed.
 
     The fingerprint stands for all that changes verdicts besides the code itself: the settings, the
     user's signature files, and shapecheck's own source. mypy keeps it with each module in its
@@ -33,6 +33,7 @@ class Project:
 
     settings: config.Config
     problem: str | None
+    packages: tuple[str, ...]
     fingerprint: str
 
 
@@ -43,11 +44,11 @@ def read_project(options: Options) -> Project:
         settings = config.load(config.find(_home(options)))
     except config.ConfigError as error:
         problem = f"{_relative(error.path)}:{error.line}: error: {error.message}"
+    others, site_packages = get_search_dirs(options.python_executable)
     if problem is None:
-        others, site_packages = get_search_dirs(options.python_executable)
         found = environment_problem((*site_packages, *others))
         problem = found and f"{options.config_file or 'mypy'}: error: {found}"
-    return Project(settings, problem, _fingerprint(settings))
+    return Project(settings, problem, tuple(site_packages), _fingerprint(settings))
 
 
 def _home(options: Options) -> Path:

@@ -32,10 +32,6 @@ class Reporter:
         """Would mypy drop whatever is reported in this module (a library, `ignore_errors`)?"""
         return file.path in self._errors.ignored_files
 
-    def display_path(self, path: str) -> str:
-        """Return a path as mypy's messages show it."""
-        return self._errors.simplify_path(path)
-
     def has_been_reset(self) -> bool:
         """Has mypy's daemon dropped all errors since this was last asked?"""
         was, self._infos = self._infos, self._errors.error_info_map

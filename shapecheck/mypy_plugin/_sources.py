@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mypy.util import DecodeError, decode_python_encoding
 
+from shapecheck.analysis import Source
 from shapecheck.mypy_plugin._names import ANNOTATION_LIBRARIES
 
 if TYPE_CHECKING:
     from mypy.nodes import MypyFile
-
-    from shapecheck.analysis.host import Source
 
 
 _TYPESHED: Final = "mypy/typeshed".replace("/", os.sep)
@@ -42,20 +41,23 @@ class SourceReader:
     """Reads files, each version once, and hands out the same `Source` object for it again.
 
     `shadows` maps a path to the file that mypy reads in its place (`--shadow-file`).
-    `display` turns a path into the form that messages show.
     """
 
-    def __init__(self, shadows: Mapping[str, str]) -> None:
+    def __init__(self, shadows: Mapping[str, str], *, show_absolute_path: bool) -> None:
         self._shadows = {str(Path(path).absolute()): shadow for path, shadow in shadows.items()}
-        self.display: Callable[[str], str] = str
+        self._show_absolute_path = show_absolute_path
+        self._current_folder = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118
         self._sources: dict[tuple[str, str], tuple[Source, Version]] = {}
         self._digests: dict[tuple[str, int, int], str] = {}
 
+    def display(self, path: str) -> str:
+        """Return a path as mypy's messages show it."""
+        if self._show_absolute_path:
+            return os.path.abspath(path)  # noqa: PTH100
+        return os.path.normpath(path).removeprefix(self._current_folder)
+
     def read(self, module: str, path: str) -> tuple[Source, Version] | None:
         """Return the text of a module; None where there is none (a namespace package, say)."""
-        # Imported late: a run that finds everything in mypy's cache never needs the analysis.
-        from shapecheck.analysis.host import Source
-
         stamp = self._stamp(path)
         if stamp is None:
             return None
@@ -135,14 +137,26 @@ class ModuleFinder:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What `Host.source` has answered: which file, as messages call it, with which contents."""
+
+    path: str
+    digest: str
+
+
 class MypyHost:
-    """What the analysis of one module sees of the others; remembers what it has looked at."""
+    """What the analysis of one module sees of the others.
+
+    `looked` remembers what a later run has to compare, `answers` all that was asked.
+    """
 
     def __init__(self, reader: SourceReader, finder: ModuleFinder, looker: tuple[str, str]) -> None:
         self._reader = reader
         self._finder = finder
         self._looker = looker
         self.looked: dict[str, Version | None] = {}
+        self.answers: dict[str, Answer | None] = {}
 
     def source(self, module: str) -> Source | None:
         """Return the source of a module by its dotted name, or None where there is none to read.
@@ -151,11 +165,12 @@ class MypyHost:
         """
         path = self._finder.find(module, self._looker)
         found = None if path is None else self._reader.read(module, path)
-        if module == self._looker[0]:
-            return found and found[0]
-        if path is not None and is_library(path) and not _has_annotations(found):
-            return None
-        self.looked[module] = found and found[1]
+        if module != self._looker[0]:
+            if path is not None and is_library(path) and not _has_annotations(found):
+                found = None
+            else:
+                self.looked[module] = found and found[1]
+        self.answers[module] = found and Answer(found[0].path, found[1].digest)
         return found and found[0]
 
 

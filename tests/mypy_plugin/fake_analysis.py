@@ -4,12 +4,16 @@
 # @ note 7:4-7:9: text                      a note
 # @ look other.module                       an error that quotes a comment of that module
 # @ crash                                   an exception
+# @ die ahead                               the end of the second process, if this is it
+# @ process                                 a note that says which process this is
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import re
+import sys
 
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Span
 
@@ -33,6 +37,12 @@ def analyze_module(source: Source, host: Host, options: Options) -> list[Diagnos
             said = _SAYS.search(other.text) if other else None
             text = f"{match[1]} says {said[1] if said else 'nothing'} (strict: {options.strict})"
             found.append(Diagnostic(Span(number, 0, number, 1), text, "error"))
+        is_ahead = bool(sys.flags.isolated)
+        if "# @ die ahead" in line and is_ahead:
+            os._exit(1)
+        if "# @ process" in line:
+            text = f"found in the {'second' if is_ahead else 'first'} process"
+            found.append(Diagnostic(Span(number, 0, number, 1), text, "note"))
         if "# @ crash" in line:
             raise KeyError("no such thing")
     return found

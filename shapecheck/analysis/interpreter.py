@@ -1,0 +1,139 @@
+"""Checks one module: its annotations, then each function, then its body as a script."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import os
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+from shapecheck.analysis import expressions as _expressions
+from shapecheck.analysis import functions, objects
+from shapecheck.analysis import statements as _statements
+from shapecheck.analysis.annotations import reader
+from shapecheck.analysis.frame import BudgetExceeded, Frame
+from shapecheck.analysis.host import Diagnostic, Host, Options, Source
+from shapecheck.analysis.modules import Module, Program
+from shapecheck.analysis.report import Reporter
+from shapecheck.analysis.state import State
+from shapecheck.analysis.values import Class, Function, Object, Sequence
+from shapecheck.ops import Value
+from shapecheck.signatures import StubError
+
+_registered = (_expressions, _statements)
+_programs: WeakKeyDictionary[Host, Program] = WeakKeyDictionary()
+
+
+def check_module(source: Source, host: Host, options: Options) -> list[Diagnostic]:
+    """Do what `analysis.analyze_module` says."""
+    collecting = gc.isenabled()
+    gc.disable()  # a module makes no garbage to speak of, and mypy's heap is long to walk
+    try:
+        return _analyze(source, host, options)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _analyze(source: Source, host: Host, options: Options) -> list[Diagnostic]:
+    program = _program(host, options)
+    module = program.add(source)
+    module.reporter = Reporter(source)
+    _annotations(module)
+    for function, owner in _functions(module):
+        _check(module, function, owner)
+    _run_script(module)
+    found = module.reporter.diagnostics()
+    module.reporter = None
+    program.memo.trim()
+    return found
+
+
+def _program(host: Host, options: Options) -> Program:
+    program = _programs.get(host)
+    if program is None or program.options != options:
+        program = Program(host, options)
+        program.evaluate = _evaluate
+        _programs[host] = program
+    return program
+
+
+def _evaluate(module: Module, node: ast.expr) -> Value:
+    """Evaluate a global's right side, where no statement has run."""
+    frame = Frame(module, State(), quiet=True)
+    value = frame.eval(node)
+    for ref, content in frame.state.heap.items():
+        if isinstance(content, Object) or (
+            isinstance(content, Sequence) and content.kind in ("nn.Sequential", "nn.ModuleList")
+        ):
+            ref.origin = content
+    return value
+
+
+def _annotations(module: Module) -> None:
+    """Read every annotation of the module, so that each malformed one is reported."""
+    read = reader(module).read
+    for node in module.survey.annotations:
+        read(node)
+
+
+def _run_script(module: Module) -> None:
+    """Execute the module's body as Python would."""
+    frame = Frame(module, State())
+    try:
+        frame.run([n for n in module.tree.body if not isinstance(n, _DEFINITIONS)])
+    except (BudgetExceeded, RecursionError):
+        return
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+
+
+def _functions(module: Module) -> Iterator[tuple[Function, Class | None]]:
+    """Yield the functions of the module's top level and the methods of its classes."""
+    waiting: list[tuple[ast.stmt, Class | None]] = [(node, None) for node in module.tree.body]
+    while waiting:
+        node, owner = waiting.pop(0)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield Function(node, module, owner), owner
+        elif isinstance(node, ast.ClassDef):
+            cls = Class(node, module)
+            waiting = [*((child, cls) for child in node.body), *waiting]
+        elif isinstance(node, (ast.If, ast.Try)):
+            waiting = [*((child, owner) for child in node.body), *waiting]
+
+
+def _check(module: Module, function: Function, owner: Class | None) -> None:
+    """Check the body of one function; running out of budget or stack ends it quietly."""
+    try:
+        if owner is not None and getattr(function.node, "name", "") == "__init__":
+            objects.symbolic(owner, "self")
+            return
+        state, values = _start(function, owner)
+        functions.check_body(function, state, values)
+    except (BudgetExceeded, RecursionError):
+        return
+    except StubError:
+        raise
+    except Exception as error:  # a defect of ours must not hide what else there is to find
+        if os.environ.get("SHAPECHECK_DEBUG"):
+            raise
+        assert module.reporter is not None
+        text = f"internal error in shapecheck, please report: {type(error).__name__}: {error}"
+        module.reporter.note(function.node, text)
+
+
+def _start(function: Function, owner: Class | None) -> tuple[State, dict[str, Value]]:
+    """Return the state in which a function's body begins, and the value of its `self`."""
+    node = function.node
+    if owner is None or isinstance(node, ast.Lambda) or not node.args.args:
+        return State(), {}
+    kinds = set(objects.decorators(function.module, node))
+    first = node.args.args[0].arg
+    if "builtins.staticmethod" in kinds:
+        return State(), {}
+    if "builtins.classmethod" in kinds:
+        return State(), {first: owner}
+    state, ref = objects.symbolic(owner, "self")
+    return state, {first: ref}

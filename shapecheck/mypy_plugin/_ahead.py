@@ -1,0 +1,203 @@
+"""The analysis of modules in a second process, while mypy is still checking types in the first.
+
+mypy parses all modules before it checks the first one. Each is handed over as soon as it is parsed,
+and mostly the result is there when mypy asks for it. Nothing rests on the second process: a result
+that is missing, or that was found in files as mypy doesn't see them, is found again in the first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import weakref
+from dataclasses import dataclass
+from queue import PriorityQueue, SimpleQueue
+from typing import IO, TYPE_CHECKING, Final
+
+from shapecheck import analysis
+from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHost, SourceReader
+
+if TYPE_CHECKING:
+    from shapecheck.analysis import Diagnostic, Options
+    from shapecheck.mypy_plugin._sources import Answer
+
+# Isolated from the folder it starts in, where a `types.py` might lie; with the first one's path.
+_PROGRAM: Final = """
+import sys
+sys.path[:] = {path!r}
+sys.setrecursionlimit({recursion_limit})
+from shapecheck.mypy_plugin._ahead import serve
+serve()
+"""
+# The rank of a request that mypy is waiting for.
+_URGENT: Final = -sys.maxsize
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the second process has to know before the first module.
+
+    `shadows` and `show_absolute_path` are the `SourceReader`'s, `roots` the `ModuleFinder`'s;
+    `packages` are the folders of installed packages, which mypy has found before modules need them.
+    """
+
+    settings: Options
+    shadows: dict[str, str]
+    show_absolute_path: bool
+    roots: tuple[str, ...]
+    packages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Request:
+    """A module to analyse, where mypy found it; the lowest rank comes first."""
+
+    rank: int
+    module: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the analysis of a module says, given these answers to its questions about others."""
+
+    diagnostics: list[Diagnostic]
+    answers: dict[str, Answer | None]
+
+
+class Ahead:
+    """The second process, as the first one sees it; it starts with the first module."""
+
+    def __init__(self, start: Start) -> None:
+        self._start = start
+        self._process: subprocess.Popen[bytes] | None = None
+        self._results: dict[str, Result | None] = {}
+        self._waiting: dict[str, str] = {}
+        # With one core there is nothing to win.
+        self._is_open = _cores() > 1 and bool(sys.executable)
+
+    def submit(self, module: str, path: str) -> None:
+        """Have a module analysed."""
+        if not self._is_open or module in self._waiting:
+            return
+        try:
+            if self._process is None:
+                self._process = _spawn()
+                weakref.finalize(self, _stop, self._process)
+                self._send(self._start)
+            # What a module imports is parsed after the module and checked before it.
+            self._send(_Request(-len(self._waiting), module, path))
+        except OSError:
+            self._give_up()
+        else:
+            self._waiting[module] = path
+
+    def result(self, module: str) -> Result | None:
+        """Wait for the result of a module; None if there is none."""
+        path = self._waiting.get(module)
+        try:
+            if path is not None and module not in self._results:
+                self._send(_Request(_URGENT, module, path))
+                self._receive(module)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            self._give_up()
+        self._waiting.pop(module, None)
+        return self._results.pop(module, None)
+
+    def _receive(self, module: str) -> None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        while module not in self._results:
+            name, result = pickle.load(self._process.stdout)
+            self._results[name] = result
+
+    def _send(self, message: Start | _Request) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(pickle.dumps(message))
+        self._process.stdin.flush()
+
+    def _give_up(self) -> None:
+        self._is_open = False
+        self._waiting.clear()
+        if self._process is not None:
+            _stop(self._process)
+
+
+def _spawn() -> subprocess.Popen[bytes]:
+    program = _PROGRAM.format(path=sys.path, recursion_limit=sys.getrecursionlimit())
+    return subprocess.Popen(
+        [sys.executable, "-I", "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+    process.wait()
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    return os.cpu_count() or 1 if affinity is None else len(affinity(0))
+
+
+def serve() -> None:
+    """Be the second process: analyse modules until the first one ends."""
+    requests: PriorityQueue[_Request] = PriorityQueue()
+    results: SimpleQueue[tuple[str, Result | None]] = SimpleQueue()
+    incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
+    start: Start = pickle.load(incoming)
+    reader = SourceReader(start.shadows, show_absolute_path=start.show_absolute_path)
+    finder = ModuleFinder((*start.roots, *start.packages))
+    # Two more threads, so that neither process ever waits for the other to read.
+    threading.Thread(target=_receive, args=(incoming, requests), daemon=True).start()
+    threading.Thread(target=_deliver, args=(outgoing, results), daemon=True).start()
+    # What the analysis leaves behind is trees and tables that stay, and little garbage.
+    gc.set_threshold(1_000_000)
+    done: set[str] = set()
+    while True:
+        request = requests.get()
+        if request.module in done:
+            continue
+        done.add(request.module)
+        host = MypyHost(reader, finder, (request.module, request.path))
+        results.put((request.module, _analyze(request.module, host, start.settings)))
+
+
+def _receive(incoming: IO[bytes], requests: PriorityQueue[_Request]) -> None:
+    with contextlib.suppress(Exception):
+        while True:
+            requests.put(pickle.load(incoming))
+    os._exit(0)  # in the middle of a module: nobody is there to hear the result
+
+
+def _deliver(outgoing: IO[bytes], results: SimpleQueue[tuple[str, Result | None]]) -> None:
+    with contextlib.suppress(Exception):
+        while True:
+            outgoing.write(pickle.dumps(results.get()))
+            outgoing.flush()
+    os._exit(0)
+
+
+def _analyze(module: str, host: MypyHost, settings: Options) -> Result | None:
+    """Analyse one module; None where that fails, for the first process to fail at it again."""
+    try:
+        source = host.source(module)
+        if source is None:
+            return None
+        return Result(analysis.analyze_module(source, host, settings), host.answers)
+    except Exception:  # noqa: BLE001 - whatever it is, the first process has a report for it
+        return None

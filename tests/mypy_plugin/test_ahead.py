@@ -1,0 +1,105 @@
+"""The second process finds what the first one would, or the first one does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.mypy_plugin.conftest import Project
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
+    reason="with one core there is no second process",
+)
+
+FILES = {
+    "one.py": "import re, two  # torch\n# @ process\n# @ error 1:0-1:6: of one\n# @ look two\n",
+    "two.py": "import re  # torch\n# @ process\n# @ error 1:0-1:6: of two\n# says hello\n",
+}
+
+
+def said(process: str) -> dict[str, list[str]]:
+    """What mypy prints where one of the processes has analysed everything."""
+    note = f"2: note: found in the {process} process"
+    return {
+        "one.py": [
+            "1: error: of one  [shape]",
+            note,
+            "4: error: two says hello (strict: False)  [shape]",
+        ],
+        "two.py": ["1: error: of two  [shape]", note],
+    }
+
+
+def test_modules_are_analysed_in_the_second_process(new_project: Callable[..., Project]) -> None:
+    """And what was found is in mypy's cache as if the first process had found it."""
+    project = new_project(FILES)
+    assert project.check() == said("second")
+    assert project.check() == said("second")
+
+
+def test_one_core(new_project: Callable[..., Project]) -> None:
+    """With one core to use, there is no second process."""
+    project = new_project(FILES)
+    core = min(os.sched_getaffinity(0))
+    program = f"import os; os.sched_setaffinity(0, [{core}]); from mypy.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "."],
+        cwd=project.folder,
+        env={**os.environ, **project.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "found in the first process" in done.stdout
+    assert "found in the second process" not in done.stdout
+
+
+def test_parallel_mypy_has_processes_of_its_own(new_project: Callable[..., Project]) -> None:
+    """mypy's workers use the cores already."""
+    assert new_project(FILES).check("-n", "2", ".") == said("first")
+
+
+def test_the_second_process_dies(new_project: Callable[..., Project]) -> None:
+    """The first one does all that is missing."""
+    project = new_project({**FILES, "two.py": FILES["two.py"] + "# @ die ahead\n"})
+    assert project.check() == said("first")
+
+
+def test_a_crash_is_reported_once(new_project: Callable[..., Project]) -> None:
+    """The first process crashes over the module again, and says so."""
+    project = new_project({**FILES, "two.py": "# torch\n# @ crash\n# says hello\n"})
+    printed = project.check()
+    assert printed["one.py"] == said("second")["one.py"]
+    (line,) = printed["two.py"]
+    assert "internal error in shapecheck, please report: KeyError" in line
+
+
+def test_a_module_that_only_mypy_finds(new_project: Callable[..., Project]) -> None:
+    """What the second process couldn't see counts for nothing."""
+    project = new_project({"a/one.py": FILES["one.py"], "b/two.py": FILES["two.py"]})
+    assert project.check("a/one.py", "b/two.py") == {
+        "a/one.py": said("first")["one.py"],
+        "b/two.py": said("second")["two.py"],
+    }
+
+
+def test_a_module_of_a_folder_that_shadows_python(new_project: Callable[..., Project]) -> None:
+    """The second process doesn't import what lies in the folder that mypy is run in."""
+    project = new_project({**FILES, "pickle.py": "raise SystemExit\n"})
+    program = "import sys; sys.path.pop(0); from mypy.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "one.py"],
+        cwd=project.folder,
+        env={**os.environ, **project.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "found in the second process" in done.stdout
