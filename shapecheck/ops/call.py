@@ -114,8 +114,8 @@ class Call:
             if strict and not meant and (stray := _stray(left, right)) is not None:
                 name, axis, other = stray
                 raise mismatch(
-                    f"{name} is axis {axis} on one side and axis {other} on the other, "
-                    f"so the result would be every {name} against every {name}",
+                    f"{name} is axis {axis} on the left and axis {other} on the right, "
+                    f"so every {name} would meet every {name}",
                     said,
                     "shape-broadcast",
                     "squeeze",
@@ -195,7 +195,10 @@ def _gap(shape: Shape, dim: int) -> int | None:
 
 
 def _stray(left: Shape, right: Shape) -> tuple[DimExpr, int, int] | None:
-    """Find a name that meets itself on another axis because the shorter shape is padded."""
+    """Find a name that meets itself on another axis because the shorter shape is padded.
+
+    Returns the name, its axis on the left and its axis on the right.
+    """
     if left.rank is None or right.rank is None or left.rank == right.rank:
         return None
     long, short = (left, right) if left.rank > right.rank else (right, left)
@@ -206,7 +209,7 @@ def _stray(left: Shape, right: Shape) -> tuple[DimExpr, int, int] | None:
         for other in range(-len(long.dims), 0):
             facing = short.dims[other] if -other <= len(short.dims) else 1
             if other != axis and long.dims[other] == item and facing == 1:
-                return item, axis, other
+                return (item, other, axis) if long is left else (item, axis, other)
     return None
 
 

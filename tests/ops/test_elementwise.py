@@ -82,8 +82,8 @@ def test_names(name: str, left: str, right: str, result: str) -> None:
             "__sub__",
             "b 1",
             "b",
-            "can't broadcast (b 1) with (b): b is axis -1 on one side and axis -2 on the other, "
-            "so the result would be every b against every b",
+            "can't broadcast (b 1) with (b): b is axis -2 on the left and axis -1 on the right, "
+            "so every b would meet every b",
         ),
         (
             "__iadd__",

@@ -348,8 +348,8 @@ def test_unpacked_results_of_what_is_not_known() -> None:
         (
             "mse_loss",
             ("b 1", "b"),
-            "can't compare (b 1) with (b): b is axis -1 on one side and axis -2 on the other, "
-            "so the result would be every b against every b",
+            "can't compare (b 1) with (b): b is axis -2 on the left and axis -1 on the right, "
+            "so every b would meet every b",
         ),
         (
             "binary_cross_entropy",

@@ -229,8 +229,8 @@ def test_a_silent_broadcast() -> None:
         loss(torch.ones(3, 1), torch.ones(3))
     assert caught.value.code == "shape-broadcast"
     assert str(caught.value).splitlines()[0] == (
-        '"-" can\'t broadcast (b 1) with (b): b is axis -1 on one side and axis -2 on the other, '
-        "so the result would be every b against every b  [shape-broadcast]"
+        '"-" can\'t broadcast (b 1) with (b): b is axis -2 on the left and axis -1 on the right, '
+        "so every b would meet every b  [shape-broadcast]"
     )
 
 
