@@ -128,10 +128,16 @@ def _union(value: Any, origin_type: Any, args: tuple[Any, ...], memo: TypeCheckM
     if isinstance(value, torch.Tensor) and len(leaves) == 1:
         raise leaves[0]
     said = "; ".join(
-        f"{getattr(alternative, '__name__', alternative)}: {error}"
+        str(error) if isinstance(error, _LeafError) else f"{_spelled(alternative)}: {error}"
         for alternative, error in zip(args, failures, strict=True)
     )
-    raise TypeCheckError(f"fits none of the alternatives ({said})")
+    raise TypeCheckError(f"fits none of its {len(args)} alternatives: {said}")
+
+
+def _spelled(alternative: Any) -> str:
+    """Return a type as it is written: `int`, `list[str]`."""
+    plain = isinstance(alternative, type) and not getattr(alternative, "__args__", ())
+    return alternative.__qualname__ if plain else str(alternative)
 
 
 typeguard.checker_lookup_functions.insert(0, lookup)

@@ -404,6 +404,18 @@ def test_containers_agree_with_the_other_arguments() -> None:
     ).replace(' "[y, *xs] if len(y) < 4 else [zeros(1)]"', "")
 
 
+def test_no_alternative_fits() -> None:
+    @shapecheck
+    def function(x: Float[Tensor, "b c"] | Float[Tensor, "b h w"] | int) -> None: ...
+
+    assert first_line(lambda: function(zeros(2))) == (
+        'argument "x" of "function" fits none of its 3 alternatives: '
+        'is (2), declared "b c": it has 1 axis, declared 2; '
+        'is (2), declared "b h w": it has 1 axis, declared 3; '
+        "int: is not an instance of int  [shape]"
+    )
+
+
 def test_a_failed_alternative_leaves_no_bindings() -> None:
     @shapecheck
     def function(
@@ -413,7 +425,7 @@ def test_a_failed_alternative_leaves_no_bindings() -> None:
 
     function([zeros(3)], zeros(3))
     function([zeros(3, 2), zeros(3, 2)], zeros(7))
-    with pytest.raises(ShapeError, match="fits none of the alternatives"):
+    with pytest.raises(ShapeError, match="fits none of its 2 alternatives"):
         function([zeros(3, 2), zeros(4, 2)], zeros(7))
 
     @shapecheck
