@@ -18,6 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "shapecheck"
+STANDARD_LIBRARY = sys.stdlib_module_names | {"tomllib"}  # of Python 3.11 on
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +223,7 @@ def forbidden(module: str, target: str) -> str | None:
         if target_layer in allowed:
             return None
         return f"imports {imported} ({target_layer}), but may import only: {', '.join(allowed)}"
-    if package in sys.stdlib_module_names or package in LAYERS[layer].packages:
+    if package in STANDARD_LIBRARY or package in LAYERS[layer].packages:
         return None
     users = [name for name, other in LAYERS.items() if package in other.packages]
     return f"imports {package}, which {'only ' + ', '.join(users) if users else 'no layer'} may"
