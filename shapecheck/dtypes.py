@@ -104,7 +104,11 @@ def describe(dtypes: DTypes) -> str:
     for label in ("Float", "Int", "Integer", "Complex", "Num", "Shaped", "Real", "Inexact", "UInt"):
         if CATEGORIES[label] == dtypes:
             return label
-    return " or ".join(name for name in NAMES if dtypes & _BIT[name])
+    names = [name for name in NAMES if dtypes & _BIT[name]]
+    others = [name for name in NAMES if not dtypes & _BIT[name]]
+    if len(others) < len(names) - 1:
+        return f"not {' or '.join(others)}"
+    return " or ".join(names)
 
 
 _CATEGORY: Final = {BOOL: 0, INTEGER: 1, FLOAT: 2, COMPLEX: 3, ANY: 4}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, explain
@@ -23,11 +25,11 @@ from shapecheck.analysis.annotations import (
 )
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import iterate
-from shapecheck.analysis.values import Dict, Object, OpInstance, Sequence, Union
+from shapecheck.analysis.values import Dict, Object, OpInstance, Sequence, Union, own_size
 from shapecheck.dims import DimExpr, Kind, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Value
-from shapecheck.shapes import Item, Matcher, Misfit, Run, Shape, Tensor
+from shapecheck.shapes import Facts, Item, Matcher, Misfit, Run, Shape, Tensor
 
 Symbolic = Callable[[str], DimExpr]
 
@@ -54,7 +56,7 @@ def declare(
             assert text is not None
             return Tensor(matcher.build(text, name, run), dtype)
         case ScalarDecl(kind="int"):
-            return dims.own(path) if name is not None else dims.unknown()
+            return own_size(path) if name is not None else dims.unknown()
         case ScalarDecl(kind="float"):
             return Scalar(dtypes.DEFAULT_FLOAT)
         case ScalarDecl(kind="bool"):
@@ -123,7 +125,7 @@ def check(frame: Frame, declared: Declared, value: Value, matcher: Matcher) -> F
     """Fit a value to a declaration, binding its names."""
     match declared:
         case TensorDecl():
-            return _check_tensor(declared, _only_tensor(value), matcher)
+            return _check_tensor(declared, value, matcher)
         case UnionDecl(options=options):
             return _check_union(frame, options, value, matcher)
         case TupleDecl(items=items) if items is not None:
@@ -137,8 +139,11 @@ def check(frame: Frame, declared: Declared, value: Value, matcher: Matcher) -> F
     return _FITS
 
 
-def _check_tensor(declared: TensorDecl, tensor: Tensor | None, matcher: Matcher) -> Found:
+def _check_tensor(declared: TensorDecl, value: Value, matcher: Matcher) -> Found:
+    tensor = _only_tensor(value)
     if tensor is None:
+        if value is UNKNOWN and declared.text is not None:
+            matcher.loosen(declared.text)
         return _FITS
     if not tensor.dtype & declared.dtype:
         return Misfit(None, "dtype"), tensor.shape, declared
@@ -176,20 +181,49 @@ def _check_union(
             if _kind_fits(frame, option, value):
                 return check(frame, option, value, matcher)
         return _FITS
-    first = _FITS
+    worst = _FITS
+    before = _Bindings.of(matcher)
+    fitting: list[_Bindings] = []
     for option in options:
         if not isinstance(option, TensorDecl):
             continue
-        names, runs, pending = dict(matcher.names), dict(matcher.runs), list(matcher.pending)
-        facts = matcher.facts.copy()
+        before.restore(matcher)
         found = check(frame, option, value, matcher)
         if found[0] is None:
-            return found
-        matcher.names, matcher.runs, matcher.pending = names, runs, pending
-        matcher.facts.atoms, matcher.facts.runs = facts.atoms, facts.runs
-        if first[0] is None or (first[0].axis is None and found[0].axis is not None):
-            first = found
-    return first
+            fitting.append(_Bindings.of(matcher))
+        elif worst[0] is None or (worst[0].axis is None and found[0].axis is not None):
+            worst = found
+    if len(fitting) == 1:
+        fitting[0].restore(matcher)
+        return _FITS
+    before.restore(matcher)
+    if not fitting:
+        return worst
+    for name, bound in fitting[0].names.items():
+        if all(other.names.get(name) == bound for other in fitting):
+            matcher.names[name] = bound
+    return _FITS
+
+
+@dataclass(frozen=True, slots=True)
+class _Bindings:
+    """What a matcher has bound, learned and left open at a point."""
+
+    names: dict[str, DimExpr]
+    runs: dict[str, tuple[Item, ...]]
+    pending: list[Any]
+    facts: Facts
+
+    @staticmethod
+    def of(matcher: Matcher) -> _Bindings:
+        return _Bindings(
+            dict(matcher.names), dict(matcher.runs), list(matcher.pending), matcher.facts.copy()
+        )
+
+    def restore(self, matcher: Matcher) -> None:
+        matcher.names, matcher.runs = dict(self.names), dict(self.runs)
+        matcher.pending = list(self.pending)
+        matcher.facts.atoms, matcher.facts.runs = self.facts.atoms, self.facts.runs
 
 
 def _kind_fits(frame: Frame, declared: Declared, value: Value) -> bool:
@@ -220,7 +254,7 @@ def message(
     assert declared.text is not None
     return explain.boundary(
         subject,
-        shape,
+        frame.state.facts.shape(shape),
         declared.text,
         misfit,
         text,

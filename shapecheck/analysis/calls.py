@@ -150,8 +150,25 @@ def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, la
 def _escape(frame: Frame, arguments: Arguments) -> None:
     """Give up on lists and dicts that go where they may be changed."""
     for argument in (*arguments.args, *arguments.kwargs.values()):
-        if isinstance(frame.state.content(argument.value), (Sequence, Dict)):
-            frame.state.heap[argument.value] = None
+        _let_go(frame, argument.value)
+
+
+def _let_go(frame: Frame, value: Value) -> None:
+    """Give up on a list or dict, or on those that a function could change when it is called."""
+    if isinstance(frame.state.content(value), (Sequence, Dict)):
+        frame.state.heap[value] = None
+    elif isinstance(value, Partial):
+        for held in (value.function, *value.args, *(held for _, held in value.kwargs)):
+            _let_go(frame, held)
+    elif isinstance(value, Function):
+        for node in ast.walk(value.node):
+            if isinstance(node, ast.Name) and node.id in value.closure:
+                _let_go(frame, value.closure[node.id])
+    elif isinstance(value, Bound) and value.function is not None:
+        owner = frame.state.content(value.receiver)
+        if isinstance(owner, Object):
+            for name in value.function.module.survey.mentions[value.function.node]:
+                _let_go(frame, owner.attrs.get(name))
 
 
 def _any_of(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from shapecheck.analysis import boundary
 from shapecheck.analysis.annotations import TensorDecl, reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Union
+from shapecheck.analysis.values import Path, Union, own_size
 from shapecheck.dims import Composite, FloorDiv, Relation, Size, exact_quotient
-from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.ops import UNKNOWN, DType, Scalar, Value
+from shapecheck.ops.call import as_dim
 from shapecheck.shapes import Run, Tensor
 
 Paths = tuple[State | None, State | None]
@@ -99,7 +101,10 @@ def _comparison(
     if isinstance(op, (ast.Is, ast.IsNot)):
         return _identity(frame, left, a, b, isinstance(op, ast.IsNot))
     if isinstance(op, (ast.Eq, ast.NotEq)):
-        yes, no = _equality(frame, a, b, asserted)
+        if isinstance(a, DType) and isinstance(b, DType):
+            yes, no = _dtypes(frame, left, a, b)
+        else:
+            yes, no = _equality(frame, a, b, asserted)
         return (yes, no) if isinstance(op, ast.Eq) else (no, yes)
     known = _order(op, a, b)
     if known is not None:
@@ -148,6 +153,24 @@ def _identity(frame: Frame, left: ast.expr, a: Value, b: Value, negated: bool) -
     else:
         paths = (None, frame.state)
     return (paths[1], paths[0]) if negated else paths
+
+
+def _dtypes(frame: Frame, left: ast.expr, a: DType, b: DType) -> Paths:
+    """Split on `x.dtype == torch.bool`; `x` has that dtype where it holds, and not elsewhere."""
+    if not a.dtypes & b.dtypes:
+        return None, frame.state
+    single = b.dtypes & (b.dtypes - 1) == 0
+    if single and a.dtypes == b.dtypes:
+        return frame.state, None
+    yes, no = frame.fork(), frame.state
+    if isinstance(left, ast.Attribute) and isinstance(left.value, ast.Name):
+        name = left.value.id
+        tensor = frame.lookup(name)
+        if isinstance(tensor, Tensor) and name in frame.state.vars:
+            yes.vars[name] = replace(tensor, dtype=tensor.dtype & b.dtypes)
+            if single:
+                no.vars[name] = replace(tensor, dtype=tensor.dtype & ~b.dtypes)
+    return yes, no
 
 
 def _refine(state: State, node: ast.expr, value: Value) -> None:
@@ -202,6 +225,7 @@ def _learn_remainder(state: State, a: Value, b: Value) -> None:
 
 
 def _tuples(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...]) -> Paths:
+    a, b = tuple(map(_as_size, a)), tuple(map(_as_size, b))
     runs = [item for item in (*a, *b) if isinstance(item, Run)]
     yes, no = frame.fork(), frame.state
     if not runs:
@@ -217,8 +241,13 @@ def _tuples(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...]) -> Paths:
         if len(runs) == 1 and runs[0] in short and len(long) >= len(short) - 1:
             at = short.index(runs[0])
             count = len(long) - len(short) + 1
-            yes.facts.learn_run(runs[0].symbol, long[at : at + count])
+            learned = (i if isinstance(i, Run) else as_dim(i) for i in long[at : at + count])
+            yes.facts.learn_run(runs[0].symbol, tuple(learned))
     return yes, no
+
+
+def _as_size(value: Value) -> Value:
+    return own_size(value.text) if isinstance(value, Path) else value
 
 
 def _isinstance(frame: Frame, value: ast.expr, kind: ast.expr) -> Paths:

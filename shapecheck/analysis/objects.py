@@ -264,7 +264,13 @@ def _symbolic(cls: Class, path: str) -> tuple[State, Ref]:
     _forget_changing(end, ref, cls)
     end.vars, end.since = {}, {}
     end.facts.guarded = False
+    end.adopt(_scope(path))
     return end, ref
+
+
+def _scope(owner: object) -> tuple[str, object]:
+    """Return the scope of the names in the annotations of one instance's fields."""
+    return ("field", owner)
 
 
 def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
@@ -450,7 +456,7 @@ def _field(
         declared = reader(home.module).read(statement.annotation)
         fixed = isinstance(statement.value, ast.Constant) and not is_dataclass(home)
         if not isinstance(declared, AnyDecl) and not fixed:
-            scope = ("field", content.path or owner.serial)
+            scope = _scope(content.path or owner.serial)
             value = boundary.declare(
                 frame,
                 declared,

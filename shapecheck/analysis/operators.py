@@ -11,9 +11,9 @@ from shapecheck import dtypes
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, another, as_list
 from shapecheck.analysis.oplib import Site, apply
-from shapecheck.analysis.values import Dict, Items, Path, Ref, Sequence, Union
-from shapecheck.dims import IntSize, Size, own
-from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.analysis.values import Dict, Items, Path, Ref, Sequence, Union, own_size
+from shapecheck.dims import IntSize, Size
+from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_tensor
 from shapecheck.shapes import Run, Tensor
 
@@ -102,7 +102,7 @@ def certain(value: Value, beside: Value) -> Value:
         some = [option for option in value.options if option is not None]
         return some[0] if len(some) == 1 else UNKNOWN
     if isinstance(value, Path) and (is_size(beside) or isinstance(beside, Path)):
-        return own(value.text)
+        return own_size(value.text)
     return value
 
 
@@ -237,7 +237,14 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
             return isinstance(node.ops[0], ast.Is)
         if isinstance(left, Tensor):
             return isinstance(node.ops[0], ast.IsNot)
-    return Scalar(dtypes.BOOL) if not isinstance(left, Tensor) else UNKNOWN
+    if isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+        return Scalar(dtypes.BOOL)
+    plain = all(isinstance(value, _COMPARED) or value is None for value in (left, *values))
+    return Scalar(dtypes.BOOL) if plain else UNKNOWN
+
+
+_COMPARED: Final = (bool, int, float, str, tuple, Size, Scalar, DType, Ref)
+"""What compares to a bool; of anything else it isn't known whether it is a tensor."""
 
 
 def subscript(frame: Frame, node: ast.Subscript) -> Value:

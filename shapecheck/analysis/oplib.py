@@ -10,9 +10,19 @@ from typing import Final
 from shapecheck import explain
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range
-from shapecheck.analysis.values import Argument, Dict, Items, OpInstance, Path, Ref, Union, frozen
+from shapecheck.analysis.values import (
+    Argument,
+    Dict,
+    Items,
+    OpInstance,
+    Path,
+    Ref,
+    Union,
+    frozen,
+    own_size,
+)
 from shapecheck.analysis.values import Sequence as ListContent
-from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym, own, symbols, unknown
+from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym, symbols, unknown
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value
 from shapecheck.shapes import CertainFacts, Facts, Mismatch, Run, Tensor
 from shapecheck.signatures import Signature
@@ -71,7 +81,7 @@ def plain(frame: Frame, value: Value) -> Value:
             return list(range(value.start, value.stop, value.step))
         return UNKNOWN
     if isinstance(value, Path):
-        return own(value.text)
+        return own_size(value.text)
     if isinstance(value, OpInstance):
         return UNKNOWN
     return value

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import shapecheck.dims as dims
 from shapecheck.analysis.values import (
     Bound,
@@ -17,7 +20,7 @@ from shapecheck.analysis.values import (
     Super,
     Union,
 )
-from shapecheck.dims import DimExpr, Kind, Size, Sym
+from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_tensor
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor
@@ -124,6 +127,22 @@ class State:
                 waiting += [*(value.items or ()), value.element]
         return heap
 
+    def adopt(self, scope: object) -> None:
+        """Make the dimension names of a function sizes of the program's own, of this scope."""
+        atoms = self.facts.atoms.items()
+        self.facts.atoms = {
+            next(iter(_adopted(Size.of(atom), scope).atoms())): _adopted(value, scope)
+            for atom, value in atoms
+        }
+        self.facts.runs = {
+            run.symbol: _adopted(items, scope)
+            for symbol, items in self.facts.runs.items()
+            if isinstance(run := _adopted(Run(symbol), scope), Run)
+        }
+        for ref, content in self.heap.items():
+            if content is not None:
+                self.heap[ref] = _map_inside(content, lambda value: _adopted(value, scope))
+
     def join(self, other: State, place: object = None) -> State:
         """Return what holds on both of two paths.
 
@@ -155,6 +174,43 @@ def _inside(content: Content) -> tuple[Value, ...]:
             return (content.element,)
         return tuple(items.values()) if not isinstance(items, tuple) else items
     return ()
+
+
+def _map_inside(content: Content, change: Callable[[Value], Value]) -> Content:
+    if isinstance(content, Object):
+        attrs = {name: change(value) for name, value in content.attrs.items()}
+        return Object(content.cls, attrs, content.path)
+    if isinstance(content, Sequence):
+        items = None if content.items is None else tuple(map(change, content.items))
+        count = None if content.count is None else change(content.count)
+        return Sequence(items, change(content.element), content.kind, count)
+    if isinstance(content, Dict):
+        held = content.items
+        known = None if held is None else {key: change(value) for key, value in held.items()}
+        return Dict(known, change(content.element), content.kind)
+    return content
+
+
+def _adopted(value: Value, scope: object) -> Value:
+    """Return a value in which sizes of the program's own stand for dimension names."""
+    if isinstance(value, Tensor):
+        return replace(value, shape=Shape(tuple(_adopted(i, scope) for i in value.shape.dims)))
+    if isinstance(value, Size):
+        names = [symbol for symbol in dims.symbols(value) if symbol.kind is Kind.NAME]
+        return dims.substitute(value, {s: dims.own(s.name, scope) for s in names})
+    if isinstance(value, Composite):
+        return dims.merge(_adopted(part, scope) for part in value.parts)
+    if isinstance(value, Run):
+        named = value.symbol.kind is Kind.NAME
+        return Run(Sym(value.symbol.name, Kind.UNKNOWN, scope)) if named else value
+    if isinstance(value, tuple):
+        return tuple(_adopted(item, scope) for item in value)
+    if isinstance(value, OpInstance):
+        made = OpInstance(value.cls, {k: _adopted(v, scope) for k, v in value.attrs.items()})
+        return value if made == value else made  # results are remembered by identity
+    if isinstance(value, Union):
+        return Union(tuple(_adopted(option, scope) for option in value.options))
+    return value
 
 
 class _Joiner:

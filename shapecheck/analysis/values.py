@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from shapecheck.dims import IntSize
+import shapecheck.dims as dims
+from shapecheck.dims import IntSize, Size
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.signatures import OpClass
 
@@ -121,6 +122,14 @@ class Path:
     """An attribute of something unknown, `cfg.d_model`; used as a size, it is one of its own."""
 
     text: str
+
+
+def own_size(path: str) -> Size:
+    """Return the size that an int of the program's own is, `n` or `config.width`.
+
+    Those with one owner are in one scope: they are different sizes.
+    """
+    return dims.own(path, path.rpartition(".")[0] or 0)
 
 
 @dataclass(slots=True)

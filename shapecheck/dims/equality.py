@@ -24,7 +24,7 @@ from shapecheck.dims.solving import (
     reduced_gap,
     solve,
 )
-from shapecheck.dims.symbols import Kind, Sym
+from shapecheck.dims.symbols import Kind, StandIn, Sym
 
 _CASES: Final = 256
 
@@ -232,7 +232,7 @@ def _split(gap: Size, moving: list[Atom]) -> list[_Case] | None:
     found: list[_Case] = []
     for remainders in itertools.product(*(range(period[s]) for s in symbols_)):
         shifts = {  # such that what stands in for a symbol is a size again, 1 or more
-            s: (Sym(s.name, s.kind, (_split, s)), period[s], (r or period[s]) - period[s])
+            s: (Sym(s.name, s.kind, StandIn(s)), period[s], (r or period[s]) - period[s])
             for s, r in zip(symbols_, remainders, strict=True)
         }
         values: dict[Atom, IntSize] = {s: p * Size.of(t) + r for s, (t, p, r) in shifts.items()}

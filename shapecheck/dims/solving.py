@@ -77,6 +77,8 @@ def judge(gap: Size) -> Verdict:
         return verdict
     if _one_sign(gap):
         return DIFFERENT
+    if not names and len({symbol.owner for symbol in own}) > 1:
+        return _of_instances(gap, own)
     if not names:
         simple = len(gap.terms) == 2 and all(
             len(m) == 1 and next(iter(m))[1] == 1 for m in gap.terms
@@ -89,6 +91,15 @@ def judge(gap: Size) -> Verdict:
         (symbol,) = names
         return solve(gap, symbol)
     return _mixed(gap, names)
+
+
+def _of_instances(gap: Size, own: set[Sym]) -> Verdict:
+    """Decide an equation between sizes of several instances, which may share any of them."""
+    for symbol in sorted(own, key=lambda one: (one.name, one.serial)):
+        verdict = solve(gap, symbol)
+        if verdict.learn is not None:
+            return verdict
+    return POSSIBLE
 
 
 def _is_name(atom: Atom) -> bool:

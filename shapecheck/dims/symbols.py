@@ -21,6 +21,21 @@ class Kind(IntEnum):
     UNKNOWN = 2
 
 
+class StandIn:
+    """The scope of a symbol that stands in for another one in part of a calculation."""
+
+    __slots__ = ("symbol",)
+
+    def __init__(self, symbol: Sym) -> None:
+        self.symbol = symbol
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StandIn) and other.symbol is self.symbol
+
+    def __hash__(self) -> int:
+        return hash(self.symbol)
+
+
 class Sym:
     """A symbol. Symbols of the same name, kind, scope and size are the same object.
 
@@ -65,6 +80,11 @@ class Sym:
     def fresh(cls, name: str = "_") -> Sym:
         """Return a new unknown, distinct from every other symbol."""
         return cls._make(name, Kind.UNKNOWN, None, None)
+
+    @property
+    def owner(self) -> object:
+        """What the symbol, or the one that it stands in for, belongs to."""
+        return self.scope.symbol.owner if isinstance(self.scope, StandIn) else self.scope
 
     def __reduce__(self) -> tuple[type[Sym], tuple[str, Kind, object, int | None]]:
         if self.scope is None:  # a fresh one becomes findable when it is first pickled

@@ -43,7 +43,8 @@ def apply_pattern(
         for name, value in lengths.items()
     }
     state.bind(left)
-    return Tensor(state.build(right), whole.dtype)
+    inserted = right.axes.count(()) > left.axes.count(())
+    return Tensor(state.build(right), whole.dtype, inserted)
 
 
 def _stacked(call: Call, tensor: Value, operation: str) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Size
+from shapecheck.ops.agree import loose
 from shapecheck.ops.axes import written
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
 from shapecheck.ops.slicing import sliced
@@ -52,7 +53,8 @@ def fit_into(
         if isinstance(item, Run) or isinstance(place, Run):
             return
         if place is None:
-            if spare_ones and call.facts.dim(item) == 1:
+            size = call.facts.dim(item)
+            if spare_ones and (size == 1 or loose(size)):
                 continue
             raise mismatch(
                 f"the value has {len(given.dims)} axes and the target {len(target.dims)}",

@@ -147,6 +147,9 @@ def _clash(
     call: Call, shapes: Sequence[Shape], whole: Sequence[int], index: int, axis: int, headline: str
 ) -> Mismatch:
     """Return the error for an axis on which an operand differs from one before it."""
+    rank = rank_of(shapes)
+    if rank is not None and axis >= 0 and any(shapes[i].at(axis) is None for i in whole):
+        axis -= rank  # behind a run only the distance from the end is known
     wrong = shapes[whole[index]].at(axis)
     first = 0
     for earlier in range(index):

@@ -93,16 +93,28 @@ class Facts:
         return tuple(found)
 
     def shape(self, shape: Shape) -> Shape:
-        """Return a shape in which learned runs are spelled out; the names of dims stay."""
-        if not self.runs or shape.known is not None:
+        """Return a shape in which what wasn't known and was learned stands; names stay."""
+        if not self.runs and not self.atoms:
             return shape
         found: list[Item] = []
         for item in shape.dims:
-            if isinstance(item, Run) and item.symbol in self.runs:
-                found.extend(self.shape(Shape(self.runs[item.symbol])).dims)
+            if isinstance(item, Run):
+                learned = self.runs.get(item.symbol)
+                found += (item,) if learned is None else self.shape(Shape(learned)).dims
             else:
-                found.append(item)
+                found.append(self._found(item))
         return Shape(tuple(found))
+
+    def _found(self, dim: DimExpr) -> DimExpr:
+        """Return a dimension with what has been learned of the unknowns in it put in."""
+        for _ in range(16):
+            if isinstance(dim, int) or not self.atoms:
+                break
+            unknown = [s for s in dims.symbols(dim) if s.kind is Kind.UNKNOWN and s in self.atoms]
+            if not unknown:
+                break
+            dim = Facts({symbol: self.atoms[symbol] for symbol in unknown}).dim(dim)
+        return dim
 
     def compare(self, a: DimExpr, b: DimExpr) -> Verdict:
         """Decide whether two dimensions are equal, under what is known."""

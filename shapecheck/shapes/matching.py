@@ -121,7 +121,22 @@ class Matcher:
             return self._spell_out(entries, ragged[0], offset)
         if len(variable) > 1 and not ragged:
             return self._several(_Spread(entries, items, offset))
+        if ragged:
+            self._loosen(variable)
         return None
+
+    def loosen(self, text: spec.Spec) -> None:
+        """Take note that a shape of which nothing is known meets an annotation."""
+        self._loosen([entry for entry in text.entries if isinstance(entry, spec.Group)])
+
+    def _loosen(self, groups: Iterable[spec.Group]) -> None:
+        """Let the groups that broadcast have met any dimensions."""
+        for group in groups:
+            bound = self.runs.get(_key(group))
+            open_ = bound is None or isinstance(bound, _Growing)
+            if group.broadcast and not group.anonymous and open_:
+                met = broadcast(self.facts, bound or (), (Run(Sym.fresh("...")),))
+                self.runs[_key(group)] = _Growing(met)
 
     def _spell_out(self, entries: Sequence[spec.Entry], run: Run, offset: int) -> Misfit | None:
         """Learn what a run stands for: as many dims as are left in the annotation."""
