@@ -38,7 +38,10 @@ class Reporter:
         first = self._lines[span.line - 1][span.column :]
         rest = [*self._lines[span.line : span.end_line - 1]]
         last = self._lines[span.end_line - 1][: span.end_column]
-        return " ".join(part.strip() for part in (first, *rest, last) if part.strip())
+        text = first.strip()
+        for part in filter(None, map(str.strip, (*rest, last))):
+            text += part if text[-1:] in "([{" or part[0] in ")]}" else f" {part}"
+        return text
 
     def error(self, node: ast.AST, message: Message) -> None:
         """Record an error at a node, with its notes."""
