@@ -5,9 +5,18 @@
 
 from __future__ import annotations
 
-from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Span
+from shapecheck.analysis.host import Coverage, Diagnostic, Host, Options, Source, Span
 
-__all__ = ["Diagnostic", "Host", "Options", "Source", "Span", "analyze_module"]
+__all__ = [
+    "Coverage",
+    "Diagnostic",
+    "Host",
+    "Options",
+    "Source",
+    "Span",
+    "analyze_module",
+    "coverage",
+]
 
 
 def analyze_module(source: Source, host: Host, options: Options) -> list[Diagnostic]:
@@ -19,3 +28,13 @@ def analyze_module(source: Source, host: Host, options: Options) -> list[Diagnos
     from shapecheck.analysis.interpreter import check_module
 
     return check_module(source, host, options)
+
+
+def coverage(source: Source, host: Host, options: Options) -> Coverage:
+    """Count the tensor-valued expressions in a module's annotated functions by what is known.
+
+    Raises SyntaxError where the text is newer than the Python that runs this.
+    """
+    from shapecheck.analysis.known import measure
+
+    return measure(source, host, options)

@@ -7,6 +7,7 @@ are another.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -53,6 +54,20 @@ class Options:
 
     strict: bool = False
     stubs: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Coverage:
+    """How many tensor-valued expressions have a known shape; see `analysis.coverage`.
+
+    `known`: each axis has a size or a name. `partial`: some have. `unknown`: none has, or the
+    value isn't known at all. `reasons` counts the last two by the construct at which it began.
+    """
+
+    known: int
+    partial: int
+    unknown: int
+    reasons: Counter[str]
 
 
 class Host(Protocol):

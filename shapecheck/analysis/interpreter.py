@@ -37,7 +37,7 @@ def check_module(source: Source, host: Host, options: Options) -> list[Diagnosti
 
 
 def _analyze(source: Source, host: Host, options: Options) -> list[Diagnostic]:
-    program = _program(host, options)
+    program = program_of(host, options)
     module = program.add(source)
     module.reporter = Reporter(source)
     _annotations(module)
@@ -50,7 +50,8 @@ def _analyze(source: Source, host: Host, options: Options) -> list[Diagnostic]:
     return found
 
 
-def _program(host: Host, options: Options) -> Program:
+def program_of(host: Host, options: Options) -> Program:
+    """Return the program that a host gives the modules of."""
     program = _programs.get(host)
     if program is None or program.options != options:
         program = Program(host, options)
