@@ -112,7 +112,11 @@ def _fields(
 
 def _item(declared: Declared, value: Value) -> Value:
     """What any item of a collection is: an int is another one each time."""
-    return UNKNOWN if isinstance(declared, ScalarDecl) and declared.kind == "int" else value
+    if isinstance(declared, ScalarDecl) and declared.kind == "int":
+        return UNKNOWN
+    if isinstance(declared, TupleDecl) and declared.items is not None:
+        return tuple(map(_item, declared.items, value))
+    return value
 
 
 Found = tuple[Misfit | None, Shape | None, TensorDecl | None]

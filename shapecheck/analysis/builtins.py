@@ -182,7 +182,7 @@ def _math(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
     if all(isinstance(arg, (int, float)) for arg in args) and hasattr(math, name):
         try:
             return float(getattr(math, name)(*args))
-        except (ValueError, TypeError, OverflowError):
+        except (ValueError, TypeError, ArithmeticError):
             return UNKNOWN
     return Scalar(dtypes.DEFAULT_FLOAT)
 

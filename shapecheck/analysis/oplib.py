@@ -88,11 +88,11 @@ def plain(frame: Frame, value: Value) -> Value:
 
 
 def _repeated(frame: Frame, element: Value, count: IntSize | None) -> Value:
-    """Return a list of which only the kind of its items is known, and perhaps their number."""
+    """Return a list of tensors of which only the kind is known, and perhaps their number."""
     item = plain(frame, element)
-    if count is not None:
-        return Repeated(item, count)
-    return Repeated(item, unknown()) if isinstance(item, Tensor) else UNKNOWN
+    if not isinstance(item, Tensor):
+        return UNKNOWN
+    return Repeated(item, unknown() if count is None else count)
 
 
 def apply(

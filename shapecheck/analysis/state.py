@@ -278,6 +278,9 @@ class _Joiner:
         if _sizelike(a) and _sizelike(b):
             return self.dim(a, b, key)
         if isinstance(a, tuple) and isinstance(b, tuple):
+            if _open(a) or _open(b):
+                sizes = all(isinstance(i, Run) or _sizelike(i) for i in (*a, *b))
+                return self.items(a, b, key) if sizes else UNKNOWN
             if len(a) == len(b):
                 pairs = enumerate(zip(a, b, strict=True))
                 return tuple(self.value(x, y, (*key, i)) for i, (x, y) in pairs)
@@ -355,6 +358,11 @@ class _Joiner:
         if self.place is None:
             return dims.unknown()
         return Size.of(Sym("_", Kind.UNKNOWN, (self.place, key)))
+
+
+def _open(value: tuple[Value, ...]) -> bool:
+    """Whether any number of sizes is in a tuple, as in the shape of a tensor of unknown rank."""
+    return any(isinstance(item, Run) for item in value)
 
 
 def _sizelike(value: Value) -> bool:

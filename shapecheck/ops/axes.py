@@ -100,12 +100,20 @@ def matrix_transpose(call: Call, input: Value, **rest: Value) -> Value:
     return transpose(call, tensor, -2, -1)
 
 
+def _listed(value: Value) -> Sequence[Value] | None:
+    """Return an argument that is one item or several, None where it isn't known how many."""
+    if isinstance(value, (tuple, list)):
+        return None if any(isinstance(item, Run) for item in value) else value
+    return None if value is UNKNOWN else (value,)
+
+
 @rule("movedim")
 def movedim(call: Call, input: Value, source: Value, destination: Value, **rest: Value) -> Value:
     """Move axes to new places, the others keeping their order."""
     tensor, shape = resolved(call, input)
-    sources = source if isinstance(source, (tuple, list)) else (source,)
-    places = destination if isinstance(destination, (tuple, list)) else (destination,)
+    sources, places = _listed(source), _listed(destination)
+    if sources is None or places is None:
+        return Tensor(of_rank(shape), tensor.dtype)
     if len(sources) != len(places):
         raise mismatch(
             f"{len(sources)} axes are moved to {len(places)} places",
@@ -243,12 +251,12 @@ def roll(call: Call, input: Value, shifts: Value, dims: Value = None, **rest: Va
     """Shift elements along axes, which exist and are as many as the shifts."""
     tensor, shape = resolved(call, input)
     if dims is not None and dims != ():
-        shifted = len(dims) if isinstance(dims, (tuple, list)) else 1
-        count = len(shifts) if isinstance(shifts, (tuple, list)) else 1
-        if count != shifted:
-            raise mismatch(f"{count} shifts are given for {shifted} axes", f"can't roll {shape}")
+        places, steps = _listed(dims), _listed(shifts)
+        if places is not None and steps is not None and len(steps) != len(places):
+            reason = f"{len(steps)} shifts are given for {len(places)} axes"
+            raise mismatch(reason, f"can't roll {shape}")
         if shape.rank == 0:
             raise mismatch("a 0-d tensor has no axis", "can't roll () along an axis")
-        for dim in dims if isinstance(dims, (tuple, list)) else (dims,):
+        for dim in places or ():
             call.axis(shape, dim)
     return Tensor(shape, tensor.dtype)

@@ -333,18 +333,25 @@ def _refuse_scrambling(
     if len(moved) == len(left) == len(right) and (len(left) == 2 or not _plain(left)):
         return
     for owner, factor in moved:
-        symbolic = dims.symbols(factor)
-        if not symbolic or any(symbol.kind is Kind.UNKNOWN for symbol in symbolic):
+        if not dims.symbols(factor) or _loose(factor):
             continue
         here = source.index(owner)
         there = next(
             i for i, item in enumerate(targets) if _equal(call, size_of(_as_dim(item)), factor)
         )
+        ahead = _product(call, source[:here]), _product(call, targets[:there])
+        if any(map(_loose, _cancel(*ahead))):
+            continue
         raise mismatch(
             f"{factor} is axis {here} before and axis {there} after, but a regrouping moves no "
             "axis; transpose first",
             f"scrambles {Shape(tuple(source))} into {Shape(tuple(targets))}",
         )
+
+
+def _loose(size: IntSize) -> bool:
+    """Whether something that isn't known is in a size."""
+    return any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(size))
 
 
 def _plain(factors: Sequence[IntSize]) -> bool:
@@ -367,5 +374,4 @@ def _kept(owner: Item, factor: IntSize, target: Item) -> Item:
         return target
     if isinstance(owner, Run):
         return factor
-    loose = any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(factor))
-    return target if loose else factor
+    return target if _loose(factor) else factor
