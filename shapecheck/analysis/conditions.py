@@ -64,7 +64,8 @@ def _unread(frame: Frame, asserted: bool = False) -> Paths:
 def _conjunction(frame: Frame, values: list[ast.expr], asserted: bool) -> Paths:
     no: State | None = None
     for value in values:
-        yes, fails = split(frame, value, asserted)
+        with frame.doubting(no is not None):
+            yes, fails = split(frame, value, asserted)
         no = fails if no is None else no if fails is None else no.join(fails)
         if yes is None:
             return None, no
@@ -75,7 +76,8 @@ def _conjunction(frame: Frame, values: list[ast.expr], asserted: bool) -> Paths:
 def _disjunction(frame: Frame, values: list[ast.expr]) -> Paths:
     yes: State | None = None
     for value in values:
-        holds, no = split(frame, value)
+        with frame.doubting(yes is not None):
+            holds, no = split(frame, value)
         yes = holds if yes is None else yes if holds is None else yes.join(holds)
         if no is None:
             return yes, None

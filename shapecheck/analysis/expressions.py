@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Final
 
 from shapecheck.analysis import calls, objects, operators
 from shapecheck.analysis.conditions import split, truth
@@ -94,10 +95,11 @@ def _slice(frame: Frame, node: ast.Slice) -> Value:
 def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     yes, no = split(frame, node.test)
     found: list[tuple[Value, State]] = []
-    for state, branch in ((yes, node.body), (no, node.orelse)):
-        if state is not None:
-            frame.resume(state)
-            found.append((frame.eval(branch), frame.state))
+    with frame.doubting(yes is not None and no is not None):
+        for state, branch in ((yes, node.body), (no, node.orelse)):
+            if state is not None:
+                frame.resume(state)
+                found.append((frame.eval(branch), frame.state))
     return _merge(frame, found)
 
 
@@ -126,8 +128,9 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
         if known is not None and known is isinstance(node.op, ast.Or):
             return result
         if known is None:
-            for rest in node.values[index + 1 :]:
-                frame.eval(rest)
+            with frame.doubting():
+                for rest in node.values[index + 1 :]:
+                    frame.eval(rest)
             return UNKNOWN
     return result
 
@@ -195,6 +198,10 @@ def _dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
     return frame.state.new(Dict(None, value))
 
 
+_UNROLLED: Final = 16
+"""A comprehension over as many items is evaluated for each."""
+
+
 def _generate(
     frame: Frame, generators: list[ast.comprehension], element: ast.expr
 ) -> tuple[tuple[Value, ...] | None, Value, IntSize | None]:
@@ -204,23 +211,36 @@ def _generate(
     iterated = frame.eval(source.iter)
     items, any_item = iterate(frame, iterated)
     count = None if source.ifs or len(generators) > 1 else length(frame, iterated)
-    certain = items is not None and not source.ifs and len(items) <= 16
-    found: list[Value] = []
+    if items is not None and len(items) > _UNROLLED:
+        items, any_item = None, frame.state.either(*items)
+    found: list[Value] | None = [] if items is not None else None
     held: Value = UNKNOWN
-    for item in (
-        items if certain and items is not None else (any_item if items is None else UNKNOWN,)
-    ):
+    for item in (any_item,) if items is None else items:
         store(frame, source.target, item, source.iter)
-        for test in source.ifs:
-            yes, _ = split(frame, test)
-            if yes is not None:
-                frame.resume(yes)
-        if len(generators) > 1:
-            inner, held, _ = _generate(frame, generators[1:], element)
-            certain = certain and inner is not None
-            found.extend(inner or ())
+        kept = _kept(frame, source.ifs)
+        if kept is False:
+            continue
+        with frame.doubting(items is None or kept is None):
+            if len(generators) > 1:
+                inner, held, _ = _generate(frame, generators[1:], element)
+            else:
+                held = frame.eval(element)
+                inner = (held,)
+        if found is None or inner is None or kept is None:
+            found = None
         else:
-            held = frame.eval(element)
-            found.append(held)
+            found.extend(inner)
     frame.state.vars = names
-    return (tuple(found), UNKNOWN, None) if certain else (None, held, count)
+    return (tuple(found), UNKNOWN, None) if found is not None else (None, held, count)
+
+
+def _kept(frame: Frame, tests: list[ast.expr]) -> bool | None:
+    """Return whether an item passes all tests of a comprehension, None where it isn't known."""
+    certain = True
+    for test in tests:
+        yes, no = split(frame, test)
+        if yes is None:
+            return False
+        certain = certain and no is None
+        frame.resume(yes)
+    return True if certain else None

@@ -8,11 +8,13 @@ expressions. What each kind of node does is in `statements` and `expressions`; c
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from shapecheck import explain
+from shapecheck.analysis.faults import Fault
 from shapecheck.analysis.modules import Module, Program
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import NOTHING, Dotted, Function
@@ -46,8 +48,11 @@ class Loop:
 class Frame:
     """The interpreter of one body.
 
-    `state` is None where the program can't get to. `quiet` frames report nothing: they look into
-    a function only for its result.
+    `state` is None where the program can't get to. `quiet` frames report nothing. `faults` collects
+    what goes wrong in a function that is looked into; it is None where errors are reported.
+
+    `doubt` counts the conditions and loops around the current point that may not get to it;
+    `handled` the `try` statements that may swallow an error, `caught` what expects one.
     """
 
     def __init__(
@@ -57,6 +62,7 @@ class Frame:
         *,
         function: Function | None = None,
         quiet: bool = False,
+        faults: list[Fault] | None = None,
         depth: int = 0,
         budget: Budget | None = None,
     ) -> None:
@@ -65,6 +71,8 @@ class Frame:
         self.alive = True
         self.function = function
         self.quiet = quiet
+        self.faults = faults
+        self.doubt = self.handled = self.caught = 0
         self.depth = depth
         self.budget = budget or Budget()
         self.matcher = Matcher(state.facts)
@@ -95,6 +103,14 @@ class Frame:
         """Bind a local name."""
         self.state.vars[name] = value
         self.state.since[name] = line
+
+    @contextmanager
+    def doubting(self, doubtful: bool = True) -> Iterator[None]:
+        """Run what the program may not get to; what follows is as doubtful if that can return."""
+        before, returns = self.doubt, len(self.returns)
+        self.doubt += doubtful
+        yield
+        self.doubt = before + (doubtful and len(self.returns) > returns)
 
     # Running ----------------------------------------------------------------------------------
 
@@ -134,15 +150,35 @@ class Frame:
 
     # Reporting --------------------------------------------------------------------------------
 
+    @property
+    def silent(self) -> bool:
+        """Whether nobody wants to know of an error here."""
+        inside = self.faults is not None and bool(self.doubt or self.handled or self.faults)
+        return self.quiet or inside or self.caught > 0
+
     def error(self, node: ast.AST, message: Message) -> None:
-        """Report an error at a node, unless the frame is quiet."""
+        """Report an error at a node, or keep it for the caller, unless nobody wants to know."""
         self.errors += 1
-        if not self.quiet and self.module.reporter is not None:
+        if self.silent:
+            return
+        if self.faults is not None:
+            self.faults.append(Fault(self.module, node, self.function, message))
+        elif self.module.reporter is not None:
             self.module.reporter.error(node, message)
+
+    def fault(self, fault: Fault) -> None:
+        """Report what goes wrong inside of a function that this one calls."""
+        self.errors += 1
+        if self.silent or self.handled:
+            return
+        if self.faults is not None:
+            self.faults.append(fault)
+        elif self.module.reporter is not None:
+            self.module.reporter.faults.append(fault)
 
     def note(self, node: ast.AST, text: str) -> None:
         """Report a note at a node, unless the frame is quiet."""
-        if not self.quiet and self.module.reporter is not None:
+        if not self.quiet and self.faults is None and self.module.reporter is not None:
             self.module.reporter.note(node, text)
 
     def hush(self, function: Callable[..., Value], *args: Any) -> Value:

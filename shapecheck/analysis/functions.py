@@ -19,6 +19,7 @@ from shapecheck.analysis.annotations import (
     UnionDecl,
     reader,
 )
+from shapecheck.analysis.faults import Fault, Step, given
 from shapecheck.analysis.frame import MAX_DEPTH, Frame
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.state import State
@@ -171,7 +172,8 @@ def invoke(
     if speaks(says.result):
         matcher.facts = frame.state.facts
         return boundary.declare(frame, says.result, label, matcher, None)
-    inside = look_into(frame, function, {name: a.value for name, a in bound.items()}, matcher)
+    values = {name: argument.value for name, argument in bound.items()}
+    inside = look_into(frame, function, values, node, matcher)
     if inside is UNKNOWN and not isinstance(says.result, AnyDecl):
         return boundary.declare(frame, says.result, label, matcher, None)
     return inside
@@ -258,36 +260,63 @@ def size_in(frame: Frame, source: str) -> IntSize | None:
 
 
 def look_into(
-    frame: Frame, function: Function, values: Mapping[str, Value], matcher: Matcher | None = None
+    frame: Frame,
+    function: Function,
+    values: Mapping[str, Value],
+    node: ast.AST,
+    matcher: Matcher | None = None,
 ) -> Value:
-    """Run a function's body on values for its result, reporting nothing; bounded in depth."""
+    """Run a function's body on values for its result; bounded in depth.
+
+    What certainly goes wrong in it is the caller's to report: where no condition has been met that
+    the analysis couldn't decide, and without supposing that two sizes of the program's own differ.
+    """
     if frame.depth >= MAX_DEPTH or _is_generator(function):
         return UNKNOWN
     if not values and (known := _known_result(function)) is not None:
         return known[0]
-    key = _call_key(frame, function, values)
+    quiet = frame.silent or frame.handled > 0
+    step = Step(frame.module, node, frame.function, given(values))
+    key = _call_key(frame, function, values, quiet)
     caches = frame.program.caches
-    if key is not None and key in caches:
-        return caches[key]
+    found = None if key is None else caches.get(key)
+    if isinstance(found, Outcome):
+        for fault in found.faults:
+            frame.fault(fault.through(step))
+        return found.value
     outer = frame.state
     before = outer.facts.copy()
     inner = Frame(
         function.module,
         State(dict(values), {}, dict(outer.heap), outer.facts),
         function=function,
-        quiet=True,
+        quiet=quiet,
+        faults=[],
         depth=frame.depth + 1,
         budget=frame.budget,
     )
+    inner.state.facts.guarded = True
     if matcher is not None:
         inner.matcher.names.update(matcher.names)
         inner.matcher.runs.update(matcher.runs)
     value, end = _outcome(inner, function)
     frame.state = State(outer.vars, outer.since, end.kept(value, outer), end.facts)
     frame.state.facts.guarded = before.guarded
+    faults = () if inner.faults is None else tuple(inner.faults[:1])
+    for fault in faults:
+        value = UNKNOWN
+        frame.fault(fault.through(step))
     if key is not None and end.facts == before and unchanging(value):
-        caches[key] = value
+        caches[key] = Outcome(value, faults)
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call gives: its result, and what goes wrong in it."""
+
+    value: Value
+    faults: tuple[Fault, ...]
 
 
 def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
@@ -306,14 +335,16 @@ def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
     return value, end
 
 
-def _call_key(frame: Frame, function: Function, values: Mapping[str, Value]) -> Hashable:
+def _call_key(
+    frame: Frame, function: Function, values: Mapping[str, Value], quiet: bool
+) -> Hashable:
     """Return what a call's result depends on; None where something in it can change."""
     if function.closure or not all(map(unchanging, values.values())):
         return None
     facts = frame.state.facts
     known = (tuple(facts.atoms.items()), tuple(facts.runs.items()), facts.guarded)
     arguments = tuple((name, frozen(value)) for name, value in values.items())
-    key = ("call", function.node, arguments, known)
+    key = ("call", function.node, arguments, known, quiet)
     try:
         hash(key)
     except TypeError:

@@ -12,6 +12,7 @@ from shapecheck.analysis import expressions as _expressions
 from shapecheck.analysis import functions, objects
 from shapecheck.analysis import statements as _statements
 from shapecheck.analysis.annotations import reader
+from shapecheck.analysis.faults import Fault, located
 from shapecheck.analysis.frame import BudgetExceeded, Frame
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source
 from shapecheck.analysis.modules import Module, Program
@@ -44,6 +45,7 @@ def _analyze(source: Source, host: Host, options: Options) -> list[Diagnostic]:
     for function, owner in _functions(module):
         _check(module, function, owner)
     _run_script(module)
+    _settle(module, module.reporter)
     found = module.reporter.diagnostics()
     module.reporter = None
     program.memo.trim()
@@ -86,6 +88,38 @@ def _run_script(module: Module) -> None:
         frame.run([n for n in module.tree.body if not isinstance(n, _DEFINITIONS)])
     except (BudgetExceeded, RecursionError):
         return
+
+
+def _settle(module: Module, reporter: Reporter) -> None:
+    """Report what goes wrong inside of calls, where it isn't told already."""
+    told: set[tuple[object, object]] = set()
+    for fault in reporter.faults:
+        if fault.module is module:
+            key: tuple[object, object] = (fault.node, None)
+            known = reporter.blames(fault.node)
+        else:
+            key = (fault.node, fault.calls[-1].node)
+            known = _fails_alone(fault)
+        if known or key in told:
+            continue
+        told.add(key)
+        reporter.error(*located(fault, module))
+
+
+def _fails_alone(fault: Fault) -> bool:
+    """Whether the check of the failing function on its own finds the same error."""
+    function, module = fault.function, fault.module
+    if function is None or function.closure or isinstance(function.node, ast.Lambda):
+        return False
+    cache = module.program.caches
+    key = ("alone", function.node)
+    reporter = cache.get(key)
+    if not isinstance(reporter, Reporter):
+        outer, module.reporter = module.reporter, Reporter(module.source)
+        reporter = cache[key] = module.reporter
+        _check(module, function, function.owner)
+        module.reporter = outer
+    return reporter.blames(fault.node)
 
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)

@@ -124,7 +124,7 @@ def apply(
         if mismatch.problem.code == "shape-broadcast" and _one_source(frame, site):
             return signature.apply(facts, given, named, site.label, instance, same_source=True)
         facts.atoms, facts.runs = before.atoms, before.runs
-        if frame.quiet:
+        if frame.silent:
             frame.errors += 1
             return UNKNOWN
         message = explain.operation(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from shapecheck.analysis.faults import Fault
 from shapecheck.analysis.host import Diagnostic, Source, Span
 from shapecheck.explain import Message
 
@@ -15,6 +16,7 @@ class Reporter:
         self.source = source
         self._lines = source.text.split("\n")
         self._found: dict[tuple[Span, str], list[Diagnostic]] = {}
+        self.faults: list[Fault] = []
 
     def span(self, node: ast.AST) -> Span:
         """Return where a node stands, columns in characters."""
@@ -52,6 +54,12 @@ class Reporter:
         found = [Diagnostic(span, message.text, "error", message.code)]
         found += [Diagnostic(span, note, "note", message.code) for note in message.notes]
         self._found.setdefault((span, message.text), found)
+
+    def blames(self, node: ast.AST) -> bool:
+        """Whether there is an error at a node."""
+        span = self.span(node)
+        found = self._found.values()
+        return any(group[0].span == span and group[0].severity == "error" for group in found)
 
     def note(self, node: ast.AST, text: str) -> None:
         """Record a note on its own."""

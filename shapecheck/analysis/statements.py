@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis import boundary, objects
@@ -149,12 +150,13 @@ def _if(frame: Frame, node: ast.If) -> None:
     guarded = frame.state.facts.guarded
     yes, no = split(frame, node.test)
     ends = []
-    for state, body in ((yes, node.body), (no, node.orelse)):
-        frame.resume(state)
-        if state is not None:
-            frame.run(body)
-            if frame.alive:
-                ends.append(frame.state)
+    with frame.doubting(yes is not None and no is not None):
+        for state, body in ((yes, node.body), (no, node.orelse)):
+            frame.resume(state)
+            if state is not None:
+                frame.run(body)
+                if frame.alive:
+                    ends.append(frame.state)
     _meet(frame, ends)
     if len(ends) == 2:
         frame.state.facts.guarded = guarded
@@ -182,8 +184,9 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     elif items is not None:
         _fixpoint(frame, node, loop, frame.state.either(*items), items[0], len(items))
     else:
-        head = first(frame, iterated, element)
-        _fixpoint(frame, node, loop, element, head, length(frame, iterated))
+        head, rounds = first(frame, iterated, element), length(frame, iterated)
+        with frame.doubting(not isinstance(rounds, int) or rounds < 1):
+            _fixpoint(frame, node, loop, element, head, rounds)
     frame.loops.pop()
     if frame.alive:
         frame.run(node.orelse)
@@ -331,7 +334,8 @@ def _once(
 def _while(frame: Frame, node: ast.While) -> None:
     loop = Loop()
     frame.loops.append(loop)
-    _fixpoint(frame, node, loop, UNKNOWN)
+    with frame.doubting():
+        _fixpoint(frame, node, loop, UNKNOWN)
     frame.loops.pop()
     ends = list(loop.breaks)
     if frame.alive:
@@ -377,13 +381,31 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> None:
         if item.optional_vars is not None:
             known = objects.is_object(frame, value)
             store(frame, item.optional_vars, value if known else UNKNOWN, item.context_expr)
+    expected = any(_expects_error(item.context_expr) for item in node.items)
+    frame.caught += expected
     frame.run(node.body)
+    frame.caught -= expected
+    frame.alive = frame.alive or expected
+
+
+def _expects_error(node: ast.expr) -> bool:
+    """Whether a context manager takes an error of its body for granted."""
+    name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    return name.rpartition(".")[2] in _EXPECTING
+
+
+_EXPECTING: Final = frozenset(("raises", "assertRaises", "assertRaisesRegex", "suppress"))
 
 
 @statement(ast.Try)
 def _try(frame: Frame, node: ast.Try) -> None:
     before = frame.fork()
+    caught = {name for handler in node.handlers for name in _caught(handler)}
+    frame.handled += bool(caught & (_ANY | _FAILING))
+    frame.caught += bool(caught & _FAILING)
     frame.run(node.body)
+    frame.handled -= bool(caught & (_ANY | _FAILING))
+    frame.caught -= bool(caught & _FAILING)
     ends: list[State] = []
     after_body = frame.state if frame.alive else None
     if frame.alive:
@@ -395,12 +417,30 @@ def _try(frame: Frame, node: ast.Try) -> None:
         frame.resume(start)
         if handler.name:
             frame.assign(handler.name, UNKNOWN, handler.lineno)
-        frame.run(handler.body)
+        with frame.doubting():
+            frame.run(handler.body)
         if frame.alive:
             ends.append(frame.state)
     _meet(frame, ends)
     if frame.alive:
         frame.run(node.finalbody)
+
+
+def _caught(handler: ast.ExceptHandler) -> Iterator[str]:
+    """Yield the names of the exceptions that a handler catches."""
+    kind = handler.type
+    if kind is None:
+        yield "BaseException"
+    for one in kind.elts if isinstance(kind, ast.Tuple) else (kind,):
+        if one is not None:
+            yield ast.unparse(one).rpartition(".")[2]
+
+
+_ANY: Final = frozenset(("Exception", "BaseException"))
+_FAILING: Final = frozenset(
+    "RuntimeError IndexError ValueError TypeError AssertionError EinopsError ShapeError".split()
+)
+"""What torch, einops and the user's own checks raise for a wrong shape."""
 
 
 @statement(ast.Match)
@@ -415,7 +455,8 @@ def _match(frame: Frame, node: ast.Match) -> None:
             name = getattr(child, "name", None) or getattr(child, "rest", None)
             if isinstance(name, str):
                 frame.assign(name, UNKNOWN, node.lineno)
-        frame.run(case.body)
+        with frame.doubting():
+            frame.run(case.body)
         if frame.alive:
             ends.append(frame.state)
     _meet(frame, ends)
