@@ -14,6 +14,7 @@ from itertools import combinations
 
 from shapecheck import spec
 from shapecheck.dims import Kind, symbols
+from shapecheck.dims.symbols import StandIn
 from shapecheck.shapes import (
     CertainFacts,
     Evaluate,
@@ -90,7 +91,9 @@ def _learned(reason: str, operands: Sequence[Operand], facts: Facts) -> Iterator
         for item in operand.value.shape.dims:
             for symbol in () if isinstance(item, Run) else symbols(item):
                 value = facts.atoms.get(symbol)
-                if symbol.kind is Kind.NAME and symbol.name in said and value is not None:
+                if symbol.kind is not Kind.NAME or symbol.name not in said or value is None:
+                    continue
+                if not any(found.scope == StandIn(symbol) for found in symbols(value)):
                     yield f"{symbol.name} is {facts.size(value)} here"
 
 

@@ -223,16 +223,22 @@ class Reader:
         finally:
             self._active.discard(name)
 
-    def _fields(self, cls: Class) -> dict[str, Declared] | None:
-        """Return the fields of a `TypedDict`, None for any other class."""
+    def _fields(self, cls: Class, below: tuple[ast.AST, ...] = ()) -> dict[str, Declared] | None:
+        """Return the fields of a `TypedDict`, None for any other class.
+
+        `below` are the classes that inherit from it: a class may have the name of its base.
+        """
         home = reader(cls.module)
         found: dict[str, Declared] | None = None
+        below = (*below, cls.node)
         for base in cls.node.bases:
             parent = home.resolve(base)
             if isinstance(parent, Dotted) and parent.name in _TYPED_DICTS:
                 found = found or {}
-            elif isinstance(parent, Class) and (inherited := self._fields(parent)) is not None:
-                found = {**(found or {}), **inherited}
+            elif isinstance(parent, Class) and parent.node not in below:
+                inherited = self._fields(parent, below)
+                if inherited is not None:
+                    found = {**(found or {}), **inherited}
         if found is not None:
             for node in cls.node.body:
                 if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):

@@ -10,7 +10,7 @@ from shapecheck.analysis.annotations import TensorDecl, reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import Path, Union, own_size
-from shapecheck.dims import Composite, FloorDiv, Relation, Size, exact_quotient
+from shapecheck.dims import Composite, FloorDiv, Relation, Size, exact_quotient, part
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_dim
 from shapecheck.shapes import Run, Tensor
@@ -204,6 +204,8 @@ def _learn(state: State, a: Value, b: Value) -> None:
     a, b = facts.dim(a), facts.dim(b)
     if isinstance(a, Composite) or isinstance(b, Composite) or a == b:
         return
+    if _learn_division(state, a, b):
+        return
     verdict = facts.compare(a, b)
     if verdict.learn is not None:
         facts.learn(*verdict.learn)
@@ -213,17 +215,22 @@ def _learn(state: State, a: Value, b: Value) -> None:
             if not isinstance(right, Size) or left.atom not in set(right.atoms()):
                 facts.learn(left.atom, right)
                 return
-    _learn_remainder(state, a, b)
 
 
-def _learn_remainder(state: State, a: Value, b: Value) -> None:
+def _learn_division(state: State, a: Value, b: Value) -> bool:
     """Record `n % d == 0`, which is `n - d*(n//d) == 0`: the floor division is exact."""
     gap = a - b
     for atom in gap.atoms() if isinstance(gap, Size) else ():
         if isinstance(atom, FloorDiv) and gap == atom.num - Size.of(atom) * atom.den:
+            symbol = atom.num.symbol if isinstance(atom.num, Size) else None
+            if symbol is not None and isinstance(atom.den, int):
+                state.facts.learn(symbol, atom.den * part(symbol, atom.den))
+                return True
             exact = exact_quotient(atom.num, atom.den)
             if exact is not None:
                 state.facts.learn(atom, exact)
+                return True
+    return False
 
 
 def _tuples(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...]) -> Paths:

@@ -9,7 +9,7 @@ from math import prod
 from typing import TypeAlias, Union
 
 from shapecheck.dims.algebra import IntSize, Size
-from shapecheck.dims.symbols import Kind, Sym
+from shapecheck.dims.symbols import Kind, StandIn, Sym
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,11 @@ def name(text: str, scope: object = 0) -> Size:
 def own(text: str, scope: object = 0) -> Size:
     """Return the size of the program's own that is printed `<text>`."""
     return Size.of(Sym(text, Kind.OWN, scope))
+
+
+def part(symbol: Sym, count: int) -> Size:
+    """Return the size of one of `count` equal parts of a symbol which `count` divides."""
+    return Size.of(Sym(f"{symbol.name}//{count}", symbol.kind, StandIn(symbol)))
 
 
 def unknown(label: str = "_") -> Size:

@@ -337,7 +337,7 @@ def _refuse_scrambling(
             continue
         here = source.index(owner)
         there = next(
-            i for i, item in enumerate(targets) if _equal(call, size_of(_as_dim(item)), factor)
+            i for i, item in enumerate(targets) if _equal(call, factor, size_of(_as_dim(item)))
         )
         ahead = _product(call, source[:here]), _product(call, targets[:there])
         if any(map(_loose, _cancel(*ahead))):
