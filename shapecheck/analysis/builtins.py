@@ -117,7 +117,7 @@ def _reversed(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) ->
 @_function("builtins.list", "builtins.sorted")
 def _list(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     items, element = iterate(frame, args[0]) if args else ((), UNKNOWN)
-    if isinstance(args[0] if args else (), tuple) and any(isinstance(i, Run) for i in args[0]):
+    if args and isinstance(args[0], tuple) and any(isinstance(i, Run) for i in args[0]):
         return args[0]
     if isinstance(node.func, ast.Name) and node.func.id == "sorted":
         items = None

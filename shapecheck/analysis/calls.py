@@ -157,6 +157,9 @@ def _let_go(frame: Frame, value: Value) -> None:
     """Give up on a list or dict, or on those that a function could change when it is called."""
     if isinstance(frame.state.content(value), (Sequence, Dict)):
         frame.state.heap[value] = None
+    elif isinstance(value, (tuple, Union)):
+        for held in value if isinstance(value, tuple) else value.options:
+            _let_go(frame, held)
     elif isinstance(value, Partial):
         for held in (value.function, *value.args, *(held for _, held in value.kwargs)):
             _let_go(frame, held)

@@ -23,7 +23,7 @@ from shapecheck.analysis.faults import Fault, Step, given
 from shapecheck.analysis.frame import MAX_DEPTH, Frame
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Argument, Dict, Function, frozen, unchanging
+from shapecheck.analysis.values import Argument, Dict, Function, frozen, unchanging, with_default
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.dims import IntSize
 from shapecheck.explain import Message
@@ -401,7 +401,8 @@ def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
     if param.kind == "star":
         element = boundary.declare(frame, declared, param.name, matcher)
         return frame.state.new(ListContent(None, element, "tuple"))
-    return boundary.declare(frame, declared, param.name, matcher)
+    value = boundary.declare(frame, declared, param.name, matcher)
+    return with_default(value, param.name, param.default)
 
 
 def _returned(frame: Frame, declared: Declared, node: ast.expr, value: Value) -> Value:

@@ -233,7 +233,9 @@ class _Body:
                 return self._likely(node.value) or self._label(node)
             return self._label(node) if self._tensor(node.value) else None
         if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.IfExp)):
-            if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+            if isinstance(node, ast.Compare) and isinstance(
+                node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)
+            ):
                 return None
             if any(self._tensor(part) for part in _operands(node)):
                 return self._why(node)

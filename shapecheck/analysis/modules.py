@@ -49,6 +49,8 @@ class Survey:
                     self.generators.add(inside)
                 elif kind is ast.Attribute:
                     self._attribute(node, inside)  # type: ignore[arg-type]
+                elif kind is ast.Subscript:
+                    self._subscript(node, inside)  # type: ignore[arg-type]
             fields = _CHILDREN.get(kind)
             if fields is None:
                 fields = _CHILDREN[kind] = tuple(f for f in kind._fields if f not in _LEAVES)
@@ -63,8 +65,23 @@ class Survey:
         if isinstance(node.value, ast.Name) and node.value.id == "self":
             kept = self.stores if isinstance(node.ctx, ast.Store) else self.mentions
             kept[inside].add(node.attr)
+        elif node.attr in _MUTATORS:
+            self._changed(node.value, inside)
+
+    def _subscript(self, node: ast.Subscript, inside: ast.AST) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            self._changed(node.value, inside)
+
+    def _changed(self, node: ast.expr, inside: ast.AST) -> None:
+        """Take `self.items.append(...)` and `self.items[0] = ...` for assignments of `items`."""
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id == "self":
+                self.stores[inside].add(node.attr)
 
 
+_MUTATORS: Final = frozenset(
+    "add append appendleft clear extend insert pop popitem remove setdefault update".split()
+)
 _FUNCTIONS: Final = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
 # Half of all nodes are names, constants, operators and contexts, which hold nothing to survey.
 _LEAVES: Final = frozenset(("attr", "ctx", "id", "kind", "op", "ops", "type_comment"))

@@ -29,6 +29,7 @@ from shapecheck.analysis.values import (
     Ref,
     Sequence,
     Super,
+    with_default,
 )
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN, DType, Value
@@ -281,8 +282,23 @@ def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
     changing = {
         name for parent in ancestry(cls) if isinstance(parent, Class) for name in _assigned(parent)
     }
-    attrs = {name: value for name, value in content.attrs.items() if name not in changing}
+    attrs = {
+        name: value
+        for name, value in content.attrs.items()
+        if name not in changing and not _is_placeholder(state, value)
+    }
     state.heap[ref] = Object(content.cls, attrs, content.path)
+
+
+def _is_placeholder(state: State, value: Value) -> bool:
+    """Whether an attribute begins empty, `[]` or `torch.tensor([])`, for others to fill."""
+    if isinstance(value, Tensor):
+        return 0 in value.shape.dims
+    content = state.content(value)
+    return isinstance(content, (Sequence, Dict)) and content.kind in _FILLED and not content.items
+
+
+_FILLED: Final = frozenset(("list", "dict", "set"))
 
 
 def _assigned(cls: Class) -> set[str]:
@@ -457,14 +473,16 @@ def _field(
         fixed = isinstance(statement.value, ast.Constant) and not is_dataclass(home)
         if not isinstance(declared, AnyDecl) and not fixed:
             scope = _scope(content.path or owner.serial)
+            path = f"{content.path}.{name}" if content.path else name
             value = boundary.declare(
                 frame,
                 declared,
-                f"{content.path}.{name}" if content.path else name,
+                path,
                 Matcher(frame.state.facts),
                 lambda text: dims.own(text, scope),
                 lambda text: Run(Sym(text, dims.Kind.UNKNOWN, scope)),
             )
+            value = with_default(value, path, statement.value)
             set_attribute(frame, owner, name, value)
             return value
     if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:

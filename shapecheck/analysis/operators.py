@@ -97,12 +97,14 @@ def _options(value: Value) -> Iterable[Value]:
 
 
 def certain(value: Value, beside: Value) -> Value:
-    """Read a value as what it must be here: not None, and a path beside a size as a size."""
+    """Read a value as what it is here: not None, a path beside a size or a tensor as a number."""
     if isinstance(value, Union):
         some = [option for option in value.options if option is not None]
         return some[0] if len(some) == 1 else UNKNOWN
     if isinstance(value, Path) and (is_size(beside) or isinstance(beside, Path)):
         return own_size(value.text)
+    if isinstance(value, Path) and isinstance(beside, Tensor):
+        return Scalar(dtypes.ANY)
     return value
 
 

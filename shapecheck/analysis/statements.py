@@ -15,7 +15,7 @@ from shapecheck.analysis.frame import Frame, Loop, statement
 from shapecheck.analysis.iteration import first, iterate, length
 from shapecheck.analysis.operators import augmented, store_item
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Class, Function, Ref
+from shapecheck.analysis.values import Bound, Class, Dotted, Function, Ref
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.dims import IntSize
 from shapecheck.explain import Message
@@ -126,12 +126,22 @@ def _wrong_count(
         reason = f"{Shape(tuple(items))} has {len(items)} axes"
     elif isinstance(value, Tensor):
         reason = f"{value.shape} has {len(items)} items along axis 0"
-    elif isinstance(source, ast.Call) and items and all(isinstance(i, Tensor) for i in items):
+    elif items and all(isinstance(i, Tensor) for i in items) and _is_op(frame, source):
         reason = f"it gives {len(items)} tensors"
     else:
         return
     text = f'"{frame.segment(source)}" can\'t be unpacked into {count} names: {reason}'
     frame.error(source, Message(text))
+
+
+def _is_op(frame: Frame, source: ast.expr) -> bool:
+    """Whether this is a call of an op; of other functions' results mypy knows the number."""
+    if not isinstance(source, ast.Call):
+        return False
+    target = frame.hush(Frame.eval, source.func)
+    return isinstance(target, Dotted) or (
+        isinstance(target, Bound) and isinstance(target.receiver, Tensor)
+    )
 
 
 @statement(ast.Return)

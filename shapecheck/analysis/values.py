@@ -14,11 +14,16 @@ from typing import TYPE_CHECKING, Final
 
 import shapecheck.dims as dims
 from shapecheck.dims import IntSize, Size
+from shapecheck.dims.symbols import Default
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.signatures import OpClass
 
 if TYPE_CHECKING:
     from shapecheck.analysis.modules import Module
+
+
+NOTHING: Final = object()
+"""Marks the absence of a value where None is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +129,27 @@ class Path:
     text: str
 
 
-def own_size(path: str) -> Size:
+def own_size(path: str, default: object = NOTHING) -> Size:
     """Return the size that an int of the program's own is, `n` or `config.width`.
 
-    Those with one owner are in one scope: they are different sizes.
+    Those with one owner are in one scope: they are different sizes, unless their defaults are
+    equal. One that is None by default is chosen to fit, so that it may be any of the others.
     """
-    return dims.own(path, path.rpartition(".")[0] or 0)
+    owner = path.rpartition(".")[0] or 0
+    if default is None:
+        return dims.own(path, (owner, path))
+    return dims.own(path, Default(owner, default) if type(default) is int else owner)
+
+
+def with_default(value: Value, path: str, default: ast.expr | None) -> Value:
+    """Return a declared int, or one that may be None, with what its default says of its size."""
+    size = own_size(path)
+    given = default.value if isinstance(default, ast.Constant) else NOTHING
+    if value == size:
+        return own_size(path, given)
+    if isinstance(value, Union) and size in value.options:
+        return Union(tuple(own_size(path, None) if o == size else o for o in value.options))
+    return value
 
 
 @dataclass(slots=True)
@@ -217,9 +237,6 @@ class Object:
 
 Content = Sequence | Dict | Object | None
 """What the heap holds; None where anything may have happened to it."""
-
-NOTHING: Final = object()
-"""Marks the absence of a value where None is one."""
 
 _ALIKE: Final = frozenset((bool, int, float))
 

@@ -84,13 +84,21 @@ def judge(gap: Size) -> Verdict:
             len(m) == 1 and next(iter(m))[1] == 1 for m in gap.terms
         )
         plain = simple and set(map(abs, gap.terms.values())) == {1}
-        return Verdict(Relation.DIFFERENT, own=True) if plain else POSSIBLE
+        if not plain or _vanishes_by_default(gap, own):
+            return POSSIBLE
+        return Verdict(Relation.DIFFERENT, own=True)
     if not own:
         return _of_names(gap, found)
     if len(names) == 1:
         (symbol,) = names
         return solve(gap, symbol)
     return _mixed(gap, names)
+
+
+def _vanishes_by_default(gap: Size, own: set[Sym]) -> bool:
+    """Whether sizes that differ in general are equal where the program chooses none."""
+    chosen: dict[Atom, IntSize] = {s: s.default for s in own if s.default is not None}
+    return len(chosen) == len(own) and substitute(gap, chosen) == 0
 
 
 def _of_instances(gap: Size, own: set[Sym]) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
@@ -34,6 +35,14 @@ class StandIn:
 
     def __hash__(self) -> int:
         return hash(self.symbol)
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """The scope of a size that a program may choose, and what it is where nobody chooses."""
+
+    owner: object
+    value: int
 
 
 class Sym:
@@ -84,7 +93,14 @@ class Sym:
     @property
     def owner(self) -> object:
         """What the symbol, or the one that it stands in for, belongs to."""
-        return self.scope.symbol.owner if isinstance(self.scope, StandIn) else self.scope
+        if isinstance(self.scope, StandIn):
+            return self.scope.symbol.owner
+        return self.scope.owner if isinstance(self.scope, Default) else self.scope
+
+    @property
+    def default(self) -> int | None:
+        """What the size is where the program chooses no other, if that is known."""
+        return self.scope.value if isinstance(self.scope, Default) else None
 
     def __reduce__(self) -> tuple[type[Sym], tuple[str, Kind, object, int | None]]:
         if self.scope is None:  # a fresh one becomes findable when it is first pickled

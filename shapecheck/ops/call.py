@@ -223,6 +223,8 @@ def as_tensor(value: Value) -> Tensor:
         return value
     if isinstance(value, bool):
         return Tensor(Shape(()), dtypes.BOOL)
+    if isinstance(value, Size) and _may_be_anything(value):
+        return Tensor.unknown()
     if isinstance(value, (int, Size, Composite)):
         return Tensor(Shape(()), dtypes.INT64)
     if isinstance(value, float):
@@ -232,6 +234,12 @@ def as_tensor(value: Value) -> Tensor:
     if isinstance(value, Scalar):
         return Tensor(Shape(()), value.dtypes)
     return Tensor.unknown()
+
+
+def _may_be_anything(size: Size) -> bool:
+    """Whether this is an attribute of something unknown, `state.latents`: a size if used as one."""
+    symbol = size.symbol
+    return symbol is not None and symbol.kind is dims.Kind.OWN and "." in symbol.name
 
 
 def as_size(value: Value) -> IntSize:
