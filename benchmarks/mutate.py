@@ -160,8 +160,10 @@ def main() -> int:
         listing(m for m in mutants if not m.fails and m.said)
     count = [m for m in mutants if m.fails]
     share = sum(bool(m.said) for m in count) / max(1, len(count))
-    print(f"\nfound {share:.1%} of {len(count)} (target {TARGET:.0%}), "
-          f"{time.perf_counter() - start:.0f} s")
+    print(
+        f"\nfound {share:.1%} of {len(count)} (target {TARGET:.0%}), "
+        f"{time.perf_counter() - start:.0f} s"
+    )
     return int(options.check and share < TARGET)
 
 

@@ -100,9 +100,7 @@ def arguments(node: ast.FunctionDef, sizes: Sizes) -> dict[str, Any]:
     positional = [*given.posonlyargs, *given.args]
     without = len(positional) - len(given.defaults)
     needed = {arg.arg for arg in positional[:without]}
-    needed |= {
-        a.arg for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is None
-    }
+    needed |= {a.arg for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is None}
     made: dict[str, Any] = {}
     for arg in [*positional, *given.kwonlyargs]:
         if arg.arg in ("self", "cls"):

@@ -289,7 +289,10 @@ class Reader:
         if name in ("builtins.tuple", "typing.Tuple"):
             if len(args) == 2 and isinstance(args[1], ast.Constant) and args[1].value is ...:
                 return TupleDecl(None, self.read(args[0]))
-            return TupleDecl(tuple(self.read(arg) for arg in args))
+            items = tuple(self.read(arg) for arg in args)
+            if items == (ScalarDecl("int"),):  # people write `Tuple[int]` for sizes, however many
+                return TupleDecl(None, items[0])
+            return TupleDecl(items)
         return ANY
 
     def _annotated(self, node: ast.Subscript, args: list[ast.expr]) -> Declared:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, size_of
-from shapecheck.ops.call import Call, Value, as_dim, as_tensor
+from shapecheck.ops.call import Call, Repeated, Value, as_dim, as_tensor
 from shapecheck.shapes import Clash, Item, Run, Shape, Tensor
 
 MANY = 256
@@ -105,7 +105,9 @@ def _middle(a: Sequence[Item], b: Sequence[Item]) -> Sequence[Item]:
 
 def tensors_of(value: Value) -> tuple[Tensor, ...] | None:
     """Return the tensors of a list argument, None where they aren't known."""
-    if not isinstance(value, (tuple, list)) or any(isinstance(item, Run) for item in value):
+    if not isinstance(value, (tuple, list)) or any(
+        isinstance(item, (Run, Repeated)) for item in value
+    ):
         return None
     return tuple(as_tensor(item) for item in value)
 

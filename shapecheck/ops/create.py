@@ -82,13 +82,14 @@ def arange(
         start = 0
     whole = isinstance(dtype, DType) and not dtype.dtypes & ~dtypes.INTEGER
     start, end, step = (_number(value, whole) for value in (start, end, step))
-    kind: dtypes.DTypes = 0
-    for value in (start, end, step):
-        kind |= as_tensor(value).dtype
-    if kind == dtypes.ANY or kind & ~(dtypes.INTEGER | dtypes.BOOL):
-        kind &= dtypes.FLOAT if kind != dtypes.ANY else dtypes.ANY
-    else:
+    whole_kinds = dtypes.INTEGER | dtypes.BOOL
+    kinds = [as_tensor(value).dtype for value in (start, end, step)]
+    if not any(kind & ~whole_kinds for kind in kinds):
         kind = dtypes.INT64
+    elif any(not kind & whole_kinds for kind in kinds):
+        kind = dtypes.FLOAT
+    else:
+        kind = dtypes.INT64 | dtypes.FLOAT
     return Tensor(Shape((_steps(call, start, end, step),)), _dtype(dtype, kind))
 
 

@@ -49,10 +49,17 @@ def _cat_repeated(call: Call, tensors: Repeated, dim: Value) -> Tensor:
     return Tensor(replace(shape, position, total), tensors.element.dtype)
 
 
+def _refuse_nothing(call: Call, verb: str) -> None:
+    """Refuse an empty list, unless a condition that can't be read may have kept it from here."""
+    if not call.facts.guarded:
+        raise mismatch("there is nothing in the list", f"can't {verb} no tensors")
+
+
 def concatenate(call: Call, parts: Sequence[Tensor], dim: Value) -> Tensor:
     """Concatenate tensors along an axis; raises `Mismatch` where they don't fit."""
     if not parts:
-        raise mismatch("there is nothing in the list", "can't concatenate no tensors")
+        _refuse_nothing(call, "concatenate")
+        return Tensor.unknown()
     kind = promote_all(parts)
     shapes = [call.facts.shape(part.shape) for part in parts]
     for index, shape in enumerate(shapes):
@@ -227,7 +234,8 @@ def stack(call: Call, tensors: Value, dim: Value, **rest: Value) -> Value:
     if parts is None:
         return Tensor.unknown()
     if not parts:
-        raise mismatch("there is nothing in the list", "can't stack no tensors")
+        _refuse_nothing(call, "stack")
+        return Tensor.unknown()
     shape = same_shape(call, parts, "can't stack {}")
     return Tensor(_insert(call, shape, dim, len(parts)), promoted(*parts))
 

@@ -304,6 +304,8 @@ def _align(
             place = places[at_b]
             if len(left) == 1:
                 result[place] = _kept(whole[0], left[0], targets[place])
+            elif isinstance(targets[place], Run):
+                pass  # it stays what it is, whatever it is made of
             elif left and _equal(call, prod(left, start=1), right[0]):
                 result[place] = dims.merge(left)
         elif len(left) > 1:

@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeAlias
 import shapecheck.dims as dims
 from shapecheck import dtypes, spec
 from shapecheck.dims import IntSize, Size
-from shapecheck.ops import RULES, UNKNOWN, Call, DType, Scalar, Unknown, Value
+from shapecheck.ops import RULES, UNKNOWN, Call, DType, Repeated, Scalar, Unknown, Value
 from shapecheck.ops.call import as_tensor
 from shapecheck.shapes import Facts, Matcher, Misfit, Mismatch, Problem, Run, Shape, Tensor
 
@@ -397,7 +397,7 @@ def _wanted(misfit: Misfit) -> str:
 
 
 def _flatten(args: Sequence[Value]) -> Value:
-    if len(args) == 1 and isinstance(args[0], (tuple, list, Unknown)):
+    if len(args) == 1 and isinstance(args[0], (tuple, list, Repeated, Unknown)):
         return tuple(args[0]) if isinstance(args[0], (tuple, list)) else args[0]
     return tuple(args)
 
