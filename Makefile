@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit agreement bench clean
+.PHONY: help install demo test lint typecheck unit conformance agreement bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ typecheck: $(INSTALLED) ## Run mypy --strict over shapecheck/, with its own plug
 
 unit: $(INSTALLED) ## Run pytest (make unit PYTEST_ARGS="-n 2 -k spec")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+conformance: $(INSTALLED) ## Judge the op rules by torch's own test database; writes docs/conformance.md
+	PYTHONPATH=tests $(BIN)/python -m conformance.report
 
 agreement: $(INSTALLED) ## Print which seeded bugs mypy, @shapecheck and torch alone find
 	$(BIN)/python benchmarks/agreement.py --mypy

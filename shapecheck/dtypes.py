@@ -218,3 +218,8 @@ def to_real(dtypes: DTypes) -> DTypes:
     for real, whole in (("float16", "complex32"), ("float32", "complex64")):
         result |= _BIT[real] if dtypes & _BIT[whole] else 0
     return result | (_BIT["float64"] if dtypes & _BIT["complex128"] else 0)
+
+
+def to_complex(dtypes: DTypes) -> DTypes:
+    """Return the possible dtypes of a spectrum: floats become the matching complex dtype."""
+    return promote_scalar(to_float(dtypes), COMPLEX)

@@ -70,8 +70,40 @@ def named(size: int) -> int | Size:
     return size if size < 2 else dims.name(f"n{size}")
 
 
-def _numbers(size: int) -> int | Size:
+def numbers(size: int) -> int | Size:
+    """Return a size as it is."""
     return size
+
+
+def products(*values: Any) -> Callable[[int], int | Size]:
+    """Return names for sizes such that a size that is a product of others is that product.
+
+    `(n5 n5 n5)` viewed as `(25 5)` is possible only if 25 is `n5*n5`.
+    """
+    found: dict[int, int | Size] = {}
+    for size in sorted(_sizes(values)):
+        found[size] = _product(size, found) or named(size)
+    return lambda size: found[size]
+
+
+def _product(size: int, found: Mapping[int, int | Size]) -> int | Size | None:
+    """Return a size as a product of those that have a name; None where it isn't one."""
+    for factor, name in found.items():
+        if 1 < factor <= size and size % factor == 0:
+            rest = 1 if factor == size else _product(size // factor, found)
+            if rest is not None:
+                return name * rest
+    return None
+
+
+def _sizes(value: Any) -> set[int]:
+    if isinstance(value, torch.Tensor):
+        return set(value.shape)
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    if isinstance(value, (tuple, list)):
+        return {size for item in value for size in _sizes(item)}
+    return set()
 
 
 def abstract(value: Any, name: Callable[[int], Any], hide: int = 0) -> Any:
@@ -84,6 +116,8 @@ def abstract(value: Any, name: Callable[[int], Any], hide: int = 0) -> Any:
         if hide:
             found = (Run(Sym.fresh("...")), *found[hide:])
         return Tensor(Shape(found), dtypes.of(str(value.dtype).removeprefix("torch.")))
+    if isinstance(value, torch.nn.Module):
+        return UNKNOWN
     if isinstance(value, torch.dtype):
         from shapecheck.ops import DType
 
@@ -101,7 +135,8 @@ def compatible(found: Any, real: Any, exact: bool = False) -> str | None:
     `exact`: nothing may be unknown.
     """
     if found is UNKNOWN:
-        return "nothing is known" if exact else None
+        shaped = isinstance(real, (torch.Tensor, tuple, list))
+        return "nothing is known" if exact and shaped else None
     if isinstance(real, torch.Tensor):
         if not isinstance(found, Tensor):
             return f"{found!r} is no tensor"
@@ -171,22 +206,53 @@ def agrees(
     except REFUSALS as error:
         if strict:
             try:
-                found = rule(*abstract(args, _numbers), **abstract(kwargs, _numbers))
+                found = rule(*abstract(args, numbers), **abstract(kwargs, numbers))
             except Mismatch:
                 return
             raise AssertionError(f"torch refuses: {error}; the rule says {show(found)}") from None
         return
-    modes: list[tuple[str, Callable[[int], Any], int]] = [("numbers", _numbers, 0)]
+    found = complaint(rule, wanted, args, kwargs, exact=exact, symbols=symbols)
+    assert found is None, found
+
+
+def by_name(rule: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Return what a rule makes of names for the sizes of real tensors."""
+    try:
+        return rule(*abstract(args, named), **abstract(dict(kwargs), named))
+    except Mismatch:
+        factored = products(args, kwargs)
+        return rule(*abstract(args, factored), **abstract(dict(kwargs), factored))
+
+
+def complaint(
+    rule: Callable[..., Any],
+    wanted: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    *,
+    exact: bool = False,
+    symbols: bool = True,
+    hidden: bool = True,
+) -> str | None:
+    """Return where a rule is at odds with the real result of a call, None if it nowhere is.
+
+    `exact`: on numbers nothing may be unknown; `symbols`, `hidden`: also put names for the sizes,
+    and hide leading axes.
+    """
+    modes: list[tuple[str, Callable[[int], Any], int]] = [("numbers", numbers, 0)]
     if symbols:
         modes.append(("names", named, 0))
-    modes += [("hidden", _numbers, 1), ("hidden", _numbers, 2), ("unknown", _numbers, 9)]
+    if hidden:
+        modes += [("hidden", numbers, 1), ("hidden", numbers, 2), ("unknown", numbers, 9)]
     for mode, name, hide in modes:
-        given = abstract(args, name, hide), abstract(kwargs, name, hide)
+        given = abstract(args, name, hide), abstract(dict(kwargs), name, hide)
         try:
-            found = rule(*given[0], **given[1])
+            by_names = mode == "names"
+            found = by_name(rule, args, kwargs) if by_names else rule(*given[0], **given[1])
         except Mismatch as error:
-            raise AssertionError(
-                f"{mode}: {given} refused: {error.problem.headline}: {error.problem.reason}"
-            ) from None
-        wrong = compatible(found, wanted, exact and not hide and mode == "numbers")
-        assert wrong is None, f"{mode}: {given}: {wrong}"
+            said = f"{error.problem.headline}: {error.problem.reason}"
+            return f"{mode}: {given} refused: {said}"
+        wrong = compatible(found, wanted, exact and mode == "numbers")
+        if wrong is not None:
+            return f"{mode}: {given}: {wrong}"
+    return None

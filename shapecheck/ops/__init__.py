@@ -13,7 +13,9 @@ from shapecheck.ops import create as _create
 from shapecheck.ops import einops as _einops
 from shapecheck.ops import einsum as _einsum
 from shapecheck.ops import elementwise as _elementwise
+from shapecheck.ops import fourier as _fourier
 from shapecheck.ops import gather as _gather
+from shapecheck.ops import grids as _grids
 from shapecheck.ops import indexing as _indexing
 from shapecheck.ops import inquire as _inquire
 from shapecheck.ops import joining as _joining

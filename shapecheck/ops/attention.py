@@ -169,6 +169,9 @@ def multihead(
     if need_weights is not True or not isinstance(average_attn_weights, bool):
         return (result, UNKNOWN)
     sizes = [dims.unknown() if one is None else one for one in (q.at(length), k.at(length))]
+    for extra in (self.get("add_bias_kv"), self.get("add_zero_attn")):
+        more = size_of(sizes[1]) + 1
+        sizes[1] = more if extra is True else sizes[1] if extra is False else dims.unknown()
     lead: tuple[Item, ...] = ()
     if rank == 3:
         found = q.at(batch)

@@ -241,6 +241,8 @@ def rot90(call: Call, input: Value, k: Value = 1, dims: Value = (0, 1), **rest: 
     """Rotate in the plane of two axes, which an odd number of quarter turns swaps."""
     tensor, shape = resolved(call, input)
     axes = call.axes(shape, dims)
+    if isinstance(dims, (tuple, list)) and len(dims) != 2:
+        raise mismatch(f"{len(dims)} axes are given, and 2 span a plane", f"can't rotate {shape}")
     if axes is None or len(axes) != 2 or not isinstance(k, int):
         return Tensor(of_rank(shape), tensor.dtype)
     return transpose(call, tensor, axes[0], axes[1]) if k % 2 else Tensor(shape, tensor.dtype)
@@ -250,6 +252,8 @@ def rot90(call: Call, input: Value, k: Value = 1, dims: Value = (0, 1), **rest: 
 def roll(call: Call, input: Value, shifts: Value, dims: Value = None, **rest: Value) -> Value:
     """Shift elements along axes, which exist and are as many as the shifts."""
     tensor, shape = resolved(call, input)
+    if shifts == ():
+        raise mismatch("no shift is given", f"can't roll {shape}")
     if dims is not None and dims != ():
         places, steps = _listed(dims), _listed(shifts)
         if places is not None and steps is not None and len(steps) != len(places):

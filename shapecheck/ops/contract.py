@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, size_of
-from shapecheck.ops.agree import loose
+from shapecheck.ops.agree import loose, tensors_of
 from shapecheck.ops.axes import of_rank, resolved
 from shapecheck.ops.call import Call, Value, as_tensor, rule
 from shapecheck.ops.elementwise import promoted
@@ -75,6 +75,18 @@ def _ragged(a: Shape, b: Shape) -> Shape:
     return Shape.unknown()
 
 
+@rule("chain")
+def chain(call: Call, tensors: Value, **rest: Value) -> Value:
+    """Multiply matrices in a row; the first and the last may be vectors."""
+    parts = tensors_of(tensors)
+    if not parts:
+        return Tensor.unknown()
+    product = parts[0]
+    for part in parts[1:]:
+        product = matmul(call, product, part)
+    return product
+
+
 @rule("addmm")
 def addmm(call: Call, input: Value, left: Value, right: Value, **rest: Value) -> Value:
     """Return a product with something added that broadcasts to it."""
@@ -133,6 +145,13 @@ def along(call: Call, input: Value, other: Value, dim: Value = -1, **rest: Value
                 f"the tensors have {left.shape.rank} and {right.shape.rank} axes",
                 f"can't take the cross product of {left} and {right}",
             )
+    for side in (left, right):
+        facing = None if dim is None or not wanted else call.facts.shape(side.shape).at(dim)
+        if facing is not None and isinstance(facing, int) and facing != wanted:
+            raise mismatch(
+                f"axis {dim} is {facing}, not {wanted}",
+                f"can't take the cross product of {left} and {right}",
+            )
     shape = call.broadcast((left, right))
     kind = promoted(left, right)
     if dim is None:
@@ -184,11 +203,24 @@ def kron(call: Call, input: Value, other: Value, **rest: Value) -> Value:
 
 @rule("covariance")
 def covariance(call: Call, input: Value, **rest: Value) -> Value:
-    """Return the covariance of each row with each row; of one row, a number."""
+    """Return the covariance of each row with each row; of one row, a number.
+
+    Weights, one a column, are `fweights` and `aweights`.
+    """
     tensor, shape = resolved(call, input)
     kind = dtypes.to_float(tensor.dtype)
     if shape.least_rank > 2:
         raise mismatch("it takes at most 2 axes", f"can't correlate the rows of {shape}")
+    for name in ("fweights", "aweights"):
+        given, columns = rest.get(name), shape.at(-1)
+        if isinstance(given, Tensor) and columns is not None:
+            weights = call.facts.shape(given.shape)
+            count = weights.at(0)
+            if weights.least_rank > 1 or (count is not None and not call.unify(count, columns)):
+                raise mismatch(
+                    f'"{name}" is {weights}, where ({columns}) is expected',
+                    f"can't correlate the rows of {shape}",
+                )
     if shape.rank is None:
         return Tensor(Shape.unknown(), kind)
     rows = shape.dims[0] if shape.rank == 2 else 1
@@ -265,14 +297,31 @@ def solve(call: Call, input: Value, other: Value, left: Value = True, **rest: Va
     rows, columns = a.at(-2), a.at(-1)
     if rows is not None and columns is not None and not call.unify(rows, columns):
         raise mismatch(f"the matrix isn't square: {rows} by {columns}", headline)
-    if rows is None or a.rank is None or b.rank is None or left is not True:
+    if rows is None or a.rank is None or b.rank is None or not isinstance(left, bool):
         return Tensor(Shape.unknown(), kind)
+    if not left:
+        return _solved_on_the_right(call, a, b, kind, headline)
     vector = b.rank == 1 or (a.rank - 1 == b.rank and _agree(call, a.dims[:-1], b.dims))
     facing = b.at(-1 if vector else -2)
     if facing is not None and not call.unify(facing, rows):
         raise mismatch(f"the matrix has {rows} rows and the target {facing}", headline)
     if vector:
         return Tensor(b if b.rank == a.rank - 1 else Shape((*a.dims[:-2], facing or rows)), kind)
+    batch = call.broadcast(
+        (Tensor(Shape(a.dims[:-2])), Tensor(Shape(b.dims[:-2]))), headline, strict=False
+    )
+    return Tensor(Shape((*batch.dims, *b.dims[-2:])), kind)
+
+
+def _solved_on_the_right(
+    call: Call, a: Shape, b: Shape, kind: dtypes.DTypes, headline: str
+) -> Tensor:
+    """Solve `x @ a == b`."""
+    rows, facing = a.at(-2), b.at(-1)
+    if b.least_rank < 2 or rows is None or facing is None:
+        return Tensor(Shape.unknown(), kind)
+    if not call.unify(facing, rows):
+        raise mismatch(f"the matrix has {rows} rows, and each row of the target {facing}", headline)
     batch = call.broadcast(
         (Tensor(Shape(a.dims[:-2])), Tensor(Shape(b.dims[:-2]))), headline, strict=False
     )
@@ -294,6 +343,8 @@ def lstsq(call: Call, input: Value, other: Value, **rest: Value) -> Value:
     target, b = resolved(call, other)
     kind = promoted(matrix, target)
     solution = Tensor(Shape.unknown(), kind)
+    if a.rank is not None and a.rank < 2:
+        raise mismatch(f"the matrix has {a.rank} axes", f"can't solve {a} for {b}")
     if a.rank is not None and a.rank == b.rank and a.rank >= 2:
         rows, facing = a.at(-2), b.at(-2)
         if rows is not None and facing is not None and not call.unify(rows, facing):

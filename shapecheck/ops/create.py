@@ -51,7 +51,13 @@ def _sizes(call: Call, given: Value) -> Shape:
 def filled(call: Call, size: Value, dtype: Value = None, **rest: Value) -> Value:
     """Make a tensor of given sizes; the constant names its default dtype."""
     kind = _DEFAULTS[call.extra[0] if call.extra else "float"]
-    return Tensor(_sizes(call, size), _dtype(dtype, kind))
+    shape = _sizes(call, size)
+    order = rest.get("physical_layout", UNKNOWN)
+    if order is not UNKNOWN:
+        axes = call.axes(shape, order)
+        if axes is not None and shape.rank is not None and len(axes) != shape.rank:
+            raise mismatch(f"{len(axes)} axes are in order", f"can't lay out {shape}")
+    return Tensor(shape, _dtype(dtype, kind))
 
 
 @rule("full")

@@ -130,6 +130,8 @@ def masked_fill(call: Call, input: Value, mask: Value, value: Value, **rest: Val
             f"can't fill {tensor.shape} where {chosen.shape}",
             "shape-dtype",
         )
+    if isinstance(value, Tensor) and call.facts.shape(value.shape).least_rank:
+        raise mismatch(f"the value is {value.shape}, and a number is needed", "can't fill by it")
     if call.extra:
         return inplace(call, tensor, chosen)
     return _combined(call, (tensor, chosen), tensor.dtype)

@@ -195,7 +195,13 @@ def searchsorted(call: Call, sorted_sequence: Value, input: Value, **rest: Value
 def masked_scatter(call: Call, input: Value, mask: Value, **rest: Value) -> Value:
     """Fill the places under a mask from a source; the mask broadcasts."""
     tensor, shape = resolved(call, input)
-    _, chosen = resolved(call, mask)
+    where, chosen = resolved(call, mask)
+    if not where.dtype & dtypes.BOOL:
+        raise mismatch(
+            f"the mask must be Bool, not {dtypes.describe(where.dtype)}",
+            f"can't mask {shape} by {chosen}",
+            "shape-dtype",
+        )
     if call.extra:
         fit_into(call, chosen, shape, f"can't mask {shape} by {chosen}")
         return tensor

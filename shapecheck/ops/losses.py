@@ -182,10 +182,18 @@ def _weights(call: Call, weight: Value, classes: Item, position: int, headline: 
 
 
 @rule("row loss")
-def row_loss(call: Call, input: Value, target: Value, **rest: Value) -> Value:
+def row_loss(call: Call, input: Value, target: Value, weight: Value = None, **rest: Value) -> Value:
     """Judge a loss of rows `*n c` with one number a row: `multi_margin_loss`."""
     first, second = as_tensor(input), as_tensor(target)
     shape, given = call.facts.shape(first.shape), call.facts.shape(second.shape)
+    classes = shape.at(-1)
+    if isinstance(weight, Tensor) and classes is not None:
+        one = call.facts.shape(weight.shape)
+        count = one.at(0)
+        if one.rank not in (1, None) or (count is not None and not call.unify(count, classes)):
+            raise mismatch(
+                f'"weight" is {one}, where ({classes}) is expected', f"can't take {shape}"
+            )
     rows = _rows(shape)
     if shape.rank != 1 or given.dims != (1,):
         rows = _equal(call, rows, given, f"can't score {shape} against {given}")

@@ -72,6 +72,8 @@ def mean(
     kind = tensor.dtype
     if dtype is not None:
         kind = dtype.dtypes if isinstance(dtype, DType) else dtypes.ANY
+    if dtype is not None and kind & (dtypes.FLOAT | dtypes.COMPLEX):
+        pass
     elif not kind & (dtypes.FLOAT | dtypes.COMPLEX | dtypes.of("quantized")):
         raise mismatch(
             f"it takes floating elements, and they are {dtypes.describe(kind)}",
@@ -131,8 +133,11 @@ def kthvalue(
     """Return the k-th smallest along an axis, and where it was."""
     tensor, shape = resolved(call, input)
     position = call.axis(shape, dim)
+    headline = f"can't take element {k} in order of {shape}"
     if position is not None and shape.dims:
-        _enough(call, shape, position, k, f"can't take element {k} in order of {shape}")
+        _enough(call, shape, position, k, headline)
+    elif shape.rank == 0 and isinstance(k, int) and k > 1:
+        raise mismatch("a 0-d tensor has 1 element", headline)
     reduced = without(call, shape, dim, keepdim)
     return (Tensor(reduced, tensor.dtype), Tensor(reduced, dtypes.INT64))
 
@@ -200,10 +205,14 @@ def diff(
     more = [_along(call, ends, position) for ends in (prepend, append) if ends is not None]
     if n == 0:
         return tensor
+    if isinstance(n, int) and n < 0:
+        raise mismatch(f"n is {n}", f"can't take differences of {shape}")
     if isinstance(n, int) and None not in more:
         whole = size_of(item) + sum(extra for extra in more if extra is not None)
         total = call.facts.size(whole) - n
-        total = max(total, 0) if isinstance(total, int) else whole - n
+        total = (
+            whole - 1 if n == 1 and not isinstance(total, int) else dims.extreme("max", (total, 0))
+        )
     kind = dtypes.BOOL if tensor.dtype == dtypes.BOOL else tensor.dtype
     return Tensor(replace(shape, position, total), kind)
 
@@ -222,7 +231,16 @@ def multinomial(
     call: Call, input: Value, num_samples: Value, replacement: Value = False, **rest: Value
 ) -> Value:
     """Draw that many indices from each row of weights."""
-    _, shape = resolved(call, input)
+    weights, shape = resolved(call, input)
+    if not weights.dtype & dtypes.FLOAT:
+        kind = dtypes.describe(weights.dtype)
+        raise mismatch(
+            f"the weights must be Float, not {kind}",
+            f"can't draw samples from {shape}",
+            "shape-dtype",
+        )
+    if isinstance(num_samples, int) and num_samples < 1:
+        raise mismatch("at least 1 is drawn", f"can't draw {num_samples} samples from {shape}")
     if shape.rank is not None and shape.rank not in (1, 2):
         raise mismatch("the weights have 1 or 2 axes", f"can't draw samples from {shape}")
     if shape.position(-1) is None:

@@ -33,7 +33,10 @@ def reshape(call: Call, input: Value, shape: Value, **rest: Value) -> Value:
 @rule("reshape_as")
 def reshape_as(call: Call, input: Value, other: Value, **rest: Value) -> Value:
     """Regroup all dimensions into the shape of another tensor."""
-    return reshape(call, input, call.facts.shape(as_tensor(other).shape).dims)
+    wanted = call.facts.shape(as_tensor(other).shape)
+    if wanted.rank is None:
+        return Tensor(wanted, as_tensor(input).dtype)
+    return reshape(call, input, wanted.dims)
 
 
 @rule("flatten")

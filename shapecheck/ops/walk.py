@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shapecheck.dims as dims
+from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, Size, size_of
 from shapecheck.ops.axes import of_rank, resolved, written
 from shapecheck.ops.call import Call, Value, as_dim, replace, rule
@@ -52,15 +53,21 @@ def narrow(
     if position is None:
         return Tensor(of_rank(shape), tensor.dtype)
     item = shape.dims[position]
+    headline = f"can't narrow {shape} to {length} from {written(start)} on"
+    if isinstance(length, int) and length < 0:
+        raise mismatch("a length can't be negative", headline)
+    if isinstance(start, Tensor):
+        if call.facts.shape(start.shape).least_rank or not start.dtype & dtypes.INTEGER:
+            kind = dtypes.describe(start.dtype)
+            raise mismatch(f"the start is {kind} {start.shape}, where an int is needed", headline)
     if not isinstance(item, Run) and isinstance(length, (int, Size)):
         size = call.facts.size(size_of(item))
+        if isinstance(start, int) and isinstance(size, int) and start < -size:
+            raise mismatch(f"axis {dim} has {item} elements", headline)
         first = start if isinstance(start, int) and start >= 0 else 0
         beyond = first + call.facts.size(length) - size
         if isinstance(beyond, int) and beyond > 0:
-            raise mismatch(
-                f"axis {dim} has {item} elements",
-                f"can't narrow {shape} to {length} from {written(start)} on",
-            )
+            raise mismatch(f"axis {dim} has {item} elements", headline)
         if length == size:
             return Tensor(shape, tensor.dtype)
     return Tensor(replace(shape, position, as_dim(length)), tensor.dtype)

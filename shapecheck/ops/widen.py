@@ -8,7 +8,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, IntSize, Size, size_of
 from shapecheck.ops.agree import loose
 from shapecheck.ops.axes import axis_count, of_rank, resolved, written
-from shapecheck.ops.call import Call, Value, as_dim, replace, rule
+from shapecheck.ops.call import Call, Value, as_dim, as_shape, replace, rule
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
 
 
@@ -28,6 +28,24 @@ def expand_as(call: Call, input: Value, other: Value, **rest: Value) -> Value:
     """Broadcast to the shape of another tensor."""
     tensor, shape = resolved(call, input)
     return Tensor(_expanded(call, shape, resolved(call, other)[1].dims), tensor.dtype)
+
+
+@rule("sum_to_size")
+def sum_to_size(call: Call, input: Value, size: Value, **rest: Value) -> Value:
+    """Sum over axes so that the sizes, broadcast, would be the tensor's again."""
+    tensor, shape = resolved(call, input)
+    wanted = as_shape(size)
+    if shape.rank is None or wanted.rank is None:
+        return Tensor(wanted, tensor.dtype)
+    headline = f"can't sum {shape} to {wanted}"
+    if wanted.rank > shape.rank:
+        raise mismatch(f"there are {shape.rank} axes, and {wanted.rank} sizes are given", headline)
+    for axis in range(-wanted.rank, 0):
+        found, kept = shape.dims[axis], wanted.dims[axis]
+        assert not isinstance(found, Run) and not isinstance(kept, Run)
+        if kept != 1 and not call.unify(found, kept):
+            raise mismatch(f"axis {axis} is {found}, which can't become {kept}", headline)
+    return Tensor(wanted, tensor.dtype)
 
 
 def _expanded(call: Call, shape: Shape, size: Sequence[Value]) -> Shape:

@@ -10,7 +10,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Call, Unknown, Value
 from shapecheck.ops.call import as_size
-from shapecheck.shapes import Run, Tensor
+from shapecheck.shapes import Run, Shape, Tensor
 from shapecheck.signatures.model import Signature
 
 
@@ -62,7 +62,7 @@ class _Evaluator:
             found = owner.get(node.attr, UNKNOWN)
             return self.table.field(owner, node.attr) if found is UNKNOWN else found
         if isinstance(owner, Tensor) and node.attr == "shape":
-            return owner.shape.dims
+            return owner.shape
         return UNKNOWN
 
     def tuple(self, node: ast.Tuple) -> Value:
@@ -70,6 +70,9 @@ class _Evaluator:
 
     def subscript(self, node: ast.Subscript) -> Value:
         owner, index = self.value(node.value), self.value(node.slice)
+        if isinstance(owner, Shape) and isinstance(index, int):
+            dim = owner.at(index)
+            return UNKNOWN if dim is None else dim
         if isinstance(owner, (tuple, list)) and isinstance(index, int):
             item = owner[index]
             return UNKNOWN if isinstance(item, Run) else item
@@ -134,6 +137,8 @@ class _Evaluator:
     def invoke(self, node: ast.Call) -> Value:
         args = [self.value(arg) for arg in node.args]
         match node.func:
+            case ast.Name(id="len") if isinstance(args[0], Shape):
+                return UNKNOWN if args[0].rank is None else args[0].rank
             case ast.Name(id="len") if isinstance(args[0], (tuple, list)):
                 return len(args[0])
             case ast.Name(id="min" | "max" as function) if len(args) > 1:

@@ -318,6 +318,9 @@ class Signature:
             if form.text is not None
             else Shape.unknown()
         )
+        for axis, item in enumerate(shape.dims):
+            if isinstance(item, int) and item < 0:
+                raise Mismatch(Problem(f"axis {axis} of the result would be {item}", "can't fit"))
         inserted = (form.edit is not None and form.edit.kind == "Insert") or any(
             isinstance(value, Tensor) and value.inserted and value.shape == shape
             for value in bound.values()

@@ -2,16 +2,22 @@
 
 # One operand -------------------------------------------------------------------------------------
 
-@also("negative", "positive", "relu", "sign", "sgn", "conj", "conj_physical", "resolve_conj", "resolve_neg", "ceil", "floor", "trunc", "fix", "frac", "bitwise_not", "torch.Tensor.__neg__", "torch.Tensor.__pos__", "torch.Tensor.__invert__")
+@also("negative", "torch.Tensor.__neg__")
 @method
 @inplace
-def neg(input: T[Tensor, "*s"]) -> T[Tensor, "*s"]: ...
+def neg(input: Num[Tensor, "*s"]) -> T[Tensor, "*s"]: ...
 
+@also("relu", "sign", "sgn", "conj", "conj_physical", "resolve_conj", "resolve_neg", "ceil", "floor", "trunc", "fix", "frac", "bitwise_not", "torch.Tensor.__pos__", "torch.Tensor.__invert__")
+@method
+@inplace
+def positive(input: T[Tensor, "*s"]) -> T[Tensor, "*s"]: ...
+
+@also("torch.special.round")
 @method
 @inplace
 def round(input: T[Tensor, "*s"], *, decimals: int = 0) -> T[Tensor, "*s"]: ...
 
-@also("detach", "torch.Tensor.contiguous", "torch.Tensor.__copy__", "torch.Tensor.__deepcopy__", "torch.Tensor.share_memory", "torch.Tensor.cuda", "torch.Tensor.cpu", "torch.Tensor.mps", "torch.Tensor.xpu", "torch.Tensor.pin_memory", "torch.Tensor.to_dense", "torch.Tensor.to_sparse", "torch.Tensor.coalesce")
+@also("detach", "torch.Tensor.contiguous", "torch.Tensor.__copy__", "torch.Tensor.__deepcopy__", "torch.Tensor.share_memory", "torch.Tensor.cuda", "torch.Tensor.cpu", "torch.Tensor.mps", "torch.Tensor.xpu", "torch.Tensor.pin_memory", "torch.Tensor.to_dense", "torch.Tensor.to_sparse", "torch.Tensor.coalesce", "alias_copy", "detach_copy")
 @method
 @inplace
 def clone(input: T[Tensor, "*s"], *args: Any, **kwargs: Any) -> T[Tensor, "*s"]: ...
@@ -35,7 +41,9 @@ def imag(input: R[Tensor, "*s"]) -> R[Tensor, "*s"]: ...
     "torch.special.erf", "torch.special.erfc", "torch.special.erfinv", "torch.special.exp2", "torch.special.expm1", "torch.special.log1p", "torch.special.sinc",
     "torch.special.expit", "torch.special.entr", "torch.special.gammaln", "torch.special.digamma", "torch.special.psi", "torch.special.i0", "torch.special.i0e",
     "torch.special.i1", "torch.special.i1e", "torch.special.ndtr", "torch.special.ndtri", "torch.special.log_ndtr", "torch.special.erfcx",
-    "torch.special.bessel_j0", "torch.special.bessel_j1", "torch.special.bessel_y0", "torch.special.bessel_y1",
+    "torch.special.airy_ai", "torch.special.spherical_bessel_j0", "torch.special.modified_bessel_i0", "torch.special.modified_bessel_i1",
+    "torch.special.modified_bessel_k0", "torch.special.modified_bessel_k1", "torch.special.scaled_modified_bessel_k0",
+    "torch.special.scaled_modified_bessel_k1", "torch.special.bessel_j0", "torch.special.bessel_j1", "torch.special.bessel_y0", "torch.special.bessel_y1",
 )
 @method
 @inplace
@@ -60,6 +68,13 @@ def mvlgamma(input: F[Tensor, "*s"], p: int) -> F[Tensor, "*s"]: ...
 
 @also("torch.special.polygamma")
 def polygamma(n: int, input: F[Tensor, "*s"]) -> F[Tensor, "*s"]: ...
+
+class Tensor:
+    @inplace
+    def polygamma(input: F[Tensor, "*s"], n: int) -> F[Tensor, "*s"]: ...
+
+@method
+def frexp(input: T[Tensor, "*s"]) -> tuple[T[Tensor, "*s"], Int32[Tensor, "*s"]]: ...
 
 @also("isinf", "isfinite", "isneginf", "isposinf", "isreal", "signbit")
 @method
@@ -97,7 +112,7 @@ def add(input: Any, other: Any, *, alpha: Number = 1) -> Rule["elementwise"]: ..
 def pow(input: Any, exponent: Any) -> Rule["several"]: ...
 
 @also(
-    "atan2", "arctan2", "true_divide", "copysign", "xlogy", "torch.special.xlogy", "torch.special.xlog1py",
+    "atan2", "arctan2", "true_divide", "copysign", "xlogy", "igamma", "igammac", "torch.special.gammainc", "torch.special.gammaincc", "torch.special.xlogy", "torch.special.xlog1py",
     "torch.special.zeta", "torch.Tensor.__truediv__", "torch.Tensor.__rtruediv__", "torch.Tensor.__rdiv__", "torch.Tensor.__div__",
 )
 @method
@@ -120,8 +135,16 @@ def eq(input: Any, other: Any) -> Rule["elementwise", "bool"]: ...
 @method
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Rule["elementwise", "bool"]: ...
 
-def polar(abs: F[Tensor, "*#s"], angle: F[Tensor, "*#s"]) -> Complex[Tensor, "*s"]: ...
-def complex(real: F[Tensor, "*#s"], imag: F[Tensor, "*#s"]) -> Complex[Tensor, "*s"]: ...
+@also(
+    "torch.special.chebyshev_polynomial_t", "torch.special.chebyshev_polynomial_u", "torch.special.chebyshev_polynomial_v",
+    "torch.special.chebyshev_polynomial_w", "torch.special.hermite_polynomial_h", "torch.special.hermite_polynomial_he",
+    "torch.special.laguerre_polynomial_l", "torch.special.legendre_polynomial_p", "torch.special.shifted_chebyshev_polynomial_t",
+    "torch.special.shifted_chebyshev_polynomial_u", "torch.special.shifted_chebyshev_polynomial_v", "torch.special.shifted_chebyshev_polynomial_w",
+)
+def _polynomial(input: Any, other: Any) -> Rule["elementwise", "float"]: ...
+
+def polar(abs: Float[Tensor, "*#s"], angle: Float[Tensor, "*#s"]) -> Complex[Tensor, "*s"]: ...
+def complex(real: Float[Tensor, "*#s"], imag: Float[Tensor, "*#s"]) -> Complex[Tensor, "*s"]: ...
 
 # In place: the left operand keeps its shape and its dtype -------------------------------------------
 
@@ -133,7 +156,7 @@ class Tensor:
         "__ilshift__", "__irshift__", "bitwise_left_shift_", "bitwise_right_shift_",
     )
     def add_(input: Any, other: Any, *, alpha: Number = 1) -> Rule["inplace", "same"]: ...
-    @also("divide_", "true_divide_", "atan2_", "arctan2_", "copysign_", "xlogy_", "__itruediv__")
+    @also("divide_", "true_divide_", "atan2_", "arctan2_", "copysign_", "xlogy_", "igamma_", "igammac_", "__itruediv__")
     def div_(input: Any, other: Any, *, rounding_mode: str = None) -> Rule["inplace", "float"]: ...
     @also(
         "ne_", "not_equal_", "gt_", "greater_", "ge_", "greater_equal_", "lt_", "less_", "le_", "less_equal_",
@@ -141,7 +164,7 @@ class Tensor:
     )
     def eq_(input: Any, other: Any) -> Rule["inplace"]: ...
     def copy_(input: Any, other: Any, non_blocking: bool = False) -> Rule["inplace"]: ...
-    @also("normal_", "random_", "bernoulli_", "exponential_", "geometric_", "log_normal_", "cauchy_", "fill_", "zero_", "fill_diagonal_", "requires_grad_")
+    @also("normal_", "random_", "bernoulli_", "exponential_", "geometric_", "log_normal_", "cauchy_", "fill_", "zero_", "fill_diagonal_", "requires_grad_", "torch.zero_", "torch.fill_", "torch.fill", "torch.resize_as_sparse_")
     def uniform_(input: Any, *args: Any, **kwargs: Any) -> Rule["itself"]: ...
     def where(input: Any, condition: Any, other: Any) -> Rule["where"]: ...
     def masked_fill(input: Any, mask: Any, value: Any) -> Rule["masked_fill"]: ...
@@ -205,6 +228,7 @@ class Tensor:
     def char(input: Any, **kwargs: Any) -> Rule["astype", "int8"]: ...
     def byte(input: Any, **kwargs: Any) -> Rule["astype", "uint8"]: ...
     def bool(input: Any, **kwargs: Any) -> Rule["astype", "bool"]: ...
+    def chalf(input: Any, **kwargs: Any) -> Rule["astype", "complex32"]: ...
     def cfloat(input: Any, **kwargs: Any) -> Rule["astype", "complex64"]: ...
     def cdouble(input: Any, **kwargs: Any) -> Rule["astype", "complex128"]: ...
 

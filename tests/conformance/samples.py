@@ -1,0 +1,225 @@
+"""The calls that torch's own test database makes of each op, in every form that the op has."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any, Final
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from shapecheck.runtime.ops import dotted_names
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from torch.testing._internal.common_methods_invocations import op_db
+
+AMONG = 24
+"""Among how many samples of an op the few of the fast part are picked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call: the form, the dotted name, the arguments, and what torch makes of them.
+
+    `init`: the arguments of the constructor, where it is a module that is called.
+    """
+
+    form: str
+    name: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    wanted: Any = None
+    init: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A call that torch refuses, and a part of its message."""
+
+    call: Call
+    error: str
+
+
+def title(op: Any) -> str:
+    """Return the name of an op with its variant, as the table shows it."""
+    return f"{op.name} ({op.variant_test_name})" if op.variant_test_name else str(op.name)
+
+
+def ops() -> Sequence[Any]:
+    """Return every op of torch's database."""
+    return list(op_db)
+
+
+def dtype_of(op: Any) -> torch.dtype | None:
+    """Return the dtype whose samples are taken: float32, or the first that the op has."""
+    if torch.float32 in op.dtypes:
+        return torch.float32
+    return next(iter(sorted(op.dtypes, key=str)), None)
+
+
+def calls(op: Any, limit: int | None = None) -> Iterator[Call]:
+    """Yield the calls of an op with what torch makes of them; of `limit` samples, if given."""
+    dtype = dtype_of(op)
+    if dtype is None:
+        return
+    samples = op.sample_inputs("cpu", dtype)
+    step = 1 if limit is None else max(AMONG // limit, 1)
+    for sample in islice(samples, 0, None if limit is None else AMONG, step):
+        yield from _forms(op, sample)
+
+
+def refusals(op: Any) -> Iterator[Refusal]:
+    """Yield the calls of an op that torch refuses."""
+    if op.error_inputs_func is None or dtype_of(op) is None:
+        return
+    for case in op.error_inputs("cpu"):
+        sample = case.sample_input
+        call = _called(op, (sample.input, *sample.args), sample.kwargs)
+        if call is not None:
+            yield Refusal(call, case.error_regex)
+
+
+def _forms(op: Any, sample: Any) -> Iterator[Call]:
+    args = (sample.input, *sample.args)
+    call = _called(op, args, sample.kwargs)
+    if call is None:
+        return
+    yield call
+    if call.wanted is REFUSED:
+        return
+    if op.supports_out and "Tensor." not in call.name:
+        yield replace(call, form="out", kwargs={**call.kwargs, "out": call.wanted})
+    for alias in op.aliases:
+        name = f"torch.{alias.name.removeprefix('torch.')}"
+        if _resolve(name) is alias.op:
+            yield replace(call, form="alias", name=name)
+    if not isinstance(sample.input, torch.Tensor):
+        return
+    plain = Call("method", "", args, sample.kwargs, call.wanted)
+    for variant in (op.method_variant, *(alias.method_variant for alias in op.aliases)):
+        if (name := _method(variant)) is not None:
+            yield replace(plain, name=name)
+    if (name := _method(op.operator_variant, op)) is not None:
+        yield replace(plain, form="operator", name=name)
+    yield from _in_place(op, sample)
+
+
+def _in_place(op: Any, sample: Any) -> Iterator[Call]:
+    variants = [op.inplace_variant, *(alias.inplace_variant for alias in op.aliases)]
+    if sample.broadcasts_input or op.inplace_variant is None:
+        return
+    args = (sample.input.detach().clone(), *sample.args)
+    wanted = attempt(op.inplace_variant, args, sample.kwargs)
+    if wanted is REFUSED:
+        return
+    call = Call("in place", "", (sample.input, *sample.args), sample.kwargs, wanted)
+    for variant in variants:
+        if isinstance(variant, partial):
+            kwargs = {**sample.kwargs, **variant.keywords}
+            yield replace(call, name=name_of(op), kwargs=kwargs)
+        elif (name := _method(variant)) is not None:
+            yield replace(call, name=name)
+    if (name := _method(op.inplace_operator_variant, op)) is not None:
+        yield replace(call, form="operator", name=name)
+
+
+def _method(variant: Any, op: Any = None) -> str | None:
+    """Return the dotted name of a method; of an operator where `op` is given."""
+    name = getattr(variant, "__name__", None)
+    if op is not None:
+        name = None if name is None else f"__{name.strip('_')}__"
+    found = None if name is None else getattr(torch.Tensor, name, None)
+    return f"torch.Tensor.{name}" if callable(found) else None
+
+
+def name_of(op: Any) -> str:
+    """Return the dotted name under which the rule of an op is looked for."""
+    return str(op.name) if op.name.startswith("torch.") else f"torch.{op.name}"
+
+
+def _resolve(name: str) -> Any:
+    found: Any = torch
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found
+
+
+def _called(op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call | None:
+    """Return the call that the database makes of an op.
+
+    It calls some ops by a function of its own, which changes the arguments first: then what
+    reaches the op under its own name counts, or the last op that is called and whose result it is.
+    """
+    name = name_of(op)
+    function = _resolve(name)
+    if function is op.op:
+        return Call("function", name, args, kwargs, attempt(op.op, args, kwargs))
+    seen: list[Call] = []
+    with _Recorder(seen), _watched(name, function, seen):
+        result = attempt(op.op, args, kwargs)
+    own = [call for call in seen if call.name.rpartition(".")[2].rstrip("_") == op.name]
+    own = [call for call in seen if call.name == name] or own
+    same = [call for call in seen if call.wanted is result or result is REFUSED]
+    return next(reversed(own or same), None)
+
+
+@contextmanager
+def _watched(name: str, function: Any, seen: list[Call]) -> Iterator[None]:
+    """Note the calls of a function by its dotted name."""
+    path, _, last = name.rpartition(".")
+    owner = _resolve(path)
+    if function is None or owner is None:
+        yield
+        return
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        seen.append(Call("function", name, args, kwargs, REFUSED))
+        position = len(seen) - 1
+        result = function(*args, **kwargs)
+        seen[position] = replace(seen[position], wanted=result)
+        return result
+
+    setattr(owner, last, noted)
+    try:
+        yield
+    finally:
+        setattr(owner, last, function)
+
+
+REFUSED: Final = object()
+"""The result of a call that torch refuses."""
+
+
+def attempt(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Return the result of a call, `REFUSED` where it raises."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return function(*args, **kwargs)
+        except Exception:  # noqa: BLE001 -- whatever torch raises, it refuses
+            return REFUSED
+
+
+class _Recorder(TorchFunctionMode):
+    """Notes the ops that are called."""
+
+    def __init__(self, seen: list[Call]) -> None:
+        super().__init__()
+        self.seen = seen
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        name = dotted_names().get(function, f"torch.?.{getattr(function, '__name__', '')}")
+        call = Call("function", name, tuple(args), dict(kwargs or {}), REFUSED)
+        self.seen.append(call)
+        position = len(self.seen) - 1
+        result = function(*args, **(kwargs or {}))
+        self.seen[position] = replace(call, wanted=result)
+        return result
