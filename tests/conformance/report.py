@@ -40,8 +40,7 @@ COLUMNS = """\
 - *exact*: of these, those of which every size is known (others depend on the data)
 - *symbolic*: whether that also holds with names for the sizes: `yes`, `no`, or how often
 - *refused*: of the erroneous inputs that are about shapes
-- *rule*: `signature` if a line of a file in `stubs/` says all, else the rule in Python that the line
-  names
+- *rule*: `signature` if a line of a file in `stubs/` says all, else the rule in Python that it names
 """
 
 
@@ -102,7 +101,7 @@ def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
     )
     forms = ", ".join(f"{right[form]:,} as {form}" for form in right)
     yield f"- {right.total():,} calls agree ({forms}), {wrong.total()} don't."
-    yield f"- {sum(v.skipped for v in verdicts)} samples were skipped: torch can't run them on a CPU."
+    yield f"- {sum(v.skipped for v in verdicts)} samples were skipped: torch can't run them here."
     refused, accepted = (
         sum(getattr(v, kind) for v in verdicts) for kind in ("refused", "accepted")
     )
@@ -119,7 +118,7 @@ def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
         f"{symbolic:,} with names."
     )
     yield (
-        f"- {alone} ops are said by a line of a signature file alone, {shared} by a line that names "
+        f"- {alone} ops are said by a line of a signature file, {shared} by a line that names "
         f"a rule for several, {len(with_rule) - alone - shared} need a rule of their own."
     )
 
