@@ -10,8 +10,11 @@ from shapecheck.ops import axes as _axes
 from shapecheck.ops import contract as _contract
 from shapecheck.ops import conv as _conv
 from shapecheck.ops import create as _create
+from shapecheck.ops import derivatives as _derivatives
+from shapecheck.ops import distributions as _distributions
 from shapecheck.ops import einops as _einops
 from shapecheck.ops import einsum as _einsum
+from shapecheck.ops import einx as _einx
 from shapecheck.ops import elementwise as _elementwise
 from shapecheck.ops import fourier as _fourier
 from shapecheck.ops import gather as _gather

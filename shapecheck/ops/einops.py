@@ -191,6 +191,13 @@ def einsum(call: Call, tensors_and_pattern: Value) -> Value:
     return contract(call, terms[:-1], terms[-1], parts, headline, " ")
 
 
+@rule("einops.einsum, equation first")
+def equation_first(call: Call, equation: Value, operands: Value) -> Value:
+    """Judge `fancy_einsum.einsum("batch i, i j -> batch j", a, b)`."""
+    given = operands if isinstance(operands, (tuple, list)) else ()
+    return einsum(call, (*given, equation)) if given else Tensor.unknown()
+
+
 def _single(one: Side, headline: str) -> list[str]:
     found = []
     for index, axis in enumerate(one.axes):

@@ -88,12 +88,12 @@ class OpClass:
     def attribute(self, name: str, instance: Mapping[str, Value]) -> Value:
         """Return an attribute's value; UNKNOWN where there is none of this name.
 
-        A field goes before the constructor's flag of the same name: `bias` is a tensor, and None
-        under `bias=False`.
+        A field goes before the constructor's flag of the same name, and before an argument that
+        isn't given: `bias` is a tensor, and None under `bias=False`.
         """
         given = instance.get(name, UNKNOWN)
         owner = self._declares(name)
-        if owner is None or not isinstance(given, (bool, Unknown)):
+        if owner is None or not isinstance(given, (bool, Unknown, type(None))):
             return given
         if given is False:
             return None

@@ -40,7 +40,7 @@ COLUMNS = """\
 - *exact*: of these, those of which every size is known (others depend on the data)
 - *symbolic*: whether that also holds with names for the sizes: `yes`, `no`, or how often
 - *refused*: of the erroneous inputs that are about shapes
-- *rule*: `signature` if a line of a file in `stubs/` says all, else the rule in Python that it names
+- *rule*: `signature` if a line of a file in `stubs/` says all, else the rule in Python it names
 """
 
 

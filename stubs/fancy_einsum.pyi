@@ -1,0 +1,3 @@
+"""fancy_einsum: einsum with whole words for axes."""
+
+def einsum(equation: str, *operands: Any) -> Rule["einops.einsum, equation first"]: ...
