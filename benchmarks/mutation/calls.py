@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from mutation.edits import annotation_text
-
 from shapecheck.spec import SpecError, parse
 from shapecheck.spec.nodes import Axis, Binary, Expr, Group, Merge, Name, Negate, Number, Wild
 

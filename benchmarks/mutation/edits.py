@@ -247,16 +247,24 @@ def _change_width(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Pa
 
 def _swap_arguments(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
     pairs: list[tuple[ast.expr, ast.expr]] = []
-    if isinstance(node, ast.Call) and _last_name(node.func) not in _NOT_OPS:
+    if isinstance(node, ast.Call) and _last_name(node.func) not in _NOT_OPS | _OF_VALUES:
         pairs = list(zip(node.args, node.args[1:], strict=False))
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         pairs = [(node.left, node.right)]
     for one, other in pairs:
-        if isinstance(one, ast.Starred) or isinstance(other, ast.Starred):
+        if any(isinstance(part, ast.Starred) or _is_text(part) for part in (one, other)):
             continue
         (start, middle), (after, stop) = place.of(one), place.of(other)
         between = place.text[middle:after]
         yield (start, stop), f"{place.source(other)}{between}{place.source(one)}"
+
+
+_OF_VALUES: Final = frozenset("randint linspace arange uniform_ normal_ clamp".split())
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Whether an argument is a text; where another type is wanted, any type checker says so."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _drop_keepdim(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
@@ -326,7 +334,7 @@ def _view_sizes(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part
 
 def _cat_or_stack(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
     if isinstance(node, ast.Call) and _last_name(node.func) in ("cat", "stack"):
-        start, stop = place.of(node.func)
+        _, stop = place.of(node.func)
         word = _last_name(node.func)
         yield (stop - len(word), stop), "stack" if word == "cat" else "cat"
 

@@ -12,7 +12,7 @@ import importlib
 import sys
 import types
 from collections.abc import Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -149,10 +149,8 @@ def load(name: str, path: Path, text: str, roots: Sequence[Path]) -> types.Modul
     try:
         package = name.rpartition(".")[0]
         if package:
-            try:
+            with suppress(Exception):  # what it should have given will be missing
                 importlib.import_module(package)
-            except Exception:  # noqa: BLE001 - relative imports of it will be missing
-                pass
         module = types.ModuleType(name)
         module.__package__ = package
         module.__file__ = str(path)

@@ -29,7 +29,7 @@ from shapecheck.dims import IntSize
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.ops.call import as_size
-from shapecheck.shapes import Matcher, Misfit, Shape, Tensor
+from shapecheck.shapes import Item, Matcher, Misfit, Shape, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,9 +371,18 @@ def _is_generator(function: Function) -> bool:
 
 
 def check_body(
-    function: Function, state: State, values: Mapping[str, Value], quiet: bool = False
+    function: Function,
+    state: State,
+    values: Mapping[str, Value],
+    quiet: bool = False,
+    runs: Mapping[str, tuple[Item, ...]] | None = None,
+    bare: str = "",
 ) -> Frame:
-    """Analyse a function's body on its own, with what its annotations say of the parameters."""
+    """Analyse a function's body on its own, with what its annotations say of the parameters.
+
+    `runs` are the dimensions that groups of the annotations stand for, where they are given; in
+    the annotation of the parameter `bare` they stand for none.
+    """
     frame = Frame(function.module, state, function=function, quiet=quiet)
     says = declaration(function)
     matcher = frame.matcher
@@ -383,7 +392,10 @@ def check_body(
             frame.assign(param.name, values[param.name], param.line)
     for param in sorted(says.params, key=lambda one: speaks(one.declared)):  # `{n}` needs n
         if param.name not in values:
+            matcher.runs.update(dict.fromkeys(runs or (), ()) if param.name == bare else runs or {})
             frame.assign(param.name, _start(frame, param, matcher), param.line)
+    matcher.runs.update(runs or {})
+    matcher.runs.pop("...", None)
     assert not isinstance(function.node, ast.Lambda)
     if speaks(says.result) and not _is_generator(function):
         frame.check_return = lambda node, value: _returned(frame, says.result, node, value)

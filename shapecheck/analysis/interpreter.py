@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
 from shapecheck.analysis import expressions as _expressions
-from shapecheck.analysis import functions, objects
+from shapecheck.analysis import functions, instances, objects
 from shapecheck.analysis import statements as _statements
 from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.faults import Fault, located
@@ -145,8 +145,11 @@ def _check(module: Module, function: Function, owner: Class | None) -> None:
         if owner is not None and getattr(function.node, "name", "") == "__init__":
             objects.symbolic(owner, "self")
             return
-        state, values = _start(function, owner)
-        functions.check_body(function, state, values)
+        assert module.reporter is not None
+        before = module.reporter.count
+        functions.check_body(function, *_start(function, owner))
+        if module.reporter.count == before:
+            instances.check(function, lambda: _start(function, owner))
     except (BudgetExceeded, RecursionError):
         return
     except StubError:

@@ -66,6 +66,16 @@ class Reporter:
         span = self.span(node)
         self._found.setdefault((span, text), [Diagnostic(span, text, "note")])
 
+    def add(self, error: Diagnostic, *notes: str) -> None:
+        """Record an error that another reporter has, with notes of its own."""
+        found = [error, *(Diagnostic(error.span, note, "note", error.code) for note in notes)]
+        self._found.setdefault((error.span, error.message), found)
+
+    @property
+    def count(self) -> int:
+        """How many errors and notes of their own there are."""
+        return len(self._found)
+
     def diagnostics(self) -> list[Diagnostic]:
         """Return all diagnostics by position, each error followed by its notes."""
         groups = sorted(self._found.values(), key=lambda g: (g[0].span.line, g[0].span.column))

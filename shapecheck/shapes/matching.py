@@ -428,7 +428,7 @@ class Matcher:
         self, group: spec.Group, default: Callable[[str], Item] | None
     ) -> tuple[Item, ...]:
         if group.anonymous or group.name is None:
-            return (Run(Sym.fresh("...")),)
+            return self.runs.get(group.name or "...") or (Run(Sym.fresh("...")),)
         if group.broadcast and default is not None:
             bound = self.runs.get(group.name)
             return (Run(Sym.fresh(f"#{group.name}")),) if bound is None else bound

@@ -1,0 +1,117 @@
+"""Checks a function again with its group of dimensions spelled out: `*batch` as one axis, as two.
+
+An annotation with `*batch` promises any number of axes, and ops on such a shape soon lead to one of
+which nothing is known. With a definite number everything is. What fails for one axis and, at the
+same line, for two is reported; what either admits isn't, nor what an argument admits whose
+`*#batch` stands for no axis at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import shapecheck.dims as dims
+from shapecheck import spec
+from shapecheck.analysis import functions
+from shapecheck.analysis.annotations import (
+    Declared,
+    DictDecl,
+    ListDecl,
+    TensorDecl,
+    TupleDecl,
+    UnionDecl,
+)
+from shapecheck.analysis.host import Diagnostic
+from shapecheck.analysis.report import Reporter
+from shapecheck.analysis.state import State
+from shapecheck.analysis.values import Function
+from shapecheck.dims import Size
+from shapecheck.ops import Value
+
+Start: TypeAlias = Callable[[], tuple[State, Mapping[str, Value]]]
+
+_LENGTHS: Final = (1, 2)
+
+
+def check(function: Function, start: Start) -> None:
+    """Check a function whose parameters have one group; `start` makes what its body begins with."""
+    group, broadcasting = _only_group(function)
+    if group is None:
+        return
+    lines: set[int] = set()
+    for length in _LENGTHS:
+        found = _errors(function, start, group, length)
+        lines = {error.span.line for error in found if not lines or error.span.line in lines}
+        if not lines:
+            return
+    for bare in broadcasting:
+        lines &= {error.span.line for error in _errors(function, start, group, 1, bare)}
+    _report(function, group, [error for error in found if error.span.line in lines])
+
+
+def _report(function: Function, group: spec.Group, errors: Sequence[Diagnostic]) -> None:
+    reporter = function.module.reporter
+    assert reporter is not None
+    shown = "..." if group.name is None else f"*{group.name}"
+    axes = " and ".join(map(str, _axes(group, _LENGTHS[-1])))
+    note = f'"{shown}" is taken for two axes here, {axes}; with one axis it fails too'
+    for error in errors:
+        reporter.add(error, note)
+
+
+def _errors(
+    function: Function, start: Start, group: spec.Group, length: int, bare: str = ""
+) -> list[Diagnostic]:
+    """Return what is said of a function whose group has so many axes, none in parameter `bare`."""
+    module = function.module
+    reporter, module.reporter = module.reporter, Reporter(module.source)
+    try:
+        runs = {_key(group): _axes(group, length)}
+        functions.check_body(function, *start(), runs=runs, bare=bare)
+        found = module.reporter.diagnostics()
+    finally:
+        module.reporter = reporter
+    return [one for one in found if one.severity == "error"]
+
+
+def _axes(group: spec.Group, length: int) -> tuple[Size, ...]:
+    """Return axes for a group; those of one without a name may be equal to other names."""
+    make = dims.own if group.anonymous else dims.name
+    return tuple(make(f"{_key(group)}[{axis}]") for axis in range(length))
+
+
+def _key(group: spec.Group) -> str:
+    return "..." if group.name is None else group.name
+
+
+def _only_group(function: Function) -> tuple[spec.Group | None, list[str]]:
+    """Return the one group of a function's parameters, and those in which it broadcasts."""
+    found: dict[str, spec.Group] = {}
+    unnamed = 0
+    broadcasting: dict[str, None] = {}
+    for param in functions.declaration(function).params:
+        for text in _texts(param.declared):
+            for entry in text.entries:
+                if isinstance(entry, spec.Group):
+                    found[_key(entry)] = entry
+                    unnamed += entry.anonymous
+                    if entry.broadcast:
+                        broadcasting[param.name] = None
+    if len(found) != 1 or unnamed > 1:
+        return None, []
+    return next(iter(found.values())), list(broadcasting)
+
+
+def _texts(declared: Declared) -> Iterator[spec.Spec]:
+    match declared:
+        case TensorDecl(text=text) if text is not None:
+            yield text
+        case UnionDecl(options=options):
+            for option in options:
+                yield from _texts(option)
+        case TupleDecl(items=items) if items is not None:
+            for item in items:
+                yield from _texts(item)
+        case TupleDecl(element=element) | ListDecl(element=element) | DictDecl(value=element):
+            yield from _texts(element)
