@@ -127,7 +127,8 @@ _NO_TENSOR: Final = frozenset(
     "device dtype manual_seed no_grad enable_grad inference_mode autocast compile set_grad_enabled "
     "save load finfo iinfo Generator Size get_default_dtype set_default_dtype parameters "
     "named_parameters state_dict empty_cache synchronize is_available typename "
-    "set_printoptions".split()
+    "set_printoptions device dtype shape ndim layout requires_grad is_cuda is_leaf is_sparse grad_fn "
+    "itemsize nbytes names".split()
 )
 _AMBIGUOUS: Final = frozenset(dir(dict)) | frozenset(dir(list)) | frozenset(dir(str))
 _PROPERTIES: Final = frozenset("T mT H mH real imag data grad".split())
@@ -146,6 +147,7 @@ class _Body:
         self.module, self.function, self.seen, self.found = module, function, seen, found
         self.table = module.program.table
         self.reasons: dict[str, str] = {}
+        self.likely: set[str] = set()
 
     def count(self) -> None:
         """Add the function's expressions to what was found."""
@@ -197,12 +199,16 @@ class _Body:
         """Remember why a variable isn't known."""
         value = getattr(node, "value", None) or getattr(node, "iter", None)
         if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For)):
-            reason = self._origin(value) if isinstance(value, ast.expr) else None
+            if not isinstance(value, ast.expr) or (reason := self._origin(value)) is None:
+                return
+            likely = self._tensor(value) or self._likely(value) is not None
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
                 for child in ast.walk(target):
-                    if isinstance(child, ast.Name) and reason is not None:
+                    if isinstance(child, ast.Name):
                         self.reasons[child.id] = reason
+                        if likely:
+                            self.likely.add(child.id)
 
     def _origin(self, node: ast.expr) -> str | None:
         grade = self.seen.get(node, (Grade.OTHER, None))[0]
@@ -215,7 +221,7 @@ class _Body:
     def _why(self, node: ast.expr) -> str:
         """Return the construct because of which a tensor's shape isn't known."""
         if isinstance(node, ast.Name):
-            return self.reasons.get(node.id, "name")
+            return self.reasons.get(node.id, f"name {node.id}")
         for part in _operands(node):
             reason = self._origin(part)
             if reason is not None:
@@ -225,13 +231,14 @@ class _Body:
     def _likely(self, node: ast.expr) -> str | None:
         """Return why a value isn't known if it is likely to be a tensor."""
         if isinstance(node, ast.Name):
-            return self.reasons.get(node.id)
+            return self.reasons.get(node.id) if node.id in self.likely else None
         if isinstance(node, ast.Call):
             return self._call(node)
         if isinstance(node, ast.Attribute):
             if node.attr in _PROPERTIES:
                 return self._likely(node.value) or self._label(node)
-            return self._label(node) if self._tensor(node.value) else None
+            tensor = self._tensor(node.value) and node.attr not in _NO_TENSOR
+            return self._label(node) if tensor else None
         if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.IfExp)):
             if isinstance(node, ast.Compare) and isinstance(
                 node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)
