@@ -10,7 +10,7 @@ import torch
 import shapecheck.dims as dims
 from shapecheck import dtypes, shapes
 from shapecheck.dims import Kind, Size, Sym
-from shapecheck.ops import UNKNOWN
+from shapecheck.ops import UNKNOWN, Repeated
 from shapecheck.shapes import Facts, Mismatch, Run, Shape, Tensor
 from shapecheck.signatures import table
 
@@ -147,6 +147,8 @@ def compatible(found: Any, real: Any, exact: bool = False) -> str | None:
     if isinstance(real, torch.Size):
         return _shape(Shape(tuple(found)), tuple(real), exact)
     if isinstance(real, (tuple, list)):
+        if isinstance(found, Repeated):
+            found = (found.element,) * len(real)
         if not isinstance(found, (tuple, list)) or len(found) != len(real):
             return f"{show(found)} hasn't {len(real)} elements"
         each = (compatible(f, r, exact) for f, r in zip(found, real, strict=True))

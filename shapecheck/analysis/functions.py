@@ -342,7 +342,7 @@ def _call_key(
     if function.closure or not all(map(unchanging, values.values())):
         return None
     facts = frame.state.facts
-    known = (tuple(facts.atoms.items()), tuple(facts.runs.items()), facts.guarded)
+    known = tuple(facts.atoms.items()), tuple(facts.runs.items()), facts.guarded, facts.declared
     arguments = tuple((name, frozen(value)) for name, value in values.items())
     key = ("call", function.node, arguments, known, quiet)
     try:
@@ -396,6 +396,8 @@ def check_body(
             frame.assign(param.name, _start(frame, param, matcher), param.line)
     matcher.runs.update(runs or {})
     matcher.runs.pop("...", None)
+    given = (frame.state.vars.get(param.name) for param in says.params)
+    frame.state.facts.declared = tuple(one.shape for one in given if isinstance(one, Tensor))
     assert not isinstance(function.node, ast.Lambda)
     if speaks(says.result) and not _is_generator(function):
         frame.check_return = lambda node, value: _returned(frame, says.result, node, value)

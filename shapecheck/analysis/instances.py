@@ -77,8 +77,10 @@ def _errors(
 
 def _axes(group: spec.Group, length: int) -> tuple[Size, ...]:
     """Return axes for a group; those of one without a name may be equal to other names."""
-    make = dims.own if group.anonymous else dims.name
-    return tuple(make(f"{_key(group)}[{axis}]") for axis in range(length))
+    names = [f"{_key(group)}[{axis}]" for axis in range(length)]
+    if group.anonymous:
+        return tuple(map(dims.own, names))
+    return tuple(dims.name(name, dims.ARBITRARY) for name in names)
 
 
 def _key(group: spec.Group) -> str:
@@ -86,9 +88,14 @@ def _key(group: spec.Group) -> str:
 
 
 def _only_group(function: Function) -> tuple[spec.Group | None, list[str]]:
-    """Return the one group of a function's parameters, and those in which it broadcasts."""
+    """Return the one group of a function's parameters, and those that may do without it.
+
+    These are the ones in which it stands first, where broadcasting puts axes in, if there is
+    another parameter to broadcast with.
+    """
     found: dict[str, spec.Group] = {}
     unnamed = 0
+    holders = 0
     broadcasting: dict[str, None] = {}
     for param in functions.declaration(function).params:
         for text in _texts(param.declared):
@@ -96,11 +103,12 @@ def _only_group(function: Function) -> tuple[spec.Group | None, list[str]]:
                 if isinstance(entry, spec.Group):
                     found[_key(entry)] = entry
                     unnamed += entry.anonymous
-                    if entry.broadcast:
+                    holders += 1
+                    if entry.broadcast and entry is text.entries[0]:
                         broadcasting[param.name] = None
     if len(found) != 1 or unnamed > 1:
         return None, []
-    return next(iter(found.values())), list(broadcasting)
+    return next(iter(found.values())), list(broadcasting) if holders > 1 else []
 
 
 def _texts(declared: Declared) -> Iterator[spec.Spec]:

@@ -13,9 +13,10 @@ from shapecheck.analysis.iteration import Range, another, as_list
 from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.values import Dict, Items, Path, Ref, Sequence, Union, own_size
 from shapecheck.dims import IntSize, Size
+from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_tensor
-from shapecheck.shapes import Run, Tensor
+from shapecheck.shapes import Run, Shape, Tensor
 
 _SYMBOLS: Final[Mapping[type[ast.operator], tuple[str, str]]] = {
     ast.Add: ("+", "add"),
@@ -261,6 +262,8 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         return apply(frame, signature, [owner, index], {}, site)
     index = frame.eval(node.slice)
     if isinstance(owner, tuple):
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            _axis_exists(frame, node, owner, index)
         return _item(owner, index)
     if isinstance(owner, Items) and owner.items is not None:
         return _item(owner.items, index)
@@ -283,6 +286,16 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     if isinstance(owner, Path) and isinstance(index, (int, str)):
         return Path(f"{owner.text}[{index!r}]")
     return UNKNOWN
+
+
+def _axis_exists(frame: Frame, node: ast.Subscript, shape: tuple[Value, ...], index: Value) -> None:
+    """Report an index beyond a shape of known rank."""
+    if not isinstance(index, int) or any(isinstance(item, Run) for item in shape):
+        return
+    if not -len(shape) <= index < len(shape):
+        rank = f"{len(shape)} {'axis' if len(shape) == 1 else 'axes'}"
+        text = f'"{frame.segment(node)}" is out of range: {Shape(tuple(shape))} has {rank}'
+        frame.error(node, Message(text))
 
 
 def _hashable(value: Value) -> bool:

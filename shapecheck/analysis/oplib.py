@@ -112,14 +112,14 @@ def apply(
     known = None if key is None else frame.program.memo.results.get(key)
     if known is not None:
         facts.atoms = known.atoms
-        return known.value
+        return _listed(frame, known.value)
     try:
         value = signature.apply(facts, given, named, site.label, instance)
         if key is not None:
             fresh = _unknowns((value, *facts.atoms.items())) - _unknowns((*given, *named.values()))
             if not fresh and facts.runs is before.runs:
                 frame.program.memo.results[key] = Outcome(value, facts.atoms, instance)
-        return value
+        return _listed(frame, value)
     except Mismatch as mismatch:
         if mismatch.problem.code == "shape-broadcast" and _one_source(frame, site):
             return signature.apply(facts, given, named, site.label, instance, same_source=True)
@@ -136,6 +136,13 @@ def apply(
         )
         frame.error(site.node, message)
         return UNKNOWN
+
+
+def _listed(frame: Frame, value: Value) -> Value:
+    """Return an op's result as values are here: one of many items lies on the heap."""
+    if isinstance(value, Repeated):
+        return frame.state.new(ListContent(None, value.element, "tuple", value.count))
+    return value
 
 
 @dataclass(slots=True)
@@ -161,7 +168,7 @@ def _key(
     owner = None if instance is None else id(instance)
     args = tuple(map(frozen, given))
     kwargs = tuple((name, frozen(value)) for name, value in named.items())
-    known = (tuple(facts.atoms.items()), tuple(facts.runs.items()), facts.guarded)
+    known = tuple(facts.atoms.items()), tuple(facts.runs.items()), facts.guarded, facts.declared
     key = (signature.name, owner, args, kwargs, known)
     try:
         hash(key)
@@ -174,6 +181,8 @@ def _unknowns(value: Value) -> set[Sym]:
     """Return the symbols in a value of which nothing is known."""
     if isinstance(value, (tuple, list)):
         return set().union(*map(_unknowns, value))
+    if isinstance(value, Repeated):
+        return _unknowns((value.element, value.count))
     if isinstance(value, Tensor):
         return _unknowns(value.shape.dims)
     if isinstance(value, Run):

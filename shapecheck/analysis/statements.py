@@ -72,6 +72,8 @@ def store(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> Non
 def _unpack(frame: Frame, targets: Sequence[ast.expr], value: Value, source: ast.expr) -> None:
     stars = [index for index, target in enumerate(targets) if isinstance(target, ast.Starred)]
     items = _parts(frame, value, targets, bool(stars))
+    if items is None and not stars:
+        _count(frame, len(targets), value, source)
     if items is None:
         element = iterate(frame, value)[1]
         for target in targets:
@@ -117,6 +119,15 @@ def _parts(
             return (*value[:at], *learned, *value[at + 1 :])
         return None
     return iterate(frame, value)[0]
+
+
+def _count(frame: Frame, count: int, value: Value, source: ast.expr) -> None:
+    """Equate the number of items, where it is a dimension, with the number of names."""
+    found = length(frame, value)
+    if found is None or frame.state.facts.unify(found, count, (Shape((found,)),)):
+        return
+    text = f'"{frame.segment(source)}" can\'t be unpacked into {count} names: it has {found} items'
+    frame.error(source, Message(text))
 
 
 def _wrong_count(

@@ -35,9 +35,10 @@ from shapecheck.dims.equality import compare, compare_gap
 from shapecheck.dims.functions import extreme, power, substitute
 from shapecheck.dims.objects import Dim, DimKind, dims
 from shapecheck.dims.solving import Relation, Verdict, solve
-from shapecheck.dims.symbols import Kind, Sym
+from shapecheck.dims.symbols import ARBITRARY, Kind, Sym
 
 __all__ = [
+    "ARBITRARY",
     "Atom",
     "Coefficient",
     "Composite",

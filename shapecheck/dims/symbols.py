@@ -6,7 +6,7 @@ import itertools
 import os
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar
+from typing import ClassVar, Final
 
 
 class Kind(IntEnum):
@@ -20,6 +20,10 @@ class Kind(IntEnum):
     NAME = 0
     OWN = 1
     UNKNOWN = 2
+
+
+ARBITRARY: Final = "arbitrary"
+"""The scope of names that stand for any number, and so for no number in particular."""
 
 
 class StandIn:

@@ -117,6 +117,12 @@ def several_inplace(call: Call, input: Value, **operands: Value) -> Value:
 @rule("where")
 def where(call: Call, condition: Value, input: Value, other: Value, **rest: Value) -> Value:
     """Broadcast a condition and two values; the dtype is that of the values."""
+    if isinstance(condition, Tensor) and not condition.dtype & (dtypes.BOOL | dtypes.of("uint8")):
+        raise mismatch(
+            f"the condition must be Bool, not {dtypes.describe(condition.dtype)}",
+            f"can't choose by {condition.shape}",
+            "shape-dtype",
+        )
     return _combined(call, (condition, input, other), promote_values(input, other))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, IntSize, Size, size_of
 from shapecheck.ops.agree import MANY, loose, size
-from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, replace, rule
+from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, as_tensor, replace, rule
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
@@ -188,11 +188,9 @@ def axis_split(call: Call, input: Value, indices_or_sections: Value, **rest: Val
 
 @rule("unbind")
 def unbind(call: Call, input: Value, dim: Value = 0, **rest: Value) -> Value:
-    """Take a tensor apart along an axis of known size, dropping the axis."""
+    """Take a tensor apart along an axis, dropping the axis."""
     tensor, shape, position, item = _place(call, input, dim)
     if position is None:
         return UNKNOWN
-    count = size_of(call.facts.dim(item))
-    if not isinstance(count, int) or count > MANY:
-        return UNKNOWN
-    return tuple(Tensor(replace(shape, position), tensor.dtype) for _ in range(count))
+    count, piece = size_of(call.facts.dim(item)), Tensor(replace(shape, position), tensor.dtype)
+    return (piece,) * count if isinstance(count, int) and count <= MANY else Repeated(piece, count)

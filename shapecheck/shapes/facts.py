@@ -7,6 +7,7 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.dims import (
+    ARBITRARY,
     Atom,
     Composite,
     DimExpr,
@@ -32,24 +33,27 @@ class Facts:
 
     `atoms` maps an atom to the size it has, `runs` a run's symbol to the dimensions it stands for.
     `guarded` says that the program at this point is under a condition that the analysis can't
-    read: sizes of the program's own may then be equal to each other.
+    read: sizes of the program's own may then be equal to each other. `declared` are the shapes
+    that annotations give to the parameters of the function at hand.
     """
 
-    __slots__ = ("atoms", "guarded", "runs")
+    __slots__ = ("atoms", "declared", "guarded", "runs")
 
     def __init__(
         self,
         atoms: dict[Atom, IntSize] | None = None,
         runs: dict[Sym, tuple[Item, ...]] | None = None,
         guarded: bool = False,
+        declared: tuple[Shape, ...] = (),
     ) -> None:
         self.atoms = atoms if atoms is not None else {}
         self.runs = runs if runs is not None else {}
         self.guarded = guarded
+        self.declared = declared
 
     def copy(self) -> Facts:
         """Return an independent copy."""
-        return Facts(self.atoms, self.runs, self.guarded)
+        return Facts(self.atoms, self.runs, self.guarded, self.declared)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -160,10 +164,18 @@ class Facts:
         """Whether two dimensions, at least one of them symbolic, are axes of one tensor.
 
         The tensors are taken as they are in `beside`, without what was learned since; see
-        `resolved`.
+        `resolved`. A name doesn't become a number either that a parameter has beside it, and an
+        axis of a spelled out group becomes no number at all.
         """
         if not beside:
             return False
+        for name, number in ((a, b), (b, a)):
+            if isinstance(number, int) and number != 1 and isinstance(name, Size):
+                symbol = name.symbol
+                if symbol is not None and symbol.scope == ARBITRARY:
+                    return True
+                if any(name in shape.dims and number in shape.dims for shape in self.declared):
+                    return True
         named = any(s.kind is Kind.NAME for dim in (a, b) for s in dims.symbols(dim))
         now = self.dim(a), self.dim(b)
         kinds = {symbol.kind for dim in now for symbol in dims.symbols(dim)}
@@ -196,6 +208,7 @@ class Facts:
             {a: v for a, v in self.atoms.items() if other.atoms.get(a) == v},
             {r: v for r, v in self.runs.items() if other.runs.get(r) == v},
             self.guarded and other.guarded,
+            self.declared,
         )
 
 
@@ -272,7 +285,7 @@ class CertainFacts(Facts):
     @staticmethod
     def of(facts: Facts) -> CertainFacts:
         """Return what is known, as certain facts."""
-        return CertainFacts(facts.atoms, facts.runs, facts.guarded)
+        return CertainFacts(facts.atoms, facts.runs, facts.guarded, facts.declared)
 
     def copy(self) -> CertainFacts:
         """Return an independent copy."""

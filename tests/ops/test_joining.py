@@ -10,7 +10,7 @@ import torch
 from op_oracle import agrees, apply, parse, refusal, show
 
 import shapecheck.dims as dims
-from shapecheck.ops import UNKNOWN
+from shapecheck.ops import UNKNOWN, Repeated
 
 
 def check(name: str, *args: Any, **kwargs: Any) -> None:
@@ -119,7 +119,9 @@ def spelled(value: Any) -> Any:
 def test_an_unknown_number_of_pieces_is_unknown() -> None:
     assert apply("torch.Tensor.split", parse("b t"), 4, 1) is UNKNOWN
     assert apply("torch.Tensor.split", parse("b t"), dims.name("d"), 1) is UNKNOWN
-    assert apply("torch.unbind", parse("b t"), 1) is UNKNOWN
+    pieces = apply("torch.unbind", parse("b t"), 1)
+    assert isinstance(pieces, Repeated)
+    assert (str(pieces.element), str(pieces.count)) == ("(b)", "t")
     assert apply("torch.cat", UNKNOWN).shape.opaque
 
 
