@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit conformance agreement bench clean
+.PHONY: help install demo test lint typecheck unit conformance agreement bench corpus mutants clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,7 +43,14 @@ agreement: $(INSTALLED) ## Print which seeded bugs mypy, @shapecheck and torch a
 
 bench: $(INSTALLED) ## Run the benchmarks
 	$(BIN)/python benchmarks/static.py
+	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/runtime.py
+
+corpus: $(INSTALLED) ## Fetch public repositories, and run mypy and the analysis over them
+	$(BIN)/python benchmarks/corpus/run.py --fetch $(CORPUS_ARGS)
+
+mutants: $(INSTALLED) ## Break the examples in one place at a time, and count what is found
+	$(BIN)/python benchmarks/mutate.py --missed $(MUTANTS_ARGS)
 
 clean: ## Remove the virtual environment, caches and built files
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
