@@ -76,9 +76,10 @@ def another(frame: Frame, value: Value) -> Value:
 
 def _other(item: Item) -> Item:
     if isinstance(item, Run):
-        return Run(Sym.fresh("...")) if item.symbol.kind is Kind.UNKNOWN else item
+        return Run(Sym.fresh(item.symbol.name)) if item.symbol.kind is Kind.UNKNOWN else item
     if any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(item)):
-        return dims.unknown()
+        alone = item.symbol if isinstance(item, Size) else None
+        return dims.unknown() if alone is None else dims.unknown(alone.name)
     return item
 
 

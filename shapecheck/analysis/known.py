@@ -107,7 +107,10 @@ def _named(item: object) -> bool:
 
 
 def _has_name(symbol: Sym) -> bool:
-    return symbol.kind is not Kind.UNKNOWN or symbol.name.lstrip("#(*)") not in ("_", "...", "")
+    match symbol.scope:
+        case ("run", Sym() as spanned):
+            return _has_name(spanned)
+    return symbol.kind is not Kind.UNKNOWN or symbol.name not in ("_", "...")
 
 
 def _annotated(module: Module) -> Iterator[Function]:
@@ -190,7 +193,7 @@ class _Body:
         for param in functions.declaration(self.function).params:
             if functions.speaks(param.declared):
                 names.add(param.name)
-                self.reasons[param.name] = "'...' in an annotation"
+                self.reasons[param.name] = "open annotation"
             else:
                 self.reasons.setdefault(param.name, "parameter without a shape")
         return names

@@ -11,9 +11,19 @@ annotated functions, results, and the run time's slow path.
 from shapecheck.shapes.broadcasting import Clash, broadcast, broadcast_dim
 from shapecheck.shapes.facts import CertainFacts, Facts, groups
 from shapecheck.shapes.matching import Evaluate, Matcher, Misfit
-from shapecheck.shapes.model import Item, Mismatch, Problem, Run, Shape, Tensor, mismatch
+from shapecheck.shapes.model import (
+    DECLARED_OPEN,
+    Item,
+    Mismatch,
+    Problem,
+    Run,
+    Shape,
+    Tensor,
+    mismatch,
+)
 
 __all__ = [
+    "DECLARED_OPEN",
     "CertainFacts",
     "Clash",
     "Evaluate",

@@ -81,12 +81,14 @@ def _broadcast_runs(a: list[Item], b: list[Item]) -> tuple[Item, ...]:
             needed = sum(not isinstance(item, Run) for item in longer)
             if len(shorter) <= needed:
                 return tuple(longer)
+    names = {item.symbol.name for item in (*a, *b) if isinstance(item, Run)}
+    made = Run(Sym.fresh(names.pop() if len(names) == 1 else "..."))
     for longer, shorter in ((a, b), (b, a)):
         if longer[len(longer) - len(shorter) :] == shorter:
             return tuple(longer)
         if isinstance(shorter[-1], Run):
-            return (Run(Sym.fresh("...")), *_stays(longer))
-    return (Run(Sym.fresh("...")),)
+            return (made, *_stays(longer))
+    return (made,)
 
 
 def _stays(items: list[Item]) -> list[DimExpr]:

@@ -11,7 +11,7 @@ from shapecheck import spec
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Relation, Size, Sym, Verdict, size_of
 from shapecheck.shapes.broadcasting import Clash, broadcast
 from shapecheck.shapes.facts import Facts
-from shapecheck.shapes.model import Item, Run, Shape
+from shapecheck.shapes.model import DECLARED_OPEN, Item, Run, Shape
 
 Evaluate: TypeAlias = Callable[[str], IntSize | None]
 
@@ -428,7 +428,8 @@ class Matcher:
         self, group: spec.Group, default: Callable[[str], Item] | None
     ) -> tuple[Item, ...]:
         if group.anonymous or group.name is None:
-            return self.runs.get(group.name or "...") or (Run(Sym.fresh("...")),)
+            fresh = Run(Sym.fresh("..." if default is None else DECLARED_OPEN))
+            return self.runs.get(group.name or "...") or (fresh,)
         if group.broadcast and default is not None:
             bound = self.runs.get(group.name)
             return (Run(Sym.fresh(f"#{group.name}")),) if bound is None else bound

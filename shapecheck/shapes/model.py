@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of
 from shapecheck.dtypes import DTypes
+
+
+DECLARED_OPEN: Final = "...."
+"""What the symbol of a run is called for which an annotation says `...`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class Run:
         return Size.of(Sym(f"({self!r})", Kind.UNKNOWN, ("run", self.symbol)))
 
     def __repr__(self) -> str:
-        return "..." if self.symbol.name in ("...", "_") else f"*{self.symbol.name}"
+        return f"*{self.symbol.name}" if self.symbol.name.strip("._") else "..."
 
 
 Item: TypeAlias = DimExpr | Run
