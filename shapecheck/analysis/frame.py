@@ -24,6 +24,7 @@ from shapecheck.shapes import Evaluate, Matcher, Tensor
 
 MAX_DEPTH: Final = 10
 MAX_STEPS: Final = 20_000
+STEPS_A_LINE: Final = 20
 
 
 class BudgetExceeded(Exception):
@@ -35,6 +36,11 @@ class Budget:
     """The steps that are left for one function of the user's, what it looks into included."""
 
     left: int = MAX_STEPS
+
+    @staticmethod
+    def of(lines: int) -> Budget:
+        """Return what a body of so many lines may take: the more, the longer it is itself."""
+        return Budget(MAX_STEPS + STEPS_A_LINE * lines)
 
 
 @dataclass(slots=True)
@@ -81,6 +87,7 @@ class Frame:
         self.check_return: Callable[[ast.expr, Value], Value] | None = None
         self.sources: dict[str, ast.expr] = {}
         self.errors = 0
+        self.at: ast.stmt | None = None
 
     @property
     def program(self) -> Program:
@@ -120,9 +127,24 @@ class Frame:
             if not self.alive:
                 return
             self.budget.left -= 1
+            self.at = node
             handler = STATEMENTS.get(type(node))
             if handler is not None:
                 handler(self, node)
+
+    def run_all(self, body: Sequence[ast.stmt], subject: str) -> None:
+        """Execute a whole body, and say where its analysis ends early and why."""
+        try:
+            self.run(body)
+        except BudgetExceeded:
+            reason = f"{subject} takes more steps to analyse than shapecheck allows for its length"
+            help_ = "; shorter functions, and annotations on those that it calls, take fewer"
+        except RecursionError:
+            reason, help_ = f"{subject} is nested too deeply here to be analysed", ""
+        else:
+            return
+        if self.at is not None:
+            self.note(self.at, f"{reason}: it is checked up to here, and not further{help_}")
 
     def eval(self, node: ast.expr) -> Value:
         """Return the value of an expression."""

@@ -20,7 +20,7 @@ from shapecheck.analysis.annotations import (
     reader,
 )
 from shapecheck.analysis.faults import Fault, Step, given
-from shapecheck.analysis.frame import MAX_DEPTH, Frame
+from shapecheck.analysis.frame import MAX_DEPTH, Budget, Frame
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import Argument, Dict, Function, frozen, unchanging, with_default
@@ -383,7 +383,9 @@ def check_body(
     `runs` are the dimensions that groups of the annotations stand for, where they are given; in
     the annotation of the parameter `bare` they stand for none.
     """
-    frame = Frame(function.module, state, function=function, quiet=quiet)
+    assert not isinstance(function.node, ast.Lambda)
+    budget = Budget.of((function.node.end_lineno or 0) - function.node.lineno)
+    frame = Frame(function.module, state, function=function, quiet=quiet, budget=budget)
     says = declaration(function)
     matcher = frame.matcher
     matcher.evaluate = lambda source: size_in(frame, source)
@@ -398,10 +400,9 @@ def check_body(
     matcher.runs.pop("...", None)
     given = (frame.state.vars.get(param.name) for param in says.params)
     frame.state.facts.declared = tuple(one.shape for one in given if isinstance(one, Tensor))
-    assert not isinstance(function.node, ast.Lambda)
     if speaks(says.result) and not _is_generator(function):
         frame.check_return = lambda node, value: _returned(frame, says.result, node, value)
-    frame.run(function.node.body)
+    frame.run_all(function.node.body, f'"{function.name}"')
     if not says.params:
         _remember_result(frame, function)
     return frame

@@ -13,7 +13,7 @@ from shapecheck.analysis import functions, instances, objects
 from shapecheck.analysis import statements as _statements
 from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.faults import Fault, located
-from shapecheck.analysis.frame import BudgetExceeded, Frame
+from shapecheck.analysis.frame import Budget, BudgetExceeded, Frame
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source
 from shapecheck.analysis.modules import Module, Program
 from shapecheck.analysis.report import Reporter
@@ -83,11 +83,9 @@ def _annotations(module: Module) -> None:
 
 def _run_script(module: Module) -> None:
     """Execute the module's body as Python would."""
-    frame = Frame(module, State())
-    try:
-        frame.run([n for n in module.tree.body if not isinstance(n, _DEFINITIONS)])
-    except (BudgetExceeded, RecursionError):
-        return
+    frame = Frame(module, State(), budget=Budget.of(module.source.text.count("\n")))
+    body = [n for n in module.tree.body if not isinstance(n, _DEFINITIONS)]
+    frame.run_all(body, "this module's own code")
 
 
 def _settle(module: Module, reporter: Reporter) -> None:
@@ -140,7 +138,7 @@ def _functions(module: Module) -> Iterator[tuple[Function, Class | None]]:
 
 
 def _check(module: Module, function: Function, owner: Class | None) -> None:
-    """Check the body of one function; running out of budget or stack ends it quietly."""
+    """Check the body of one function; what is needed for that may take too long."""
     try:
         if owner is not None and getattr(function.node, "name", "") == "__init__":
             objects.symbolic(owner, "self")
