@@ -134,6 +134,7 @@ _DICTS: Final = frozenset(
     "builtins.dict typing.Dict typing.Mapping collections.abc.Mapping "
     "typing.MutableMapping collections.abc.MutableMapping".split()
 )
+_LITERALS: Final = ("typing.Literal", "typing_extensions.Literal")
 _TYPED_DICTS: Final = ("typing.TypedDict", "typing_extensions.TypedDict")
 _TRANSPARENT: Final = frozenset(
     f"{module}.{name}"
@@ -278,6 +279,10 @@ class Reader:
             return self._annotated(node, args)
         if name in _TRANSPARENT:
             return self.read(args[0])
+        if name in _LITERALS:
+            kinds = {type(arg.value) for arg in args if isinstance(arg, ast.Constant)}
+            kind = next(iter(kinds)) if len(kinds) == 1 else None
+            return ANY if kind not in (bool, int, str) else ScalarDecl(f"{kind.__name__}")
         if name == "typing.Optional":
             return _union(self.read(args[0]), NoneDecl())
         if name == "typing.Union":

@@ -216,6 +216,30 @@ def _sum(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Valu
     return UNKNOWN
 
 
+@_function("random.randrange", "random.randint", "random.getrandbits", "os.cpu_count")
+def _some_int(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return dims.unknown()
+
+
+@_function("random.random", "random.uniform", "random.gauss", "time.time", "time.perf_counter")
+def _some_float(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return Scalar(dtypes.DEFAULT_FLOAT)
+
+
+@_function("random.choice")
+def _choice(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return frame.state.element(as_list(frame, args[0])) if args else UNKNOWN
+
+
+@_function("random.sample")
+def _sample(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if not args:
+        return UNKNOWN
+    count = args[1] if len(args) > 1 else kwargs.get("k")
+    element = frame.state.element(as_list(frame, args[0]))
+    return frame.state.new(Sequence(None, element, count=as_size(count)))
+
+
 @_function("builtins.abs")
 def _abs(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     value = args[0] if args else UNKNOWN
@@ -346,6 +370,12 @@ def _pop(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.C
 def _changed(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     frame.state.heap[owner] = None
     return None
+
+
+@_on("list", "index", "count")
+@_on("tuple", "index", "count")
+def _place(frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return dims.unknown()
 
 
 @_on("list", "copy")

@@ -76,10 +76,10 @@ def another(frame: Frame, value: Value) -> Value:
 
 def _other(item: Item) -> Item:
     if isinstance(item, Run):
-        return Run(Sym.fresh(item.symbol.name)) if item.symbol.kind is Kind.UNKNOWN else item
+        return Run(item.symbol.again()) if item.symbol.kind is Kind.UNKNOWN else item
     if any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(item)):
         alone = item.symbol if isinstance(item, Size) else None
-        return dims.unknown() if alone is None else dims.unknown(alone.name)
+        return dims.unknown() if alone is None else Size.of(alone.again())
     return item
 
 

@@ -110,7 +110,9 @@ def _has_name(symbol: Sym) -> bool:
     match symbol.scope:
         case ("run", Sym() as spanned):
             return _has_name(spanned)
-    return symbol.kind is not Kind.UNKNOWN or symbol.name not in ("_", "...")
+    if symbol.kind is not Kind.UNKNOWN or symbol.left_open:
+        return True
+    return symbol.name not in ("_", "...")
 
 
 def _annotated(module: Module) -> Iterator[Function]:
@@ -269,7 +271,8 @@ class _Body:
         elif isinstance(node.func, ast.Attribute) and target is UNKNOWN:
             method = self.table.signature(f"torch.Tensor.{name}") is not None
             owner = self._likely(node.func.value) if self._blank(node.func.value) else None
-            if method and (owner is not None or name not in _AMBIGUOUS):
+            blank = self._blank(node.func.value) and name not in _AMBIGUOUS
+            if method and (owner is not None or blank):
                 return owner or _words(node.func.value)
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
         given = any(

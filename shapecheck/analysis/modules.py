@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
+from shapecheck import dtypes
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.report import Reporter
 from shapecheck.analysis.values import NOTHING, Class, Dotted, Function, ModuleRef
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN, DType, Value
 from shapecheck.signatures import Table, table
 
 Evaluate = Callable[["Module", ast.expr], Value]
@@ -263,7 +265,7 @@ class Program:
 
     def package(self, name: str) -> Value:
         """Return the value of an imported module."""
-        return Dotted(name) if self.module(name) is None else ModuleRef(name)
+        return library(name) if self.module(name) is None else ModuleRef(name)
 
     def member(self, base: str, name: str) -> Value:
         """Return the value of a name in a module."""
@@ -274,6 +276,21 @@ class Program:
         if found is not NOTHING:
             return found
         return self.package(f"{base}.{name}") if self.module(f"{base}.{name}") else UNKNOWN
+
+
+_CONSTANTS: Final[dict[str, Value]] = {
+    f"{module}.{name}": getattr(math, name)
+    for module in ("math", "torch", "numpy")
+    for name in ("pi", "e", "inf", "nan", "tau")
+} | {"numpy.newaxis": None, "torch.newaxis": None}
+
+
+def library(name: str) -> Value:
+    """Return the value of a name of a library: a constant, a dtype, or the name itself."""
+    prefix, _, last = name.rpartition(".")
+    if prefix == "torch" and dtypes.of(last) != dtypes.ANY:
+        return DType(dtypes.of(last))
+    return _CONSTANTS[name] if name in _CONSTANTS else Dotted(name)
 
 
 def flatten(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

@@ -11,7 +11,7 @@ from shapecheck import dtypes
 from shapecheck.analysis import boundary, functions
 from shapecheck.analysis.annotations import AnyDecl, reader
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.modules import Module
+from shapecheck.analysis.modules import Module, library
 from shapecheck.analysis.operators import certain
 from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.state import State
@@ -345,7 +345,7 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
 def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Value:
     """Return an attribute of a value."""
     if isinstance(owner, Dotted):
-        return _library(f"{owner.name}.{name}")
+        return library(f"{owner.name}.{name}")
     if isinstance(owner, ModuleRef):
         return frame.program.member(owner.name, name)
     if isinstance(owner, Tensor):
@@ -384,13 +384,6 @@ _FIELDS: Final = {
     (3, "Vh"): 2,
 }
 """Where the named fields of torch's result tuples stand, by the length of the tuple."""
-
-
-def _library(name: str) -> Value:
-    prefix, _, last = name.rpartition(".")
-    if prefix == "torch" and dtypes.of(last) != dtypes.ANY:
-        return DType(dtypes.of(last))
-    return Dotted(name)
 
 
 def _tensor_attribute(frame: Frame, owner: Tensor, name: str, node: ast.expr) -> Value:

@@ -222,19 +222,10 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
     left = frame.eval(node.left)
     values = [frame.eval(right) for right in node.comparators]
     if len(values) == 1 and type(node.ops[0]) in _COMPARE:
-        right = values[0]
-        if isinstance(left, Tensor) or isinstance(right, Tensor):
-            symbol, name = _COMPARE[type(node.ops[0])]
-            signature = frame.program.table.signature(f"torch.Tensor.__{name}__")
-            if signature is None or left is None or right is None:
-                return UNKNOWN
-            pairs = (("left operand", node.left), ("right operand", node.comparators[0]))
-            return apply(frame, signature, [left, right], {}, Site(node, symbol, pairs))
-        if isinstance(left, (int, float, str)) and isinstance(right, (int, float, str)):
-            if isinstance(node.ops[0], ast.Eq):
-                return left == right
-            if isinstance(node.ops[0], ast.NotEq):
-                return left != right
+        ways = [(a, b) for a in _options(left) for b in _options(values[0])]
+        if 1 < len(ways) <= 4:
+            return frame.state.either(*(frame.hush(_compared, node, a, b) for a, b in ways))
+        return _compared(frame, node, certain(left, values[0]), certain(values[0], left))
     if len(values) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)) and values[0] is None:
         if left is None:
             return isinstance(node.ops[0], ast.Is)
@@ -242,7 +233,28 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
             return isinstance(node.ops[0], ast.IsNot)
     if isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
         return Scalar(dtypes.BOOL)
-    plain = all(isinstance(value, _COMPARED) or value is None for value in (left, *values))
+    return _truth_value(left, *values)
+
+
+def _compared(frame: Frame, node: ast.Compare, left: Value, right: Value) -> Value:
+    """Return the value of `left == right` and the like."""
+    op = type(node.ops[0])
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        symbol, name = _COMPARE[op]
+        signature = frame.program.table.signature(f"torch.Tensor.__{name}__")
+        if signature is None or left is None or right is None:
+            return UNKNOWN
+        pairs = tuple(zip(_ROLES, (node.left, node.comparators[0]), strict=True))
+        return apply(frame, signature, [left, right], {}, Site(node, symbol, pairs))
+    if isinstance(left, (int, float, str)) and isinstance(right, (int, float, str)):
+        if op in (ast.Eq, ast.NotEq):
+            return (left == right) is (op is ast.Eq)
+    return _truth_value(left, right)
+
+
+def _truth_value(*values: Value) -> Value:
+    """Return a bool that isn't known, if none of the values compared can be a tensor."""
+    plain = all(isinstance(value, _COMPARED) or value is None for value in values)
     return Scalar(dtypes.BOOL) if plain else UNKNOWN
 
 

@@ -25,6 +25,8 @@ class Kind(IntEnum):
 ARBITRARY: Final = "arbitrary"
 """The scope of names that stand for any number, and so for no number in particular."""
 
+_LEFT_OPEN: Final = "left open"
+
 
 class StandIn:
     """The scope of a symbol that stands in for another one in part of a calculation."""
@@ -90,9 +92,23 @@ class Sym:
         return made
 
     @classmethod
-    def fresh(cls, name: str = "_") -> Sym:
-        """Return a new unknown, distinct from every other symbol."""
-        return cls._make(name, Kind.UNKNOWN, None, None)
+    def fresh(cls, name: str = "_", left_open: bool = False) -> Sym:
+        """Return a new unknown, distinct from every other symbol.
+
+        `left_open`: nothing is known of it because an annotation says so, by `_` or `...`.
+        """
+        return cls._make(name, Kind.UNKNOWN, _LEFT_OPEN if left_open else None, None)
+
+    def again(self) -> Sym:
+        """Return a new unknown of which as much is said as of this one."""
+        return Sym.fresh(self.name, self.left_open)
+
+    @property
+    def left_open(self) -> bool:
+        """Whether an annotation leaves open what this stands for."""
+        return self.scope is _LEFT_OPEN or (
+            type(self.scope) is tuple and self.scope[:1] == (_LEFT_OPEN,)
+        )
 
     @property
     def owner(self) -> object:
@@ -107,8 +123,8 @@ class Sym:
         return self.scope.value if isinstance(self.scope, Default) else None
 
     def __reduce__(self) -> tuple[type[Sym], tuple[str, Kind, object, int | None]]:
-        if self.scope is None:  # a fresh one becomes findable when it is first pickled
-            self.scope = os.urandom(16)
+        if self.scope is None or self.scope is _LEFT_OPEN:  # findable once it is pickled
+            self.scope = (self.scope, os.urandom(16)) if self.left_open else os.urandom(16)
             self._interned[self.name, self.kind, self.scope, self.size] = self
         return Sym, (self.name, self.kind, self.scope, self.size)
 

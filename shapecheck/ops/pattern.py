@@ -144,7 +144,7 @@ class Binding:
         for _, axis in (*front, *back):
             for part in axis:
                 if isinstance(part, str) and part not in self.sizes:
-                    self.sizes[part] = dims.unknown()
+                    self.sizes[part] = dims.unknown(part if len(axis) == 1 else "_")
 
     def axis(self, axis: Sequence[Part], dim: DimExpr, index: int) -> None:
         """Bring one axis of the left side together with a dimension of the tensor."""

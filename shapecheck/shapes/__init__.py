@@ -12,7 +12,6 @@ from shapecheck.shapes.broadcasting import Clash, broadcast, broadcast_dim
 from shapecheck.shapes.facts import CertainFacts, Facts, groups
 from shapecheck.shapes.matching import Evaluate, Matcher, Misfit
 from shapecheck.shapes.model import (
-    DECLARED_OPEN,
     Item,
     Mismatch,
     Problem,
@@ -23,7 +22,6 @@ from shapecheck.shapes.model import (
 )
 
 __all__ = [
-    "DECLARED_OPEN",
     "CertainFacts",
     "Clash",
     "Evaluate",

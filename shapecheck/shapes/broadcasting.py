@@ -81,8 +81,9 @@ def _broadcast_runs(a: list[Item], b: list[Item]) -> tuple[Item, ...]:
             needed = sum(not isinstance(item, Run) for item in longer)
             if len(shorter) <= needed:
                 return tuple(longer)
-    names = {item.symbol.name for item in (*a, *b) if isinstance(item, Run)}
-    made = Run(Sym.fresh(names.pop() if len(names) == 1 else "..."))
+    runs = [item.symbol for item in (*a, *b) if isinstance(item, Run)]
+    alike = len({(symbol.name, symbol.left_open) for symbol in runs}) == 1
+    made = Run(runs[0].again() if alike else Sym.fresh("..."))
     for longer, shorter in ((a, b), (b, a)):
         if longer[len(longer) - len(shorter) :] == shorter:
             return tuple(longer)

@@ -11,7 +11,7 @@ from shapecheck import spec
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Relation, Size, Sym, Verdict, size_of
 from shapecheck.shapes.broadcasting import Clash, broadcast
 from shapecheck.shapes.facts import Facts
-from shapecheck.shapes.model import DECLARED_OPEN, Item, Run, Shape
+from shapecheck.shapes.model import Item, Run, Shape
 
 Evaluate: TypeAlias = Callable[[str], IntSize | None]
 
@@ -428,7 +428,7 @@ class Matcher:
         self, group: spec.Group, default: Callable[[str], Item] | None
     ) -> tuple[Item, ...]:
         if group.anonymous or group.name is None:
-            fresh = Run(Sym.fresh("..." if default is None else DECLARED_OPEN))
+            fresh = Run(Sym.fresh("...", default is not None))
             return self.runs.get(group.name or "...") or (fresh,)
         if group.broadcast and default is not None:
             bound = self.runs.get(group.name)
@@ -445,7 +445,9 @@ class Matcher:
         for missing in self._missing(expr):
             self.names[missing] = dims.unknown(missing) if default is None else default(missing)
         found = self.value(expr)
-        return dims.unknown(str(expr) if default is not None else "_") if found is None else found
+        if found is None or (isinstance(expr, spec.Wild) and default is not None):
+            return Size.of(Sym.fresh(str(expr) if default is not None else "_", True))
+        return found
 
 
 def _key(entry: spec.Entry) -> str:

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of
 from shapecheck.dtypes import DTypes
-
-
-DECLARED_OPEN: Final = "...."
-"""What the symbol of a run is called for which an annotation says `...`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +25,7 @@ class Run:
         return Size.of(Sym(f"({self!r})", Kind.UNKNOWN, ("run", self.symbol)))
 
     def __repr__(self) -> str:
-        return f"*{self.symbol.name}" if self.symbol.name.strip("._") else "..."
+        return "..." if self.symbol.name in ("...", "_") else f"*{self.symbol.name}"
 
 
 Item: TypeAlias = DimExpr | Run
