@@ -91,6 +91,30 @@ def declare(
     return UNKNOWN
 
 
+def leaves_open(value: Value) -> bool:
+    """Whether a result's annotation leaves open how many axes a tensor has."""
+    if isinstance(value, tuple):
+        return any(map(leaves_open, value))
+    if not isinstance(value, Tensor):
+        return False
+    runs = (item.symbol for item in value.shape.dims if isinstance(item, Run))
+    return any(symbol.kind is Kind.UNKNOWN for symbol in runs)
+
+
+def closer(frame: Frame, promised: Value, found: Value) -> Value:
+    """Return what a result's annotation says, with what a look into the function adds to it."""
+    if isinstance(promised, tuple) and isinstance(found, tuple) and len(promised) == len(found):
+        return tuple(closer(frame, p, f) for p, f in zip(promised, found, strict=True))
+    if not isinstance(promised, Tensor) or not isinstance(found, Tensor):
+        return promised
+    said = frame.state.facts.shape(promised.shape)
+    shape = Shape(frame.state.facts.items(found.shape.dims))
+    if said.rank is not None or shape.rank is None or shape.rank < said.least_rank:
+        return promised
+    dtype = promised.dtype & found.dtype or promised.dtype
+    return Tensor(shape, dtype)
+
+
 def _fields(
     frame: Frame, fields: Iterable[tuple[str, Declared]], path: str, named: bool
 ) -> dict[Value, Value]:

@@ -56,7 +56,7 @@ def method(frame: Frame, receiver: Value, name: str) -> Method | None:
         return _METHODS.get(("module", name))
     if isinstance(receiver, tuple):
         return _METHODS.get(("tuple", name))
-    return None
+    return _METHODS.get(("str", name)) if isinstance(receiver, str) else None
 
 
 Named: TypeAlias = Mapping[str, Value]
@@ -162,29 +162,38 @@ def _float(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Va
     return float(value) if isinstance(value, (int, float)) else Scalar(dtypes.DEFAULT_FLOAT)
 
 
-@_function(
-    "math.sqrt",
-    "math.log",
-    "math.log2",
-    "math.exp",
-    "math.sin",
-    "math.cos",
-    "math.pow",
-    "math.log10",
-    "math.tanh",
-    "math.atan2",
-    "builtins.round",
-)
+_REAL: Final = (
+    "sqrt log log2 log10 log1p exp expm1 sin cos tan asin acos atan atan2 sinh cosh tanh pow hypot "
+    "radians degrees fabs fmod"
+).split()
+_ARRAYS: Final = "arcsin arccos arctan arctan2 power deg2rad rad2deg floor ceil clip".split()
+
+
+@_function(*(f"math.{name}" for name in _REAL))
 def _math(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-    if args and name == "round":
-        return UNKNOWN
     if all(isinstance(arg, (int, float)) for arg in args) and hasattr(math, name):
         try:
             return float(getattr(math, name)(*args))
         except (ValueError, TypeError, ArithmeticError):
             return UNKNOWN
     return Scalar(dtypes.DEFAULT_FLOAT)
+
+
+@_function(*(f"numpy.{name}" for name in (*_REAL, *_ARRAYS)))
+def _numpy(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    numbers = bool(args) and all(isinstance(arg, (int, float, Size, Scalar)) for arg in args)
+    return Scalar(dtypes.DEFAULT_FLOAT) if numbers else UNKNOWN
+
+
+@_function("builtins.round")
+def _round(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    value = args[0] if args else UNKNOWN
+    if len(args) > 1 or kwargs or not isinstance(value, (int, float, Size, Scalar)):
+        return UNKNOWN
+    if isinstance(value, float) and math.isfinite(value):
+        return round(value)
+    return value if isinstance(value, (int, Size)) else dims.unknown()
 
 
 @_function("math.ceil", "math.floor")
@@ -374,6 +383,8 @@ def _changed(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: a
 
 @_on("list", "index", "count")
 @_on("tuple", "index", "count")
+@_on("str", "index", "count", "find", "rfind", "rindex")
+@_on("str", "index", "count", "find", "rfind", "rindex")
 def _place(frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return dims.unknown()
 

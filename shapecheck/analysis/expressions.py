@@ -9,6 +9,7 @@ from shapecheck.analysis import calls, objects, operators
 from shapecheck.analysis.conditions import split, truth
 from shapecheck.analysis.frame import Frame, expression
 from shapecheck.analysis.iteration import iterate, length
+from shapecheck.analysis.operators import certain
 from shapecheck.analysis.state import State
 from shapecheck.analysis.statements import store
 from shapecheck.analysis.values import Dict, Function, Items, Sequence
@@ -121,18 +122,17 @@ def _merge(frame: Frame, found: list[tuple[Value, State]]) -> Value:
 @expression(ast.BoolOp)
 def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
     """`a or b` is the first true one; what may be None is replaced."""
-    result: Value = UNKNOWN
-    for index, operand in enumerate(node.values):
-        result = frame.eval(operand)
-        known = truth(result)
-        if known is not None and known is isinstance(node.op, ast.Or):
-            return result
-        if known is None:
-            with frame.doubting():
-                for rest in node.values[index + 1 :]:
-                    frame.eval(rest)
-            return UNKNOWN
-    return result
+    disjunction = isinstance(node.op, ast.Or)
+    either: list[Value] = []
+    for operand in node.values:
+        value = frame.eval(operand)
+        last = operand is node.values[-1]
+        known = truth(value)
+        if known is disjunction or known is None or last:
+            either.append(certain(value, None) if disjunction and not last else value)
+        if known is disjunction:
+            break
+    return frame.state.either(*either)
 
 
 @expression(ast.NamedExpr)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Final
 
 from shapecheck.analysis import boundary
 from shapecheck.analysis.annotations import (
@@ -30,6 +31,10 @@ from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.ops.call import as_size
 from shapecheck.shapes import Item, Matcher, Misfit, Shape, Tensor
+
+
+_MAX_CLOSER: Final = 2
+"""As deep as this, functions are looked into whose annotation leaves open what they return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +174,17 @@ def invoke(
     matcher.beside = ()
     if says.shaped and not _arguments_fit(frame, says, bound, matcher, node, label):
         return UNKNOWN
+    values = {name: argument.value for name, argument in bound.items()}
     if speaks(says.result):
         matcher.facts = frame.state.facts
-        return boundary.declare(frame, says.result, label, matcher, None)
-    values = {name: argument.value for name, argument in bound.items()}
+        promised = boundary.declare(frame, says.result, label, matcher, None)
+        if not boundary.leaves_open(promised) or frame.depth >= _MAX_CLOSER:
+            return promised
+        outer = frame.fork()
+        found = frame.hush(look_into, function, values, node, matcher)
+        closer = boundary.closer(frame, promised, found)
+        frame.state = outer
+        return closer
     inside = look_into(frame, function, values, node, matcher)
     if inside is UNKNOWN and not isinstance(says.result, AnyDecl):
         return boundary.declare(frame, says.result, label, matcher, None)

@@ -204,9 +204,14 @@ class _Body:
         """Remember why a variable isn't known."""
         value = getattr(node, "value", None) or getattr(node, "iter", None)
         if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For)):
-            if not isinstance(value, ast.expr) or (reason := self._origin(value)) is None:
+            if not isinstance(value, ast.expr):
                 return
-            likely = self._tensor(value) or self._likely(value) is not None
+            reason = self._origin(value)
+            if reason is None:  # one of several results, or nothing that is of interest
+                reason = self._why(value) if isinstance(value, ast.Call) else self._label(value)
+                likely = False
+            else:
+                likely = self._tensor(value) or self._likely(value) is not None
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
                 for child in ast.walk(target):
