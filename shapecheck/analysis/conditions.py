@@ -6,10 +6,10 @@ import ast
 from dataclasses import replace
 
 from shapecheck.analysis import boundary
-from shapecheck.analysis.annotations import TensorDecl, reader
+from shapecheck.analysis.annotations import ClassDecl, TensorDecl, reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Path, Union, own_size
+from shapecheck.analysis.values import Object, Path, Union, own_size
 from shapecheck.dims import Composite, FloorDiv, Relation, Size, exact_quotient, part
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_dim
@@ -260,16 +260,35 @@ def _as_size(value: Value) -> Value:
 
 
 def _isinstance(frame: Frame, value: ast.expr, kind: ast.expr) -> Paths:
-    """Split on `isinstance(x, Float[Tensor, "b c"])`, which checks and teaches the shape."""
+    """Split on `isinstance(x, Float[Tensor, "b c"])`, which checks and teaches the shape.
+
+    What isn't known becomes an instance of the class, one of several that it may be, that one.
+    """
     found = frame.eval(value)
     declared = reader(frame.module).read(kind)
-    if isinstance(declared, TensorDecl) and isinstance(value, ast.Name):
-        yes, no = frame.fork(), frame.state
-        frame.resume(yes)
+    yes, no = frame.fork(), frame.state
+    if not isinstance(value, ast.Name):
+        return yes, no
+    frame.resume(yes)
+    if isinstance(declared, TensorDecl):
         if isinstance(found, Union):
-            tensors = [option for option in found.options if isinstance(option, Tensor)]
+            tensors = tuple(option for option in found.options if isinstance(option, Tensor))
+            others = tuple(option for option in found.options if option not in tensors)
+            if declared.text is None and tensors and others:
+                no.vars[value.id] = others[0] if len(others) == 1 else Union(others)
             found = tensors[0] if len(tensors) == 1 else UNKNOWN
-        taught = boundary.teach(frame, declared, found, value)
-        frame.state.vars[value.id] = taught
-        return frame.state, no
-    return frame.fork(), frame.state
+        frame.state.vars[value.id] = boundary.teach(frame, declared, found, value)
+    elif isinstance(declared, ClassDecl) and (found is UNKNOWN or isinstance(found, Union)):
+        known = [o for o in _options(found) if _is_instance(frame, o, declared)]
+        made = boundary.declare(frame, declared, frame.segment(value), frame.fit())
+        frame.state.vars[value.id] = known[0] if len(known) == 1 else made
+    return frame.state, no
+
+
+def _options(value: Value) -> tuple[Value, ...]:
+    return value.options if isinstance(value, Union) else (value,)
+
+
+def _is_instance(frame: Frame, value: Value, declared: ClassDecl) -> bool:
+    content = frame.state.content(value)
+    return isinstance(content, Object) and content.cls.node is declared.cls.node

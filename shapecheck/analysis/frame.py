@@ -18,6 +18,7 @@ from shapecheck.analysis.faults import Fault
 from shapecheck.analysis.modules import Module, Program
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import NOTHING, Dotted, Function
+from shapecheck.dims import Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Evaluate, Matcher, Tensor
@@ -107,7 +108,9 @@ class Frame:
         return Dotted(f"builtins.{name}") if found is NOTHING else found
 
     def assign(self, name: str, value: Value, line: int) -> None:
-        """Bind a local name."""
+        """Bind a local name; a size of which nothing is known is called by it from then on."""
+        if type(value) is Size and (symbol := value.symbol) is not None:
+            symbol.label(name)
         self.state.vars[name] = value
         self.state.since[name] = line
 

@@ -32,7 +32,6 @@ from shapecheck.ops import UNKNOWN, Value
 from shapecheck.ops.call import as_size
 from shapecheck.shapes import Item, Matcher, Misfit, Shape, Tensor
 
-
 _MAX_CLOSER: Final = 2
 """As deep as this, functions are looked into whose annotation leaves open what they return."""
 

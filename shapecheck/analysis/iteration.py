@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import shapecheck.dims as dims
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.values import Dict, Items, Sequence
-from shapecheck.dims import IntSize, Kind, Size, Sym
+from shapecheck.dims import IntSize, Kind, Size
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Item, Run, Shape, Tensor
 

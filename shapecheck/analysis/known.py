@@ -132,8 +132,8 @@ _NO_TENSOR: Final = frozenset(
     "device dtype manual_seed no_grad enable_grad inference_mode autocast compile set_grad_enabled "
     "save load finfo iinfo Generator Size get_default_dtype set_default_dtype parameters "
     "named_parameters state_dict empty_cache synchronize is_available typename "
-    "set_printoptions device dtype shape ndim layout requires_grad is_cuda is_leaf is_sparse grad_fn "
-    "itemsize nbytes names".split()
+    "set_printoptions device dtype shape ndim layout requires_grad is_cuda is_leaf is_sparse "
+    "grad_fn itemsize nbytes names".split()
 )
 _AMBIGUOUS: Final = frozenset(dir(dict)) | frozenset(dir(list)) | frozenset(dir(str))
 _PROPERTIES: Final = frozenset("T mT H mH real imag data grad".split())
@@ -161,8 +161,9 @@ class _Body:
         expressions = [node for node in nodes if isinstance(node, ast.expr)]
         shaped = self._parameters()
         if not any(node in self.seen for node in expressions):
-            for node in expressions:
-                if isinstance(node, ast.Name) and node.id in shaped:
+            names = [node for node in expressions if isinstance(node, ast.Name)]
+            for name in names:
+                if name.id in shaped:
                     self._add(Grade.BLANK, "function that isn't analysed")
             return
         for _ in range(2):

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck import dtypes
 from shapecheck.analysis import boundary, functions
 from shapecheck.analysis.annotations import AnyDecl, reader
 from shapecheck.analysis.frame import Frame
@@ -32,7 +31,7 @@ from shapecheck.analysis.values import (
     with_default,
 )
 from shapecheck.dims import Sym
-from shapecheck.ops import UNKNOWN, DType, Value
+from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Matcher, Run, Tensor
 
 _KEEP: Final = frozenset(

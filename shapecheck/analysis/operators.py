@@ -322,7 +322,7 @@ def _item(items: tuple[Value, ...], index: Value) -> Value:
             return UNKNOWN
         runs = [i for i, item in enumerate(items) if isinstance(item, Run)]
         if runs and not _clear_of(runs, index, len(items)):
-            return UNKNOWN
+            return _outermost(items, index)
         return items[index]
     if isinstance(index, int):
         reached = items[: index + 1] if index >= 0 else items[index:]
@@ -336,6 +336,20 @@ def _any_item(items: tuple[Value, ...]) -> Value:
     if items and all(isinstance(item, Tensor) and item == items[0] for item in items):
         return items[0]
     return UNKNOWN
+
+
+def _outermost(items: tuple[Value, ...], index: slice) -> Value:
+    """Return the first or last few of items among which is a run: as many as there surely are."""
+    least = sum(not isinstance(item, Run) for item in items)
+    if index.step is not None or (index.start is None) == (index.stop is None):
+        return UNKNOWN
+    count = index.stop if index.start is None else -index.start
+    if not 0 < count <= least:
+        return UNKNOWN
+    ordered = items if index.start is None else items[::-1]
+    known = ordered[: next(i for i, item in enumerate(ordered) if isinstance(item, Run))]
+    found = (*known, *(dims.unknown() for _ in range(count - len(known))))[:count]
+    return found if index.start is None else found[::-1]
 
 
 def _clear_of(runs: list[int], index: slice, count: int) -> bool:

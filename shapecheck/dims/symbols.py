@@ -99,6 +99,11 @@ class Sym:
         """
         return cls._make(name, Kind.UNKNOWN, _LEFT_OPEN if left_open else None, None)
 
+    def label(self, name: str) -> None:
+        """Give an unknown that has no name yet the one that it is printed by."""
+        if self.scope is None and self.name == "_":
+            self.name = name
+
     def again(self) -> Sym:
         """Return a new unknown of which as much is said as of this one."""
         return Sym.fresh(self.name, self.left_open)

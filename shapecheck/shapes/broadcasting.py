@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import shapecheck.dims as dims
-from shapecheck.dims import Composite, DimExpr, Kind, Relation, Sym
+from shapecheck.dims import Composite, DimExpr, Kind, Relation, Size, Sym
 from shapecheck.shapes.facts import Facts
 from shapecheck.shapes.model import Item, Run, Shape
 
@@ -58,7 +58,8 @@ def broadcast_dim(
         raise Clash(axis, x, y)
     left, right = _loose(p), _loose(q)
     if left and right:
-        return dims.unknown()
+        both = dims.symbols(p) | dims.symbols(q)
+        return Size.of(Sym.fresh("_", all(symbol.left_open for symbol in both)))
     if left or right:
         return y if left else x
     if facts.stand_together(p, q, beside):

@@ -11,7 +11,7 @@ from shapecheck.analysis import Options, Source, analyze_module
 
 HERE = Path(__file__).parent
 PRELUDE = """\
-import math
+import math, random
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Optional
 import torch, einops
