@@ -212,7 +212,8 @@ def _generate(
     items, any_item = iterate(frame, iterated)
     count = None if source.ifs or len(generators) > 1 else length(frame, iterated)
     if items is not None and len(items) > _UNROLLED:
-        items, any_item = None, frame.state.either(*items)
+        any_item = frame.state.either(*items)
+        items = None
     found: list[Value] | None = [] if items is not None else None
     held: Value = UNKNOWN
     for item in (any_item,) if items is None else items:
