@@ -21,10 +21,18 @@ from shapecheck.analysis.annotations import (
     reader,
 )
 from shapecheck.analysis.faults import Fault, Step, given
-from shapecheck.analysis.frame import MAX_DEPTH, Budget, Frame
+from shapecheck.analysis.frame import MAX_DEPTH, Budget, BudgetExceeded, Frame
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Argument, Dict, Function, frozen, unchanging, with_default
+from shapecheck.analysis.values import (
+    Argument,
+    Dict,
+    Function,
+    Object,
+    frozen,
+    unchanging,
+    with_default,
+)
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.dims import IntSize
 from shapecheck.explain import Message
@@ -281,6 +289,7 @@ def look_into(
 
     What certainly goes wrong in it is the caller's to report: where no condition has been met that
     the analysis couldn't decide, and without supposing that two sizes of the program's own differ.
+    A body gets half of the steps that its caller has left; one that needs more isn't tried again.
     """
     if frame.depth >= MAX_DEPTH or _is_generator(function):
         return UNKNOWN
@@ -297,6 +306,10 @@ def look_into(
         return found.value
     outer = frame.state
     before = outer.facts.copy()
+    allowed = frame.budget.left // 2
+    too_few = caches.get(("steps", function.node), 0)
+    if isinstance(too_few, int) and allowed <= too_few:
+        return _given_up(frame, function, values)
     inner = Frame(
         function.module,
         State(dict(values), {}, dict(outer.heap), outer.facts),
@@ -304,13 +317,21 @@ def look_into(
         quiet=quiet,
         faults=[],
         depth=frame.depth + 1,
-        budget=frame.budget,
+        budget=Budget(allowed),
     )
     inner.state.facts.guarded = True
     if matcher is not None:
         inner.matcher.names.update(matcher.names)
         inner.matcher.runs.update(matcher.runs)
-    value, end = _outcome(inner, function)
+    try:
+        value, end = _outcome(inner, function)
+    except BudgetExceeded:
+        caches["steps", function.node] = allowed
+        outer.facts.atoms, outer.facts.runs = before.atoms, before.runs
+        outer.facts.guarded = before.guarded
+        return _given_up(frame, function, values)
+    finally:
+        frame.budget.left -= allowed - max(inner.budget.left, 0)
     frame.state = State(outer.vars, outer.since, end.kept(value, outer), end.facts)
     frame.state.facts.guarded = before.guarded
     faults = () if inner.faults is None else tuple(inner.faults[:1])
@@ -320,6 +341,19 @@ def look_into(
     if key is not None and end.facts == before and unchanging(value):
         caches[key] = Outcome(value, faults)
     return value
+
+
+def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> Value:
+    """Return what is known after a call whose body takes too long: less than before it."""
+    stored = function.module.survey.stores.get(function.node, set())
+    for value in values.values():
+        content = frame.state.content(value)
+        if isinstance(content, (ListContent, Dict)):
+            frame.state.heap[value] = None
+        elif isinstance(content, Object) and stored:
+            attrs = {name: held for name, held in content.attrs.items() if name not in stored}
+            frame.state.heap[value] = Object(content.cls, attrs, content.path)
+    return UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
