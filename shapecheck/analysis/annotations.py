@@ -44,9 +44,13 @@ class AnyDecl:
 
 @dataclass(frozen=True, slots=True)
 class ListDecl:
-    """A list or another collection with elements of one type."""
+    """A list or another collection with elements of one type.
+
+    `admits_tensors`: it is a protocol such as `Iterable`, which a tensor has too.
+    """
 
     element: Declared
+    admits_tensors: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,7 @@ _LISTS: Final = frozenset(
     "collections.abc.Iterable builtins.set typing.Set typing.Iterator collections.abc.Iterator "
     "typing.Collection collections.abc.Collection".split()
 )
+_OF_TENSORS: Final = frozenset(("Collection", "Iterable"))
 _DICTS: Final = frozenset(
     "builtins.dict typing.Dict typing.Mapping collections.abc.Mapping "
     "typing.MutableMapping collections.abc.MutableMapping".split()
@@ -288,7 +293,7 @@ class Reader:
         if name == "typing.Union":
             return _union(*(self.read(arg) for arg in args))
         if name in _LISTS:
-            return ListDecl(self.read(args[0]))
+            return ListDecl(self.read(args[0]), name.rpartition(".")[2] in _OF_TENSORS)
         if name in _DICTS and len(args) == 2:
             return DictDecl(self.read(args[1]))
         if name in ("builtins.tuple", "typing.Tuple"):

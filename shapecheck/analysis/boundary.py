@@ -209,6 +209,8 @@ def _check_union(
             if _kind_fits(frame, option, value):
                 return check(frame, option, value, matcher)
         return _FITS
+    if any(isinstance(option, ListDecl) and option.admits_tensors for option in options):
+        return _FITS
     worst = _FITS
     before = _Bindings.of(matcher)
     fitting: list[_Bindings] = []
