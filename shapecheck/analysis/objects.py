@@ -409,7 +409,7 @@ def _instance_attribute(frame: Frame, owner: Ref, name: str, node: ast.expr) -> 
         return Bound(owner, name)
     if not isinstance(content, Object):
         return UNKNOWN
-    if name in content.attrs:
+    if content.attrs.get(name, UNKNOWN) is not UNKNOWN:
         return content.attrs[name]
     found = find_member(content.cls, name)
     if found is None:
@@ -461,10 +461,14 @@ def _method(
 def _field(
     frame: Frame, owner: Ref, content: Object, home: Class, name: str, statement: ast.stmt
 ) -> Value:
-    """Return a field of which the class' body says something."""
+    """Return a field of which the class' body says something.
+
+    What was assigned to it and isn't known is what it is declared to be.
+    """
     if isinstance(statement, ast.AnnAssign):
         declared = reader(home.module).read(statement.annotation)
-        fixed = isinstance(statement.value, ast.Constant) and not is_dataclass(home)
+        default = isinstance(statement.value, ast.Constant) and not is_dataclass(home)
+        fixed = default and name not in content.attrs
         if not isinstance(declared, AnyDecl) and not fixed:
             scope = _scope(content.path or owner.serial)
             path = f"{content.path}.{name}" if content.path else name
@@ -479,6 +483,8 @@ def _field(
             value = with_default(value, path, statement.value)
             set_attribute(frame, owner, name, value)
             return value
+    if name in content.attrs:
+        return UNKNOWN
     if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
         return functions.default(frame, home.module, statement.value)
     return UNKNOWN
