@@ -14,7 +14,9 @@ from shapecheck.analysis.annotations import (
     AnyDecl,
     Declared,
     DictDecl,
+    FieldsDecl,
     ListDecl,
+    NoneDecl,
     TensorDecl,
     TupleDecl,
     UnionDecl,
@@ -82,6 +84,8 @@ def speaks(declared: Declared) -> bool:
             return speaks(element)
         case DictDecl(value=value):
             return speaks(value)
+        case FieldsDecl(fields=fields):
+            return any(speaks(field) for _, field in fields)
     return False
 
 
@@ -193,9 +197,16 @@ def invoke(
         frame.state = outer
         return closer
     inside = look_into(frame, function, values, node, matcher)
-    if inside is UNKNOWN and not isinstance(says.result, AnyDecl):
+    abstract = inside is None and not _may_be_none(says.result)
+    if (inside is UNKNOWN or abstract) and not isinstance(says.result, AnyDecl):
         return boundary.declare(frame, says.result, label, matcher, None)
     return inside
+
+
+def _may_be_none(declared: Declared) -> bool:
+    if isinstance(declared, UnionDecl):
+        return any(map(_may_be_none, declared.options))
+    return isinstance(declared, (AnyDecl, NoneDecl))
 
 
 def _arguments_fit(

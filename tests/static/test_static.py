@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 PRELUDE = """\
 import math, random
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, TypedDict
 import torch, einops
 import torch.nn as nn
 import torch.nn.functional as F
