@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
+from torch._ops import OpOverload, OpOverloadPacket
 
 from shapecheck import config
 from shapecheck.runtime.errors import own_fault
@@ -60,8 +61,15 @@ def dotted_names() -> Mapping[Any, str]:
 @lru_cache(maxsize=4096)
 def signature_of(function: Callable[..., Any]) -> Signature | None:
     """Return the signature of a function as torch hands it to a mode, None if it has none."""
-    name = dotted_names().get(function)
+    name = dotted_names().get(function) or _registered(function)
     return None if name is None else _signatures().signature(name)
+
+
+def _registered(function: Callable[..., Any]) -> str | None:
+    """Return the dotted name of an op that a library registered with torch, `torch.ops.lib.op`."""
+    if isinstance(function, OpOverload):
+        function = function.overloadpacket
+    return f"torch.ops.{function}" if isinstance(function, OpOverloadPacket) else None
 
 
 def reshapes_in_place(function: Callable[..., Any]) -> bool:

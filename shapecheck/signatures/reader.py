@@ -189,8 +189,12 @@ class Table:
     def _load(self, root: str) -> None:
         if root in self._roots:
             return
+        first = not self._roots
         self._roots.add(root)
-        for folder in self.folders:
+        for folder in self.folders[:-1] if first else ():  # the user's may name ops of any package
+            for path in sorted(folder.rglob("*.pyi")):
+                self._read(path, folder)
+        for folder in self.folders[-1:]:
             for path in sorted((folder / root).rglob("*.pyi")):
                 self._read(path, folder)
             if (single := folder / f"{root}.pyi").is_file():
