@@ -3,8 +3,8 @@
     def softmax(input: F[Tensor, "*s"], dim: Axis["*s"]) -> F[Tensor, "*s"]: ...
 
 A parameter's annotation is matched against the argument, the result's is built from what was
-bound. `docs/ops.md` describes the forms. Files are parsed when a name below their root is first
-looked up; a signature is built when it is first used.
+bound. `docs/ops.md` describes the forms. Files are read when a name is first looked up
+(`index`); a signature is built when it is first used.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from shapecheck.signatures.index import StubError
 from shapecheck.signatures.model import Signature
-from shapecheck.signatures.reader import OpClass, StubError, Table
+from shapecheck.signatures.reader import OpClass, Table
 
 __all__ = ["OpClass", "Signature", "StubError", "Table", "shipped", "table"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NoReturn
@@ -14,7 +14,9 @@ from shapecheck import dtypes, spec
 from shapecheck.dims import IntSize, Size
 from shapecheck.ops import RULES, UNKNOWN, Call, Unknown, Value
 from shapecheck.shapes import Facts, Matcher, Tensor
+from shapecheck.signatures import index
 from shapecheck.signatures.evaluate import evaluate
+from shapecheck.signatures.index import Function, Source, StubError, StubFile
 from shapecheck.signatures.model import (
     FOLLOW,
     Edit,
@@ -31,14 +33,6 @@ def _parse_expression(source: str) -> ast.expr:
     return ast.parse(source, mode="eval").body
 
 
-class StubError(Exception):
-    """A signature file that can't be read; says which file, which line, and why."""
-
-    def __init__(self, path: Path, line: int, reason: str) -> None:
-        self.path, self.line, self.reason = path, line, reason
-        super().__init__(f"{path}:{line}: {reason}")
-
-
 @dataclass(slots=True)
 class OpClass:
     """A class of a stub file: a module such as `torch.nn.Linear`.
@@ -50,13 +44,13 @@ class OpClass:
     name: str
     table: Table
     bases: tuple[str, ...]
-    nodes: dict[str, list[ast.FunctionDef]]
-    fields: dict[str, ast.expr]
+    methods: set[str]
+    fields: dict[str, Source]
     file: StubFile
 
     def method(self, name: str) -> Signature | None:
         """Return a method's signature, the bases' included."""
-        if name in self.nodes:
+        if name in self.methods:
             return self.table.signature(f"{self.name}.{name}")
         for base in self.bases:
             parent = self.table.lookup_class(base)
@@ -97,7 +91,9 @@ class OpClass:
             return given
         if given is False:
             return None
-        return owner._field(self.table.result(owner.fields[name], owner.file), instance)
+        return owner._field(
+            self.table.result(owner.fields[name].expression(), owner.file), instance
+        )
 
     def _declares(self, name: str) -> OpClass | None:
         """Return the class, this one or a base, that declares a field."""
@@ -122,15 +118,6 @@ class OpClass:
         return Tensor(matcher.build(form.tensor.text), dtype)
 
 
-@dataclass(slots=True)
-class StubFile:
-    """One signature file: where it is, the dotted prefix of its names, what its imports mean."""
-
-    path: Path
-    prefix: str
-    imports: dict[str, str] = field(default_factory=dict)
-
-
 class Table:
     """All signatures below some folders, by dotted name; see `docs/ops.md` for the format.
 
@@ -139,8 +126,9 @@ class Table:
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = tuple(folders)
-        self._roots: set[str] = set()
-        self._functions: dict[str, list[tuple[ast.FunctionDef, StubFile, str]]] = {}
+        self._loaded = False
+        self._packages: set[str] = set()
+        self._functions: dict[str, list[tuple[Function, StubFile]]] = {}
         self._classes: dict[str, OpClass] = {}
         self._aliases: dict[str, str] = {}
         self._built: dict[str, Signature | None] = {}
@@ -149,9 +137,9 @@ class Table:
         """Return a function's or method's signature by its dotted name, None if there is none."""
         if name in self._built:
             return self._built[name]
-        self._load(name.partition(".")[0])
-        entries = self._functions.get(name)
-        built = [self._build(name, *entry) for entry in entries or ()]
+        self._load()
+        entries = self._functions.get(name, ())
+        built = [self._build(name, entry.source.function(), file) for entry, file in entries]
         found = built[0] if built else None
         if found is not None:
             found.overloads = tuple(built[1:])
@@ -160,7 +148,7 @@ class Table:
 
     def lookup_class(self, name: str) -> OpClass | None:
         """Return the class of this dotted name, None if there is none."""
-        self._load(name.partition(".")[0])
+        self._load()
         return self._classes.get(self._aliases.get(name, name))
 
     def field(self, owner: Mapping[str, Value], name: str) -> Value:
@@ -170,166 +158,46 @@ class Table:
 
     def is_property(self, name: str) -> bool:
         """Whether a name is an attribute that is read without a call."""
-        return any(
-            isinstance(decorator, ast.Name) and decorator.id == "property"
-            for node, *_ in self._functions.get(name, ())
-            for decorator in node.decorator_list
-        )
+        return any(function.is_property for function, _ in self._functions.get(name, ()))
 
     def knows(self, root: str) -> bool:
         """Whether there are signature files for a top-level package."""
-        self._load(root)
-        return any(name.startswith(root + ".") for name in (*self._functions, *self._classes))
+        self._load()
+        return root in self._packages
 
     def names(self, root: str) -> Iterator[str]:
         """Yield the dotted names of all functions and methods of a top-level package."""
-        self._load(root)
+        self._load()
         yield from (name for name in self._functions if name.startswith(root + "."))
 
-    def _load(self, root: str) -> None:
-        if root in self._roots:
+    def _load(self) -> None:
+        if self._loaded:
             return
-        first = not self._roots
-        self._roots.add(root)
-        for folder in self.folders[:-1] if first else ():  # the user's may name ops of any package
-            for path in sorted(folder.rglob("*.pyi")):
-                self._read(path, folder)
-        for folder in self.folders[-1:]:
-            for path in sorted((folder / root).rglob("*.pyi")):
-                self._read(path, folder)
-            if (single := folder / f"{root}.pyi").is_file():
-                self._read(single, folder)
+        self._loaded = True
+        for folder in self.folders:
+            for file in index.files(folder, keep=folder == self.folders[-1]):
+                self._packages.add(file.prefix.partition(".")[0])
+                self._add(file)
 
-    def _read(self, path: Path, folder: Path) -> None:
-        try:
-            tree = ast.parse(path.read_text("utf-8"), str(path))
-        except SyntaxError as error:
-            raise StubError(path, error.lineno or 1, f"not Python: {error.msg}") from None
-        except UnicodeDecodeError as error:
-            line = error.object.count(b"\n", 0, error.start) + 1
-            byte = error.object[error.start]
-            raise StubError(path, line, f"can't be read: byte 0x{byte:x} isn't UTF-8") from None
-        except OSError as error:
-            raise StubError(path, 1, f"can't be read: {error.strerror or error}") from None
-        except ValueError as error:
-            raise StubError(path, 1, f"not Python: {error}") from None
-        parts = list(path.relative_to(folder).with_suffix("").parts)
-        if parts[-1].startswith("_"):
-            parts.pop()
-        file = StubFile(path, ".".join(parts))
-        for node in tree.body:
-            self._collect(node, file)
+    def _add(self, file: StubFile) -> None:
+        for entry in file.classes:
+            known = self._classes.get(entry.name)
+            if known is None:
+                known = OpClass(entry.name, self, (), set(), {}, file)
+                self._classes[entry.name] = known
+            elif known.file.prefix != file.prefix:
+                continue
+            known.bases += tuple(entry.bases)
+            known.methods.update(entry.methods)
+            known.fields.update(entry.fields)
+            self._aliases.update(dict.fromkeys(entry.also, entry.name))
+        for function in file.functions:
+            for name in function.names:
+                found = self._functions.setdefault(name, [])
+                if not found or found[0][1].prefix == file.prefix:
+                    found.append((function, file))
 
-    def _collect(self, node: ast.stmt, file: StubFile) -> None:
-        match node:
-            case ast.FunctionDef(name=name):
-                self._add_function(f"{file.prefix}.{name}", node, file)
-            case ast.ClassDef(name=name):
-                self._add_class(f"{file.prefix}.{name}", node, file)
-            case ast.ImportFrom(module=module, names=names, level=0):
-                for alias in names:
-                    file.imports[alias.asname or alias.name] = f"{module}.{alias.name}"
-            case ast.Import(names=names):
-                for alias in names:
-                    file.imports[alias.asname or alias.name.partition(".")[0]] = (
-                        alias.name if alias.asname else alias.name.partition(".")[0]
-                    )
-            case ast.Expr(value=ast.Constant()):
-                pass
-            case _:
-                raise StubError(
-                    file.path,
-                    node.lineno,
-                    "a signature file holds imports, functions and classes only",
-                )
-
-    def _add_class(self, name: str, node: ast.ClassDef, file: StubFile) -> None:
-        if name in self._classes and self._classes[name].file is not file:
-            existing = self._classes[name]
-            if existing.file.prefix != file.prefix:
-                return
-        nodes: dict[str, list[ast.FunctionDef]] = {}
-        fields: dict[str, ast.expr] = {}
-        for statement in node.body:
-            match statement:
-                case ast.FunctionDef():
-                    nodes.setdefault(statement.name, []).append(statement)
-                    self._add_function(f"{name}.{statement.name}", statement, file, name)
-                case ast.AnnAssign(target=ast.Name(id=field_name), annotation=annotation):
-                    fields[field_name] = annotation
-                case ast.Expr(value=ast.Constant()) | ast.Pass():
-                    pass
-                case _:
-                    raise StubError(
-                        file.path, statement.lineno, "a class holds methods and fields only"
-                    )
-        bases = tuple(
-            base for base in (self._dotted(expr, file) for expr in node.bases) if base is not None
-        )
-        for decorator in node.decorator_list:
-            for alias in self._strings(decorator, "also", file):
-                self._aliases[alias if "." in alias else f"{file.prefix}.{alias}"] = name
-        known = self._classes.get(name)
-        if known is not None:
-            nodes = {**known.nodes, **nodes}
-            fields = {**known.fields, **fields}
-            bases = (*known.bases, *bases)
-        self._classes[name] = OpClass(name, self, bases, nodes, fields, file)
-
-    def _dotted(self, node: ast.expr, file: StubFile) -> str | None:
-        if isinstance(node, ast.Name):
-            return file.imports.get(node.id, f"{file.prefix}.{node.id}")
-        if isinstance(node, ast.Attribute):
-            base = self._dotted(node.value, file)
-            return None if base is None else f"{base}.{node.attr}"
-        return None
-
-    def _strings(self, node: ast.expr, function: str, file: StubFile) -> tuple[str, ...]:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if node.func.id == function:
-                return tuple(self._text(argument, file) for argument in node.args)
-        return ()
-
-    def _add_function(
-        self, name: str, node: ast.FunctionDef, file: StubFile, owner: str | None = None
-    ) -> None:
-        names = [name]
-        prefix = name.rpartition(".")[0]
-        method = inplace = False
-        for decorator in node.decorator_list:
-            match decorator:
-                case ast.Name(id="method"):
-                    method = True
-                case ast.Name(id="inplace"):
-                    inplace = True
-                case ast.Name(id="overload" | "property" | "staticmethod" | "classmethod"):
-                    pass
-                case ast.Call(func=ast.Name(id="also")):
-                    names += [
-                        other if "." in other else f"{prefix}.{other}"
-                        for other in self._strings(decorator, "also", file)
-                    ]
-                case _:
-                    raise StubError(
-                        file.path,
-                        decorator.lineno,
-                        f"unknown decorator '{ast.unparse(decorator)}'; there are method, "
-                        "inplace, also(...), overload and property",
-                    )
-        if method:
-            names += [
-                f"torch.Tensor.{n.rpartition('.')[2]}"
-                for n in names
-                if not n.startswith("torch.Tensor.")
-            ]
-        if inplace:
-            names += [f"{n}_" for n in names if not n.endswith("_")]
-        for one in dict.fromkeys(names):
-            found = self._functions.setdefault(one, [])
-            if not found or found[0][1].prefix == file.prefix or found[0][2] == one:
-                found.append((node, file, one))
-
-    def _build(self, name: str, node: ast.FunctionDef, file: StubFile, spelled: str) -> Signature:
+    def _build(self, name: str, node: ast.FunctionDef, file: StubFile) -> Signature:
         arguments = node.args
         params: list[Param] = []
         positional = [*arguments.posonlyargs, *arguments.args]

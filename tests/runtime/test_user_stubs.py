@@ -26,7 +26,9 @@ def knn(queries, points, k=1):
 
 STUBS = """\
 @also("torch.ops.nearby.knn")
-def knn(queries: Float[Tensor, "n d"], points: Float[Tensor, "m d"], k: int = 1) -> Int64[Tensor, "n {k}"]: ...
+def knn(
+    queries: Float[Tensor, "n d"], points: Float[Tensor, "m d"], k: int = 1
+) -> Int64[Tensor, "n {k}"]: ...
 """
 
 PROGRAM = """\

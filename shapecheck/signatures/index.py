@@ -1,0 +1,291 @@
+"""Finds what signature files define, and keeps that for the next start.
+
+A file is parsed whole once; of each signature its text is kept, which is parsed again when the op
+is first used. The index of the shipped files lies beside this module's bytecode, in `__pycache__`.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.util import cache_from_source
+from pathlib import Path
+from typing import Any, Final
+
+FORMAT: Final = 1
+
+
+class StubError(Exception):
+    """A signature file that can't be read; says which file, which line, and why."""
+
+    def __init__(self, path: Path, line: int, reason: str) -> None:
+        self.path, self.line, self.reason = path, line, reason
+        super().__init__(f"{path}:{line}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A piece of a signature file: its text, and the line that it begins at."""
+
+    text: str
+    line: int
+
+    def function(self) -> ast.FunctionDef:
+        """Return the function that it is."""
+        (node,) = ast.parse(self.text).body
+        assert isinstance(node, ast.FunctionDef)
+        ast.increment_lineno(node, self.line - 1)
+        return node
+
+    def expression(self) -> ast.expr:
+        """Return the expression that it is."""
+        node = ast.parse(self.text, mode="eval").body
+        ast.increment_lineno(node, self.line - 1)
+        return node
+
+
+@dataclass(slots=True)
+class Function:
+    """A function of a file: all its dotted names, and whether it is a property."""
+
+    names: list[str]
+    source: Source
+    is_property: bool = False
+
+
+@dataclass(slots=True)
+class ClassEntry:
+    """A class of a file: its dotted name and others, its bases, methods, and fields by name."""
+
+    name: str
+    also: list[str]
+    bases: list[str]
+    methods: list[str] = field(default_factory=list)
+    fields: dict[str, Source] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class StubFile:
+    """One signature file: where it is, the dotted prefix of its names, and what it holds.
+
+    `imports`: what the names that it imports mean.
+    """
+
+    path: Path
+    prefix: str
+    imports: dict[str, str] = field(default_factory=dict)
+    functions: list[Function] = field(default_factory=list)
+    classes: list[ClassEntry] = field(default_factory=list)
+
+
+def files(folder: Path, keep: bool) -> list[StubFile]:
+    """Return the index of all files below a folder, in order; raises `StubError`.
+
+    `keep`: look first for the index that an earlier start left, and leave it for the next.
+    """
+    paths = sorted(folder.rglob("*.pyi"))
+    if not keep:
+        return [_Reader(path, folder).file for path in paths]
+    kept = Path(cache_from_source(__file__)).with_suffix(".json")
+    key = list(_stamps([Path(__file__), *paths]))
+    found = _load(kept, key)
+    if found is None:
+        found = [_Reader(path, folder).file for path in paths]
+        if not sys.dont_write_bytecode:
+            _save(kept, key, found)
+    return found
+
+
+def _stamps(paths: Iterable[Path]) -> Iterator[list[Any]]:
+    for path in paths:
+        status = path.stat()
+        yield [str(path), status.st_mtime_ns, status.st_size]
+
+
+def _load(kept: Path, key: Sequence[Any]) -> list[StubFile] | None:
+    try:
+        content = json.loads(kept.read_bytes())
+        if content["format"] != FORMAT or content["key"] != key:
+            return None
+        return [_restored(one) for one in content["files"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _restored(one: dict[str, Any]) -> StubFile:
+    functions = [
+        Function(names, Source(text, line), p) for names, text, line, p in one["functions"]
+    ]
+    classes = [
+        ClassEntry(name, also, bases, methods, {key: Source(*at) for key, at in fields.items()})
+        for name, also, bases, methods, fields in one["classes"]
+    ]
+    return StubFile(Path(one["path"]), one["prefix"], one["imports"], functions, classes)
+
+
+def _plain(file: StubFile) -> dict[str, Any]:
+    """Return what `_restored` makes a file of again."""
+    functions = [(f.names, f.source.text, f.source.line, f.is_property) for f in file.functions]
+    classes = [
+        (c.name, c.also, c.bases, c.methods, {k: (at.text, at.line) for k, at in c.fields.items()})
+        for c in file.classes
+    ]
+    return {
+        "path": str(file.path),
+        "prefix": file.prefix,
+        "imports": file.imports,
+        "functions": functions,
+        "classes": classes,
+    }
+
+
+def _save(kept: Path, key: Sequence[Any], found: Sequence[StubFile]) -> None:
+    content = {"format": FORMAT, "key": key, "files": [_plain(file) for file in found]}
+    draft = kept.with_name(f"{kept.name}.{os.getpid()}")
+    with suppress(OSError):  # a folder that can't be written to: the next start reads again
+        kept.parent.mkdir(exist_ok=True)
+        draft.write_text(json.dumps(content), "utf-8")
+        draft.replace(kept)
+
+
+class _Reader:
+    """Reads one file."""
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        parts = list(path.relative_to(folder).with_suffix("").parts)
+        if parts[-1].startswith("_"):
+            parts.pop()
+        self.file = StubFile(path, ".".join(parts))
+        text, tree = self.parse(path)
+        self.lines = text.splitlines()
+        for node in tree.body:
+            self.collect(node)
+
+    def parse(self, path: Path) -> tuple[str, ast.Module]:
+        try:
+            text = path.read_text("utf-8")
+            return text, ast.parse(text, str(path))
+        except SyntaxError as error:
+            raise StubError(path, error.lineno or 1, f"not Python: {error.msg}") from None
+        except UnicodeDecodeError as error:
+            line = error.object.count(b"\n", 0, error.start) + 1
+            byte = error.object[error.start]
+            raise StubError(path, line, f"can't be read: byte 0x{byte:x} isn't UTF-8") from None
+        except OSError as error:
+            raise StubError(path, 1, f"can't be read: {error.strerror or error}") from None
+        except ValueError as error:
+            raise StubError(path, 1, f"not Python: {error}") from None
+
+    def collect(self, node: ast.stmt) -> None:
+        match node:
+            case ast.FunctionDef(name=name):
+                self.function(f"{self.file.prefix}.{name}", node)
+            case ast.ClassDef(name=name):
+                self.add_class(f"{self.file.prefix}.{name}", node)
+            case ast.ImportFrom(module=module, names=names, level=0):
+                for alias in names:
+                    self.file.imports[alias.asname or alias.name] = f"{module}.{alias.name}"
+            case ast.Import(names=names):
+                for alias in names:
+                    root = alias.name.partition(".")[0]
+                    self.file.imports[alias.asname or root] = alias.name if alias.asname else root
+            case ast.Expr(value=ast.Constant()):
+                pass
+            case _:
+                raise StubError(
+                    self.file.path,
+                    node.lineno,
+                    "a signature file holds imports, functions and classes only",
+                )
+
+    def add_class(self, name: str, node: ast.ClassDef) -> None:
+        also = [
+            alias if "." in alias else f"{self.file.prefix}.{alias}"
+            for decorator in node.decorator_list
+            for alias in self.strings(decorator)
+        ]
+        bases = [base for one in node.bases if (base := self.dotted(one)) is not None]
+        entry = ClassEntry(name, also, bases)
+        for statement in node.body:
+            match statement:
+                case ast.FunctionDef():
+                    entry.methods.append(statement.name)
+                    self.function(f"{name}.{statement.name}", statement)
+                case ast.AnnAssign(target=ast.Name(id=field_name), annotation=annotation):
+                    entry.fields[field_name] = Source(ast.unparse(annotation), annotation.lineno)
+                case ast.Expr(value=ast.Constant()) | ast.Pass():
+                    pass
+                case _:
+                    raise StubError(
+                        self.file.path, statement.lineno, "a class holds methods and fields only"
+                    )
+        self.file.classes.append(entry)
+
+    def dotted(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Name):
+            return self.file.imports.get(node.id, f"{self.file.prefix}.{node.id}")
+        if isinstance(node, ast.Attribute):
+            base = self.dotted(node.value)
+            return None if base is None else f"{base}.{node.attr}"
+        return None
+
+    def strings(self, node: ast.expr) -> Iterator[str]:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "also"
+        ):
+            for one in node.args:
+                if not isinstance(one, ast.Constant) or not isinstance(one.value, str):
+                    reason = f"'{ast.unparse(one)}' should be a string"
+                    raise StubError(self.file.path, one.lineno, reason)
+                yield one.value
+
+    def function(self, name: str, node: ast.FunctionDef) -> None:
+        names = [name]
+        prefix = name.rpartition(".")[0]
+        flags = set()
+        for decorator in node.decorator_list:
+            match decorator:
+                case ast.Name(
+                    id="method"
+                    | "inplace"
+                    | "overload"
+                    | "property"
+                    | "staticmethod"
+                    | "classmethod" as flag
+                ):
+                    flags.add(flag)
+                case ast.Call(func=ast.Name(id="also")):
+                    names += [
+                        other if "." in other else f"{prefix}.{other}"
+                        for other in self.strings(decorator)
+                    ]
+                case _:
+                    raise StubError(
+                        self.file.path,
+                        decorator.lineno,
+                        f"unknown decorator '{ast.unparse(decorator)}'; there are method, "
+                        "inplace, also(...), overload and property",
+                    )
+        if "method" in flags:
+            names += [
+                f"torch.Tensor.{n.rpartition('.')[2]}"
+                for n in names
+                if not n.startswith("torch.Tensor.")
+            ]
+        if "inplace" in flags:
+            names += [f"{n}_" for n in names if not n.endswith("_")]
+        names = list(dict.fromkeys(names))
+        self.file.functions.append(Function(names, self.source(node), "property" in flags))
+
+    def source(self, node: ast.FunctionDef) -> Source:
+        """Return the text of a function, its decorators left out."""
+        lines = self.lines[node.lineno - 1 : node.end_lineno]
+        lines[0] = lines[0][node.col_offset :]
+        return Source("\n".join(lines), node.lineno)
