@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from shapecheck.runtime import assert_shape as assert_shape
     from shapecheck.runtime import dims_of as dims_of
     from shapecheck.runtime import disabled as disabled
+    from shapecheck.runtime import install_import_hook as install_import_hook
     from shapecheck.runtime import named as named
     from shapecheck.runtime import reveal_shape as reveal_shape
     from shapecheck.runtime import shapecheck as shapecheck
@@ -63,7 +64,8 @@ else:
             "ShapeAnnotationError Shaped UInt UInt8 UInt16 UInt32 UInt64"
         ),
         "shapecheck.runtime": (
-            "ShapeError assert_shape dims_of disabled named reveal_shape shapecheck"
+            "ShapeError assert_shape dims_of disabled install_import_hook named reveal_shape "
+            "shapecheck"
         ),
     }
     _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -53,7 +53,7 @@ LAYERS = {
         ),
     ),
     "tools": Layer(
-        modules=frozenset({"codemod", "cli", "__main__"}),
+        modules=frozenset({"codemod", "cli", "pytest_plugin", "__main__"}),
         on=("plugin", "run time"),
         packages=frozenset({"torch", "libcst", "rich", "pytest"}),
     ),

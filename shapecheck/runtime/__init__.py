@@ -29,6 +29,7 @@ from shapecheck.runtime.api import (  # noqa: E402
 )
 from shapecheck.runtime.decorator import shapecheck  # noqa: E402
 from shapecheck.runtime.errors import ShapeError  # noqa: E402
+from shapecheck.runtime.hook import install_import_hook  # noqa: E402
 from shapecheck.runtime.settings import disabled  # noqa: E402
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "assert_shape",
     "dims_of",
     "disabled",
+    "install_import_hook",
     "named",
     "reveal_shape",
     "shapecheck",

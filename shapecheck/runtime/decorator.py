@@ -54,11 +54,14 @@ def shapecheck(target: Any = None, /, *, dims: str = "") -> Any:
         if not name.isidentifier():
             raise ValueError(f'shapecheck(dims="{dims}"): "{name}" is no name for a dimension')
     if target is None:
-        return lambda given: _decorate(given, names, sys._getframe(1).f_locals)
-    return _decorate(target, names, namespace)
+        return lambda given: decorate_in(given, sys._getframe(1).f_locals, names)
+    return decorate_in(target, namespace, names)
 
 
-def _decorate(target: Any, own: frozenset[str], namespace: Mapping[str, Any]) -> Any:
+def decorate_in(
+    target: Any, namespace: Mapping[str, Any], own: frozenset[str] = frozenset()
+) -> Any:
+    """Decorate what is defined in a namespace; `own` are names that belong to the instances."""
     mode = settings.mode()
     if mode is settings.Mode.OFF:
         return target

@@ -1,0 +1,241 @@
+"""`install_import_hook` and `pytest --shapecheck`: checks without an edit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from shapecheck import ShapeError, install_import_hook
+
+MODELS = """
+    \"\"\"Models.\"\"\"
+
+    from __future__ import annotations
+
+    from dataclasses import dataclass
+    from functools import cache
+    from typing import overload
+
+    import torch
+    from jaxtyping import Float
+    from torch import Tensor, nn
+
+    registry = {}
+
+    def register(function):
+        registry[function.__name__] = function
+        return None
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(4, 4)
+
+        def forward(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
+            return self.fc(x).transpose(1, 2).transpose(1, 2)
+
+        @staticmethod
+        def loss(x: Float[Tensor, "b"], y: Float[Tensor, "b"]) -> Float[Tensor, ""]:
+            return (x - y).square().mean()
+
+        @property
+        def weight(self) -> Float[Tensor, "3 3"]:
+            return self.fc.weight
+
+    @dataclass
+    class Batch:
+        x: Float[Tensor, "b t"]
+        y: Float[Tensor, "b"]
+
+    @register
+    def swapped(x: Float[Tensor, "b t"]) -> Float[Tensor, "t b"]:
+        return x
+
+    @register
+    class Gone: ...
+
+    @overload
+    def twice(x: int) -> int: ...
+    @overload
+    def twice(x: Float[Tensor, "b"]) -> Float[Tensor, "2*b"]: ...
+    def twice(x):
+        return 2 * x
+
+    @torch.jit.script
+    def scripted(x: Tensor, n: int) -> Tensor:
+        return x * n
+
+    def outer():
+        def inner(x: Float[Tensor, "n"]) -> Float[Tensor, "n+1"]:
+            return x
+        return inner
+
+    def plain(x, y=1):
+        return x
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A package that can be imported, with a name of its own."""
+    name = f"hooked_{tmp_path.name.replace('-', '_')}"
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "models.py").write_text(textwrap.dedent(MODELS))
+    monkeypatch.syspath_prepend(tmp_path)
+    yield name
+    for loaded in [m for m in sys.modules if m.partition(".")[0] == name]:
+        del sys.modules[loaded]
+
+
+@pytest.fixture
+def models(package: str) -> Any:
+    """The module, decorated."""
+    with install_import_hook(package):
+        return import_module(f"{package}.models")
+
+
+def test_functions_methods_and_classes_are_checked(models: Any) -> None:
+    """In each form, wherever they are defined."""
+    net = models.Net()
+    assert net(torch.zeros(2, 3, 4)).shape == (2, 3, 4)
+    wrong = [
+        lambda: net(torch.zeros(2, 4)),
+        lambda: net.loss(torch.zeros(2), torch.zeros(3)),
+        lambda: net.weight,
+        lambda: models.Batch(torch.zeros(2, 3), torch.zeros(4)),
+        lambda: models.registry["swapped"](torch.zeros(3, 3)),
+        lambda: models.outer()(torch.zeros(3)),
+    ]
+    for call in wrong:
+        with pytest.raises(ShapeError):
+            call()
+
+
+def test_the_rest_of_the_module_is_as_it_was(models: Any) -> None:
+    """What has no shapes, what isn't a function, and what another compiler reads."""
+    assert models.__doc__ == "Models."
+    assert models.Gone is None
+    assert models.plain.__code__.co_filename == models.__file__
+    assert models.twice(3) == 6
+    assert isinstance(models.scripted, torch.jit.ScriptFunction)
+    assert models.Net.forward.__name__ == "forward"
+
+
+def test_errors_point_into_the_module(models: Any) -> None:
+    """The lines of the module are its own, in messages and in tracebacks."""
+    with pytest.raises(ShapeError) as caught:
+        models.registry["swapped"](torch.zeros(2, 3))
+    lines = Path(models.__file__).read_text().splitlines()
+    line = next(n for n, text in enumerate(lines, 1) if text.strip() == "return x")
+    assert f"models.py:{line}: return x" in str(caught.value)
+
+
+def test_other_packages_are_left_alone(package: str) -> None:
+    """The hook goes by whole names."""
+    with install_import_hook(package[:-1], "other"):
+        models = import_module(f"{package}.models")
+    assert models.Net()(torch.zeros(2, 3, 4)) is not None
+    models.Batch(torch.zeros(2, 3), torch.zeros(4))
+
+
+def test_the_hook_ends(package: str) -> None:
+    """What is imported after that isn't decorated."""
+    install_import_hook(package).uninstall()
+    models = import_module(f"{package}.models")
+    models.Batch(torch.zeros(2, 3), torch.zeros(4))
+
+
+def test_too_late() -> None:
+    """A package that is there already is named in a warning."""
+    import_module("einops")
+    said = r'\("einops"\) comes too late for what has been imported of "einops"'
+    with pytest.warns(RuntimeWarning, match=said):
+        hook = install_import_hook("einops")
+    hook.uninstall()
+
+
+@pytest.mark.parametrize("name", ["", "my-package", "a/b.py", "a..b"])
+def test_no_name_of_a_module(name: str) -> None:
+    """A path or a distribution's name is refused."""
+    with pytest.raises(ValueError, match="is no name of a module"):
+        install_import_hook(name)
+    with pytest.raises(ValueError, match="takes the names of one package or more"):
+        install_import_hook()
+
+
+def test_a_malformed_annotation_is_a_warning(package: str, tmp_path: Path) -> None:
+    """The import goes on; the function isn't checked."""
+    text = "from torch import Tensor\nfrom typing import Annotated\n"
+    text += 'def f(x: Annotated[Tensor, "b, c"]) -> None: ...\n'
+    (tmp_path / package / "odd.py").write_text(text)
+    with install_import_hook(package), pytest.warns(RuntimeWarning, match="isn't checked"):
+        odd = import_module(f"{package}.odd")
+    odd.f(torch.zeros(3))
+
+
+def test_nothing_is_left_in_the_bytecode_cache(package: str, models: Any) -> None:
+    """An import without the hook, in another process, doesn't find decorated code."""
+    program = f"from {package}.models import Batch; import torch; Batch(torch.zeros(2, 3), 0)"
+    root = Path(models.__file__).parents[1]
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=root)
+
+
+# pytest -------------------------------------------------------------------------------------------
+
+
+def run_pytest(folder: Path, *arguments: str) -> str:
+    """Run pytest in a folder and return what it printed."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def project(package: str, tmp_path: Path) -> Path:
+    """A project with a test that passes although a shape is wrong."""
+    (tmp_path / "conftest.py").write_text(f"from {package} import models\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+    (tmp_path / "test_models.py").write_text(
+        f"import torch\nfrom {package}.models import Batch\n"
+        "def test_batch():\n    assert Batch(torch.zeros(2, 3), torch.zeros(4)).y.shape == (4,)\n"
+    )
+    return tmp_path
+
+
+def test_pytest_without_the_option(project: Path) -> None:
+    """Installed is not switched on."""
+    printed = run_pytest(project)
+    assert "1 passed" in printed
+    assert "shapecheck: checks" not in printed
+
+
+@pytest.mark.parametrize("given", ["NAME", "."])
+def test_pytest_with_the_option(project: Path, package: str, given: str) -> None:
+    """The package is checked though a conftest.py imports it, by name or because it is there."""
+    printed = run_pytest(project, f"--shapecheck={package if given == 'NAME' else given}")
+    assert f"shapecheck: checks the shapes in {package}" in printed
+    assert "ShapeError" in printed
+    assert "1 failed" in printed
+
+
+def test_pytest_with_a_wrong_name(project: Path) -> None:
+    """The reason, and no traceback."""
+    printed = run_pytest(project, "--shapecheck=my-package")
+    assert 'ERROR: --shapecheck: install_import_hook: "my-package" is no name' in printed
+    assert "Traceback" not in printed
+
+
+def test_the_plugin_alone_doesnt_import_torch() -> None:
+    """pytest loads it in every run."""
+    program = "import shapecheck.pytest_plugin, sys; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
