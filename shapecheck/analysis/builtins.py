@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
@@ -13,7 +14,8 @@ from shapecheck.analysis import boundary
 from shapecheck.analysis.annotations import TensorDecl
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, another, as_list, first, iterate, length
-from shapecheck.analysis.values import Dict, Items, Object, Partial, Ref, Sequence
+from shapecheck.analysis.values import Bound, Dict, Items, Object, Partial, Ref, Sequence
+from shapecheck.analysis.verdicts import CONSTANTS, instance_of, truth
 from shapecheck.dims import Size, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Value
@@ -21,16 +23,30 @@ from shapecheck.ops.call import as_size
 from shapecheck.shapes import Run, Tensor
 
 Function: TypeAlias = Callable[[Frame, list[Value], Mapping[str, Value], ast.Call], Value]
+Family: TypeAlias = Callable[[str, Frame, list[Value], Mapping[str, Value], ast.Call], Value]
 Method: TypeAlias = Callable[[Frame, Value, list[Value], Mapping[str, Value], ast.Call], Value]
 
 FUNCTIONS: Final[dict[str, Function]] = {}
 _METHODS: Final[dict[tuple[str, str], Method]] = {}
 
 
-def _function(*names: str) -> Callable[[Function], Function]:
+def function(*names: str) -> Callable[[Function], Function]:
+    """Register what calling a library's function, by its dotted names, gives."""
+
     def register(handler: Function) -> Function:
         for name in names:
             FUNCTIONS[name] = handler
+        return handler
+
+    return register
+
+
+def _family(*names: str) -> Callable[[Family], Family]:
+    """Register a handler of several functions, which is told the last name of the one called."""
+
+    def register(handler: Family) -> Family:
+        for name in names:
+            FUNCTIONS[name] = partial(handler, name.rpartition(".")[2])
         return handler
 
     return register
@@ -56,19 +72,43 @@ def method(frame: Frame, receiver: Value, name: str) -> Method | None:
         return _METHODS.get(("module", name))
     if isinstance(receiver, tuple):
         return _METHODS.get(("tuple", name))
+    if isinstance(receiver, Bound) and receiver.name == "__dict__":
+        return _METHODS.get(("attributes", name))
+    if isinstance(receiver, str) and name in _TEXT:
+        return partial(_text, name)
     return _METHODS.get(("str", name)) if isinstance(receiver, str) else None
+
+
+_TEXT: Final = frozenset(
+    "startswith endswith split rsplit lower upper replace strip lstrip rstrip removeprefix "
+    "removesuffix partition rpartition isdigit find index count title capitalize".split()
+)
+
+
+def _text(
+    name: str, frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: ast.Call
+) -> Value:
+    """Call a method of a text whose arguments are known."""
+    if not all(isinstance(arg, (*CONSTANTS, tuple)) for arg in (*args, *kwargs.values())):
+        handler = _METHODS.get(("str", name))
+        return UNKNOWN if handler is None else handler(frame, owner, args, kwargs, node)
+    try:
+        found = getattr(owner, name)(*args, **kwargs)
+    except (TypeError, ValueError):
+        return UNKNOWN
+    return frame.state.new(Sequence(tuple(found))) if isinstance(found, list) else found
 
 
 Named: TypeAlias = Mapping[str, Value]
 
 
-@_function("builtins.len")
+@function("builtins.len")
 def _len(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     found = length(frame, args[0]) if len(args) == 1 else None
     return dims.unknown() if found is None else found
 
 
-@_function("builtins.range")
+@function("builtins.range")
 def _range(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     sizes = [as_size(arg) for arg in args]
     if len(sizes) == 1:
@@ -80,7 +120,7 @@ def _range(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Va
     return Items(None, dims.unknown())
 
 
-@_function("builtins.enumerate")
+@function("builtins.enumerate")
 def _enumerate(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     if not args:
         return UNKNOWN
@@ -94,7 +134,7 @@ def _enumerate(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -
     return Items(tuple((start + index, item) for index, item in enumerate(items)))
 
 
-@_function("builtins.zip")
+@function("builtins.zip")
 def _zip(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     parts = [iterate(frame, arg) for arg in args]
     known = [items for items, _ in parts if items is not None]
@@ -108,24 +148,24 @@ def _zip(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Valu
     return Items(None, each, counts[0] if same else None, start)
 
 
-@_function("builtins.reversed")
+@function("builtins.reversed")
 def _reversed(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     items, element = iterate(frame, args[0]) if args else (None, UNKNOWN)
     return Items(None if items is None else items[::-1], element)
 
 
-@_function("builtins.list", "builtins.sorted")
-def _list(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+@_family("builtins.list", "builtins.sorted")
+def _list(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     items, element = iterate(frame, args[0]) if args else ((), UNKNOWN)
     if args and isinstance(args[0], tuple) and any(isinstance(i, Run) for i in args[0]):
         return args[0]
-    if isinstance(node.func, ast.Name) and node.func.id == "sorted":
-        items = None
+    if name == "sorted":
+        items, element = None, frame.state.either(*items) if items else element
     count = length(frame, args[0]) if args and items is None else None
     return frame.state.new(Sequence(items, element, count=count))
 
 
-@_function("builtins.tuple", "torch.Size", "builtins.iter")
+@function("builtins.tuple", "torch.Size", "builtins.iter")
 def _tuple(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     if not args:
         return ()
@@ -135,10 +175,9 @@ def _tuple(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Va
     return Items(None, element) if items is None else items
 
 
-@_function("builtins.min", "builtins.max")
-def _extreme(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+@_family("builtins.min", "builtins.max")
+def _extreme(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     values = args if len(args) > 1 else list(iterate(frame, args[0])[0] or ()) if args else []
-    name = node.func.id if isinstance(node.func, ast.Name) else "min"
     if values and all(isinstance(v, (int, Size)) and not isinstance(v, bool) for v in values):
         return dims.extreme(name, values)
     if values and all(isinstance(v, (int, float)) for v in values):
@@ -146,7 +185,7 @@ def _extreme(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> 
     return UNKNOWN
 
 
-@_function("builtins.int", "operator.index")
+@function("builtins.int", "operator.index")
 def _int(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     value = args[0] if args else 0
     if isinstance(value, (int, Size)):
@@ -156,7 +195,7 @@ def _int(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Valu
     return dims.unknown()
 
 
-@_function("builtins.float")
+@function("builtins.float")
 def _float(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     value = args[0] if args else 0.0
     return float(value) if isinstance(value, (int, float)) else Scalar(dtypes.DEFAULT_FLOAT)
@@ -169,9 +208,8 @@ _REAL: Final = (
 _ARRAYS: Final = "arcsin arccos arctan arctan2 power deg2rad rad2deg floor ceil clip".split()
 
 
-@_function(*(f"math.{name}" for name in _REAL))
-def _math(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+@_family(*(f"math.{name}" for name in _REAL))
+def _math(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     if all(isinstance(arg, (int, float)) for arg in args) and hasattr(math, name):
         try:
             return float(getattr(math, name)(*args))
@@ -180,13 +218,13 @@ def _math(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
     return Scalar(dtypes.DEFAULT_FLOAT)
 
 
-@_function(*(f"numpy.{name}" for name in (*_REAL, *_ARRAYS)))
+@function(*(f"numpy.{name}" for name in (*_REAL, *_ARRAYS)))
 def _numpy(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     numbers = bool(args) and all(isinstance(arg, (int, float, Size, Scalar)) for arg in args)
     return Scalar(dtypes.DEFAULT_FLOAT) if numbers else UNKNOWN
 
 
-@_function("builtins.round")
+@function("builtins.round")
 def _round(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     value = args[0] if args else UNKNOWN
     if len(args) > 1 or kwargs or not isinstance(value, (int, float, Size, Scalar)):
@@ -196,18 +234,17 @@ def _round(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Va
     return value if isinstance(value, (int, Size)) else dims.unknown()
 
 
-@_function("math.ceil", "math.floor")
-def _whole(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+@_family("math.ceil", "math.floor")
+def _whole(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     value = args[0] if args else UNKNOWN
     if isinstance(value, (int, Size)):
         return value
     if isinstance(value, float) and math.isfinite(value):
-        ceil = isinstance(node.func, ast.Attribute) and node.func.attr == "ceil"
-        return math.ceil(value) if ceil else math.floor(value)
+        return math.ceil(value) if name == "ceil" else math.floor(value)
     return dims.unknown()
 
 
-@_function("math.prod", "numpy.prod")
+@function("math.prod", "numpy.prod")
 def _prod(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     items = iterate(frame, args[0])[0] if args else None
     if items is None or not all(isinstance(item, (int, Size)) for item in items):
@@ -215,7 +252,7 @@ def _prod(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
     return math.prod(map(size_of, items), start=1)
 
 
-@_function("builtins.sum")
+@function("builtins.sum")
 def _sum(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     items = iterate(frame, args[0])[0] if args else None
     if items is not None and items and all(isinstance(item, (int, Size)) for item in items):
@@ -225,22 +262,22 @@ def _sum(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Valu
     return UNKNOWN
 
 
-@_function("random.randrange", "random.randint", "random.getrandbits", "os.cpu_count")
+@function("random.randrange", "random.randint", "random.getrandbits", "os.cpu_count")
 def _some_int(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return dims.unknown()
 
 
-@_function("random.random", "random.uniform", "random.gauss", "time.time", "time.perf_counter")
+@function("random.random", "random.uniform", "random.gauss", "time.time", "time.perf_counter")
 def _some_float(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return Scalar(dtypes.DEFAULT_FLOAT)
 
 
-@_function("random.choice")
+@function("random.choice")
 def _choice(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return frame.state.element(as_list(frame, args[0])) if args else UNKNOWN
 
 
-@_function("random.sample")
+@function("random.sample")
 def _sample(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     if not args:
         return UNKNOWN
@@ -249,7 +286,7 @@ def _sample(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> V
     return frame.state.new(Sequence(None, element, count=as_size(count)))
 
 
-@_function("builtins.abs")
+@function("builtins.abs")
 def _abs(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     value = args[0] if args else UNKNOWN
     if isinstance(value, Tensor):
@@ -258,17 +295,62 @@ def _abs(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Valu
     return abs(value) if isinstance(value, (int, float)) else UNKNOWN
 
 
-@_function("builtins.isinstance", "builtins.hasattr", "builtins.bool", "builtins.callable")
+@function("builtins.isinstance")
+def _isinstance(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return _verdict(instance_of(frame, *args) if len(args) == 2 else None)
+
+
+@function("builtins.bool")
 def _bool(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return Scalar(dtypes.BOOL)
+    return _verdict(truth(frame, args[0]) if args else False)
 
 
-@_function("builtins.print", "builtins.repr", "builtins.str", "builtins.id", "builtins.type")
+def _verdict(known: bool | None) -> Value:
+    return Scalar(dtypes.BOOL) if known is None else known
+
+
+@_family("builtins.all", "builtins.any")
+def _every(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    """Decide `all` and `any` where one item, or every one, is known to be true or false."""
+    items = iterate(frame, args[0])[0] if args else None
+    decisive = name == "any"
+    if items is None:
+        return Scalar(dtypes.BOOL)
+    found = [truth(frame, item) for item in items]
+    if decisive in found:
+        return decisive
+    return Scalar(dtypes.BOOL) if None in found else not decisive
+
+
+@function("builtins.locals")
+def _locals(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return frame.state.new(Dict(dict(frame.state.vars)))
+
+
+@function("builtins.str")
+def _str(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return str(args[0]) if args and isinstance(args[0], CONSTANTS) else UNKNOWN
+
+
+@function("builtins.type")
+def _type(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(args[0]) if args else None
+    if isinstance(content, Object) and content.path is None:
+        return content.cls
+    return UNKNOWN
+
+
+@function("copy.deepcopy", "copy.copy")
+def _duplicate(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return frame.state.duplicate(args[0], {}) if args else UNKNOWN
+
+
+@function("builtins.print", "builtins.repr", "builtins.id")
 def _pure(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return UNKNOWN
 
 
-@_function("builtins.dict", "collections.OrderedDict")
+@function("builtins.dict", "collections.OrderedDict")
 def _dict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     if not args:
         return frame.state.new(Dict(dict(kwargs)))
@@ -282,24 +364,24 @@ def _dict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
     return frame.state.new(Dict({**dict(items), **kwargs} if pairs and items is not None else None))
 
 
-@_function("functools.partial")
+@function("functools.partial")
 def _partial(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return Partial(args[0], tuple(args[1:]), tuple(kwargs.items())) if args else UNKNOWN
 
 
-@_function("typing.cast", "typing_extensions.cast")
+@function("typing.cast", "typing_extensions.cast")
 def _cast(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return args[1] if len(args) == 2 else UNKNOWN
 
 
-@_function("builtins.reveal_type", "typing.reveal_type", "typing_extensions.reveal_type")
+@function("builtins.reveal_type", "typing.reveal_type", "typing_extensions.reveal_type")
 def _reveal_type(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     if args and isinstance(args[0], Tensor):
         _reveal(frame, args[0], node)
     return args[0] if args else UNKNOWN
 
 
-@_function("shapecheck.reveal_shape", "shapecheck.runtime.reveal_shape")
+@function("shapecheck.reveal_shape", "shapecheck.runtime.reveal_shape")
 def _reveal_shape(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     if args and isinstance(args[0], (int, Size)):
         frame.note(node, f'Revealed size is "{frame.state.facts.dim(args[0])}"')
@@ -316,7 +398,7 @@ def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
         frame.note(node, "Revealed shape is unknown")
 
 
-@_function(
+@function(
     "shapecheck.assert_shape",
     "shapecheck.runtime.assert_shape",
     "shapecheck.named",
@@ -375,15 +457,33 @@ def _pop(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.C
     return another(frame, element)
 
 
-@_on("list", "insert", "remove", "clear", "sort", "reverse", "extendleft", "appendleft")
+@_on("list", "insert", "reverse", "clear", "appendleft")
 def _changed(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(owner)
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    frame.state.heap[owner] = None
+    if isinstance(content, Sequence) and content.items is not None:
+        items = [] if name == "clear" else list(content.items)
+        if name == "reverse":
+            items.reverse()
+        elif name == "insert" and len(args) == 2 and isinstance(args[0], int):
+            items.insert(args[0], args[1])
+        elif name == "appendleft" and len(args) == 1:
+            items.insert(0, args[0])
+        elif name != "clear":
+            return None
+        frame.state.heap[owner] = Sequence(tuple(items), kind=content.kind)
+    return None
+
+
+@_on("list", "remove", "sort", "extendleft")
+def _shuffled(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     frame.state.heap[owner] = None
     return None
 
 
 @_on("list", "index", "count")
 @_on("tuple", "index", "count")
-@_on("str", "index", "count", "find", "rfind", "rindex")
 @_on("str", "index", "count", "find", "rfind", "rindex")
 def _place(frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return dims.unknown()
@@ -429,8 +529,58 @@ def _get(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.C
     return content.items.get(args[0], missing) if isinstance(args[0], (str, int)) else UNKNOWN
 
 
-@_on("dict", "update", "pop", "setdefault", "clear", "popitem")
+@_on("dict", "update")
 def _update(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(owner)
+    other = frame.state.content(args[0]) if args else Dict({})
+    frame.state.heap[owner] = None
+    if isinstance(content, Dict) and isinstance(other, Dict) and len(args) < 2:
+        if content.items is not None and other.items is not None:
+            items = {**content.items, **other.items, **kwargs}
+            frame.state.heap[owner] = Dict(items, kind=content.kind)
+    return None
+
+
+@_on("attributes", "update")
+def _set_all(frame: Frame, owner: Bound, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    """Assign the attributes of an instance, by `instance.__dict__.update(...)`."""
+    made = owner.receiver
+    content = frame.state.content(made)
+    other = frame.state.content(args[0]) if args else Dict({})
+    if isinstance(content, Object) and isinstance(other, Dict) and other.items is not None:
+        attrs = {**content.attrs, **{str(k): v for k, v in other.items.items()}, **kwargs}
+        frame.state.heap[made] = Object(content.cls, attrs, content.path)
+    else:
+        frame.state.heap[made] = None
+    return None
+
+
+@_on("dict", "pop", "setdefault")
+def _take(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(owner)
+    if not isinstance(content, Dict) or content.items is None or not args:
+        frame.state.heap[owner] = None
+        return UNKNOWN
+    key, missing = args[0], args[1] if len(args) > 1 else None
+    if not isinstance(key, (str, int)):
+        frame.state.heap[owner] = None
+        return UNKNOWN
+    items = dict(content.items)
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "pop":
+        found = items.pop(key, missing)
+    else:
+        found = items.setdefault(key, missing)
+    frame.state.heap[owner] = Dict(items, kind=content.kind)
+    return found
+
+
+@_on("dict", "copy")
+def _copied(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return frame.state.new(frame.state.content(owner))
+
+
+@_on("dict", "clear", "popitem")
+def _emptied(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     frame.state.heap[owner] = None
     return UNKNOWN
 

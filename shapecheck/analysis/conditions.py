@@ -10,6 +10,7 @@ from shapecheck.analysis.annotations import ClassDecl, TensorDecl, reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import Object, Path, Union, own_size
+from shapecheck.analysis.verdicts import compared, equal, identical, instance_of, truth
 from shapecheck.dims import Composite, FloorDiv, Relation, Size, exact_quotient, part
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_dim
@@ -39,19 +40,10 @@ def split(frame: Frame, test: ast.expr, asserted: bool = False) -> Paths:
     value = frame.eval(test)
     if isinstance(test, ast.Name) and isinstance(value, Union):
         return _narrow(frame, test.id, value)
-    known = truth(value)
+    known = truth(frame, value)
     if known is not None:
         return (frame.state, None) if known else (None, frame.state)
     return _unread(frame, asserted)
-
-
-def truth(value: Value) -> bool | None:
-    """Return whether a value is true, None where it isn't known."""
-    if isinstance(value, (bool, int, str)) or value is None:
-        return bool(value)
-    if isinstance(value, tuple):
-        return None if any(isinstance(item, Run) for item in value) else bool(value)
-    return None
 
 
 def _unread(frame: Frame, asserted: bool = False) -> Paths:
@@ -86,12 +78,20 @@ def _disjunction(frame: Frame, values: list[ast.expr]) -> Paths:
 
 
 def _narrow(frame: Frame, name: str, value: Union) -> Paths:
-    """Split on the truth of a variable that may be None."""
-    some = tuple(option for option in value.options if option is not None)
+    """Split on the truth of a variable that is one of several values."""
+    return _sorted(frame, name, [(option, truth(frame, option)) for option in value.options])
+
+
+def _sorted(frame: Frame, name: str | None, options: list[tuple[Value, bool | None]]) -> Paths:
+    """Split on a condition of which it is known what each option of a variable makes of it."""
+    holds = tuple(option for option, verdict in options if verdict is not False)
+    fails = tuple(option for option, verdict in options if verdict is not True)
+    if not holds or not fails:
+        return (frame.state, None) if holds else (None, frame.state)
     yes, no = frame.fork(), frame.state
-    yes.vars[name] = some[0] if len(some) == 1 else Union(some)
-    if len(some) < len(value.options) and all(not isinstance(o, int) for o in some):
-        no.vars[name] = None
+    if name is not None:
+        for state, some in ((yes, holds), (no, fails)):
+            state.vars[name] = some[0] if len(some) == 1 else Union(some)
     return yes, no
 
 
@@ -108,7 +108,7 @@ def _comparison(
         else:
             yes, no = _equality(frame, a, b, asserted)
         return (yes, no) if isinstance(op, ast.Eq) else (no, yes)
-    known = _order(op, a, b)
+    known = compared(frame, op, a, b)
     if known is not None:
         return (frame.state, None) if known else (None, frame.state)
     if isinstance(op, ast.In) and isinstance(b, tuple) and isinstance(a, Size):
@@ -122,22 +122,10 @@ def _is_size(value: Value) -> bool:
     return isinstance(value, (int, Size)) and not isinstance(value, bool)
 
 
-def _order(op: ast.cmpop, a: Value, b: Value) -> bool | None:
-    if not (isinstance(a, (int, float)) and isinstance(b, (int, float))):
-        return None
-    match op:
-        case ast.Lt():
-            return a < b
-        case ast.LtE():
-            return a <= b
-        case ast.Gt():
-            return a > b
-        case ast.GtE():
-            return a >= b
-    return None
-
-
 def _identity(frame: Frame, left: ast.expr, a: Value, b: Value, negated: bool) -> Paths:
+    known = identical(frame, a, b)
+    if known is not None:
+        return (frame.state, None) if known is not negated else (None, frame.state)
     if b is not None:
         return _unread(frame)
     if a is None:
@@ -193,8 +181,9 @@ def _equality(frame: Frame, a: Value, b: Value, asserted: bool) -> Paths:
         yes, no = frame.fork(), frame.state
         _learn(yes, a, b)
         return yes, no
-    if isinstance(a, (str, bool)) and isinstance(b, (str, bool)):
-        return (frame.state, None) if a == b else (None, frame.state)
+    known = equal(frame, a, b)
+    if known is not None:
+        return (frame.state, None) if known else (None, frame.state)
     return _unread(frame, asserted)
 
 
@@ -266,6 +255,12 @@ def _isinstance(frame: Frame, value: ast.expr, kind: ast.expr) -> Paths:
     """
     found = frame.eval(value)
     declared = reader(frame.module).read(kind)
+    if not isinstance(declared, TensorDecl) or declared.text is None:
+        kinds = _kinds(frame, kind)
+        verdicts = [(option, instance_of(frame, option, kinds)) for option in _options(found)]
+        if all(verdict is not None for _, verdict in verdicts):
+            name = value.id if isinstance(value, ast.Name) and isinstance(found, Union) else None
+            return _sorted(frame, name, verdicts)
     yes, no = frame.fork(), frame.state
     if not isinstance(value, ast.Name):
         return yes, no
@@ -292,3 +287,10 @@ def _options(value: Value) -> tuple[Value, ...]:
 def _is_instance(frame: Frame, value: Value, declared: ClassDecl) -> bool:
     content = frame.state.content(value)
     return isinstance(content, Object) and content.cls.node is declared.cls.node
+
+
+def _kinds(frame: Frame, node: ast.expr) -> Value:
+    """Return the classes that an `isinstance` asks for, `int | float` as a tuple."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return (_kinds(frame, node.left), _kinds(frame, node.right))
+    return frame.eval(node)

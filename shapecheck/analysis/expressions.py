@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-from typing import Final
 
 from shapecheck.analysis import calls, objects, operators
-from shapecheck.analysis.conditions import split, truth
+from shapecheck.analysis.conditions import split
 from shapecheck.analysis.frame import Frame, expression
-from shapecheck.analysis.iteration import iterate, length
-from shapecheck.analysis.operators import certain
+from shapecheck.analysis.iteration import UNROLL, iterate, length
 from shapecheck.analysis.state import State
 from shapecheck.analysis.statements import store
-from shapecheck.analysis.values import Dict, Function, Items, Sequence
+from shapecheck.analysis.values import Dict, Function, Items, Sequence, options
+from shapecheck.analysis.verdicts import CONSTANTS, truth
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN, Value
 
@@ -59,12 +58,15 @@ def _elements(frame: Frame, nodes: list[ast.expr]) -> tuple[Value, ...] | None:
 
 @expression(ast.List)
 def _list(frame: Frame, node: ast.List) -> Value:
-    return frame.state.new(Sequence(_elements(frame, node.elts)))
+    items = _elements(frame, node.elts)  # which may replace the state
+    return frame.state.new(Sequence(items))
 
 
 @expression(ast.Set)
 def _set(frame: Frame, node: ast.Set) -> Value:
-    _elements(frame, node.elts)
+    items = _elements(frame, node.elts)
+    if items is not None and all(isinstance(item, CONSTANTS) for item in items):
+        return frame.state.new(Sequence(tuple(dict.fromkeys(items)), kind="set"))
     return frame.state.new(Sequence(None, UNKNOWN, "set"))
 
 
@@ -121,18 +123,22 @@ def _merge(frame: Frame, found: list[tuple[Value, State]]) -> Value:
 
 @expression(ast.BoolOp)
 def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
-    """`a or b` is the first true one; what may be None is replaced."""
-    disjunction = isinstance(node.op, ast.Or)
-    either: list[Value] = []
-    for operand in node.values:
-        value = frame.eval(operand)
-        last = operand is node.values[-1]
-        known = truth(value)
-        if known is disjunction or known is None or last:
-            either.append(certain(value, None) if disjunction and not last else value)
-        if known is disjunction:
+    """`a or b` is the first true one, `a and b` the first false one, or else the last."""
+    wanted = isinstance(node.op, ast.Or)
+    found: list[Value] = []
+    for operand in node.values[:-1]:
+        with frame.doubting(bool(found)):
+            some = options(frame.eval(operand))
+        verdicts = [truth(frame, option) for option in some]
+        found += [v for v, known in zip(some, verdicts, strict=True) if known is not (not wanted)]
+        if all(known is wanted for known in verdicts):
             break
-    return frame.state.either(*either)
+    else:
+        with frame.doubting(bool(found)):
+            found += options(frame.eval(node.values[-1]))
+    if any(value is UNKNOWN for value in found):
+        return UNKNOWN
+    return frame.state.either(*found)
 
 
 @expression(ast.NamedExpr)
@@ -155,10 +161,18 @@ def _starred(frame: Frame, node: ast.Starred) -> Value:
 
 @expression(ast.JoinedStr)
 def _formatted(frame: Frame, node: ast.JoinedStr) -> Value:
+    """Return the text of an f-string where its parts are known and written without a format."""
+    parts: list[str] | None = []
     for part in node.values:
+        plain = isinstance(part, ast.Constant)
+        value = frame.eval(part.value if isinstance(part, ast.FormattedValue) else part)
         if isinstance(part, ast.FormattedValue):
-            frame.eval(part.value)
-    return UNKNOWN
+            plain = part.conversion < 0 and part.format_spec is None
+        if parts is not None and plain and isinstance(value, CONSTANTS):
+            parts.append(str(value))
+        else:
+            parts = None
+    return UNKNOWN if parts is None else "".join(parts)
 
 
 @expression(ast.Await)
@@ -198,10 +212,6 @@ def _dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
     return frame.state.new(Dict(None, value))
 
 
-_UNROLLED: Final = 16
-"""A comprehension over as many items is evaluated for each."""
-
-
 def _generate(
     frame: Frame, generators: list[ast.comprehension], element: ast.expr
 ) -> tuple[tuple[Value, ...] | None, Value, IntSize | None]:
@@ -211,7 +221,7 @@ def _generate(
     iterated = frame.eval(source.iter)
     items, any_item = iterate(frame, iterated)
     count = None if source.ifs or len(generators) > 1 else length(frame, iterated)
-    if items is not None and len(items) > _UNROLLED:
+    if items is not None and len(items) > UNROLL:
         any_item = frame.state.either(*items)
         items = None
     found: list[Value] | None = [] if items is not None else None
@@ -227,10 +237,8 @@ def _generate(
             else:
                 held = frame.eval(element)
                 inner = (held,)
-        if found is None or inner is None or kept is None:
-            found = None
-        else:
-            found.extend(inner)
+        if found is not None:
+            found = None if inner is None or kept is None else [*found, *inner]
     frame.state.vars = names
     return (tuple(found), UNKNOWN, None) if found is not None else (None, held, count)
 

@@ -1,4 +1,4 @@
-"""What certainly goes wrong inside of a function that is called, told with the calls that lead there.
+"""What certainly goes wrong inside of a function that is called, and the calls that lead there.
 
 A function without annotations is looked into with what its caller passes. An error in it is true of
 that call: it is told at the failing operation where that stands in the module under analysis, else

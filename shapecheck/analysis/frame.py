@@ -23,9 +23,12 @@ from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Evaluate, Matcher, Tensor
 
-MAX_DEPTH: Final = 10
-MAX_STEPS: Final = 20_000
+MAX_DEPTH: Final = 16
+MAX_RECURSION: Final = 3
+MAX_STEPS: Final = 60_000
 STEPS_A_LINE: Final = 20
+_AT_ONCE: Final = 32
+"""As many unchanged things on the heap are compared in one step."""
 
 
 class BudgetExceeded(Exception):
@@ -34,9 +37,13 @@ class BudgetExceeded(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """The steps that are left for one function of the user's, what it looks into included."""
+    """The steps that are left for one function of the user's, what it looks into included.
+
+    `active` are the functions that are looked into at this moment, outermost first.
+    """
 
     left: int = MAX_STEPS
+    active: list[ast.AST] = field(default_factory=list)
 
     @staticmethod
     def of(lines: int) -> Budget:
@@ -164,7 +171,7 @@ class Frame:
 
     def joined(self, one: State, other: State, place: object = None) -> State:
         """Join two states; it costs as many steps as there is to compare."""
-        self.budget.left -= len(one.vars) + len(one.heap)
+        self.budget.left -= len(one.vars) + len(one.heap) // _AT_ONCE
         return one.join(other, place)
 
     def resume(self, state: State | None) -> None:

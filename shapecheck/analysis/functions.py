@@ -23,7 +23,7 @@ from shapecheck.analysis.annotations import (
     reader,
 )
 from shapecheck.analysis.faults import Fault, Step, given
-from shapecheck.analysis.frame import MAX_DEPTH, Budget, BudgetExceeded, Frame
+from shapecheck.analysis.frame import MAX_DEPTH, MAX_RECURSION, Budget, BudgetExceeded, Frame
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import (
@@ -302,7 +302,10 @@ def look_into(
     the analysis couldn't decide, and without supposing that two sizes of the program's own differ.
     A body gets half of the steps that its caller has left; one that needs more isn't tried again.
     """
-    if frame.depth >= MAX_DEPTH or _is_generator(function):
+    active = frame.budget.active
+    if frame.depth >= MAX_DEPTH or active.count(function.node) >= MAX_RECURSION:
+        return UNKNOWN
+    if _is_generator(function):
         return UNKNOWN
     if not values and (known := _known_result(function)) is not None:
         return known[0]
@@ -334,6 +337,8 @@ def look_into(
     if matcher is not None:
         inner.matcher.names.update(matcher.names)
         inner.matcher.runs.update(matcher.runs)
+    inner.budget.active = active
+    active.append(function.node)
     try:
         value, end = _outcome(inner, function)
     except BudgetExceeded:
@@ -342,6 +347,7 @@ def look_into(
         outer.facts.guarded = before.guarded
         return _given_up(frame, function, values)
     finally:
+        active.pop()
         frame.budget.left -= allowed - max(inner.budget.left, 0)
     frame.state = State(outer.vars, outer.since, end.kept(value, outer), end.facts)
     frame.state.facts.guarded = before.guarded

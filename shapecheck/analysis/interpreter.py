@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
 from shapecheck.analysis import expressions as _expressions
+from shapecheck.analysis import functional as _functional
 from shapecheck.analysis import functions, instances, objects
 from shapecheck.analysis import statements as _statements
 from shapecheck.analysis.annotations import reader
@@ -22,7 +23,7 @@ from shapecheck.analysis.values import Class, Function, Object, Sequence
 from shapecheck.ops import Value
 from shapecheck.signatures import StubError
 
-_registered = (_expressions, _statements)
+_registered = (_expressions, _functional, _statements)
 _programs: WeakKeyDictionary[Host, Program] = WeakKeyDictionary()
 
 
@@ -96,7 +97,7 @@ def _settle(module: Module, reporter: Reporter) -> None:
             key: tuple[object, object] = (fault.node, None)
             known = reporter.blames(fault.node)
         else:
-            key = (fault.node, fault.calls[-1].node)
+            key = (fault.node, fault.message.text)
             known = _fails_alone(fault)
         if known or key in told:
             continue

@@ -68,7 +68,7 @@ def _observed(name: str, seen: dict[ast.AST, tuple[Grade, Value]]) -> Iterator[N
     def observe(handler: Callable[..., Value]) -> Callable[..., Value]:
         def observed(frame: Frame, node: ast.AST) -> Value:
             value = handler(frame, node)
-            if not frame.quiet and not frame.depth and frame.module.name == name:
+            if not frame.quiet and frame.faults is None and frame.module.name == name:
                 now = _grade(value, frame.state.facts)
                 before = seen.get(node, (Grade.OTHER, value))[0]
                 seen[node] = max(now, before), value

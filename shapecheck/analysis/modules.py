@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import lru_cache
@@ -22,7 +23,8 @@ class Survey:
     """What one pass over a module's syntax collects.
 
     `annotations` are all annotations; `generators` the functions that yield; `stores` the
-    attributes of `self` that each method assigns, `mentions` those that it reads or calls.
+    attributes of `self` that each method assigns, `mentions` those that it reads or calls;
+    `calls` the calls of each plain name.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -30,6 +32,7 @@ class Survey:
         self.generators: set[ast.AST] = set()
         self.stores: dict[ast.AST, set[str]] = {}
         self.mentions: dict[ast.AST, set[str]] = {}
+        self.calls: dict[str, list[ast.Call]] = {}
         stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
         while stack:
             node, inside = stack.pop()
@@ -44,6 +47,9 @@ class Survey:
                 if node.annotation is not None:  # type: ignore[attr-defined]
                     self.annotations.append(node.annotation)  # type: ignore[attr-defined]
                 continue
+            elif kind is ast.Call:
+                if type(node.func) is ast.Name:  # type: ignore[attr-defined]
+                    self.calls.setdefault(node.func.id, []).append(node)  # type: ignore[attr-defined, arg-type]
             elif kind is ast.AnnAssign:
                 self.annotations.append(node.annotation)  # type: ignore[attr-defined]
             elif inside is not None:
@@ -130,7 +136,7 @@ class Module:
             return self._values[name]
         nodes = self.bindings.get(name)
         if not nodes:
-            return NOTHING
+            return self._starred(name) if "*" in self.bindings else NOTHING
         self._values[name] = UNKNOWN
         self._values[name] = value = self._define(name, nodes)
         return value
@@ -151,6 +157,20 @@ class Module:
             if len(targets) == 1 and isinstance(targets[0], ast.Name):
                 return self.program.evaluate(self, node.value)
         return UNKNOWN
+
+    def _starred(self, name: str) -> Value:
+        """Return what a name means that `from ... import *` may bind; the last such import wins."""
+        if name.startswith("_") or name in _BUILTINS:
+            return NOTHING
+        found: Value = NOTHING
+        self._values[name] = NOTHING  # for modules that import each other
+        for node in reversed(self.bindings["*"]):
+            if isinstance(node, ast.ImportFrom):
+                found = self.program.exported(self.absolute(node), name)
+                if found is not NOTHING:
+                    break
+        self._values[name] = found
+        return found
 
     def alias(self, name: str) -> ast.expr | None:
         """Return the right side of a global assignment, for names that stand for types."""
@@ -193,6 +213,7 @@ SPECIAL: Final = frozenset(
         "beartype",
         "builtins",
         "collections",
+        "copy",
         "dataclasses",
         "functools",
         "jaxtyping",
@@ -205,6 +226,9 @@ SPECIAL: Final = frozenset(
     )
 )
 """Packages whose names mean something to the analysis by themselves; never looked into."""
+
+
+_BUILTINS: Final = frozenset(dir(builtins))
 
 
 class Memo:
@@ -266,6 +290,15 @@ class Program:
     def package(self, name: str) -> Value:
         """Return the value of an imported module."""
         return library(name) if self.module(name) is None else ModuleRef(name)
+
+    def exported(self, base: str, name: str) -> Value:
+        """Return what `from base import *` binds a name to, NOTHING if it doesn't or can't tell."""
+        module = self.module(base)
+        if module is not None:
+            return module.resolve(name)
+        dotted = f"{base}.{name}"
+        known = self.table.signature(dotted) or self.table.lookup_class(dotted)
+        return Dotted(dotted) if known is not None else NOTHING
 
     def member(self, base: str, name: str) -> Value:
         """Return the value of a name in a module."""

@@ -15,6 +15,7 @@ from shapecheck.analysis.operators import certain
 from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import (
+    NOTHING,
     Argument,
     Bound,
     Class,
@@ -28,9 +29,10 @@ from shapecheck.analysis.values import (
     Ref,
     Sequence,
     Super,
+    own_size,
     with_default,
 )
-from shapecheck.dims import Sym
+from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Matcher, Run, Tensor
 
@@ -254,6 +256,9 @@ def _symbolic(cls: Class, path: str) -> tuple[State, Ref]:
     if init is None:
         return state, ref
     self_name = functions.declaration(init).params[0].name
+    for one, same in _given_alike(cls, init):
+        if one.atom is not None:
+            state.facts.learn(one.atom, same)
     frame = functions.check_body(
         init, state, {self_name: ref}, quiet=init.owner is None or init.owner.node is not cls.node
     )
@@ -271,6 +276,24 @@ def _symbolic(cls: Class, path: str) -> tuple[State, Ref]:
 def _scope(owner: object) -> tuple[str, object]:
     """Return the scope of the names in the annotations of one instance's fields."""
     return ("field", owner)
+
+
+def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
+    """Return the sizes of a constructor that every call in its module gives one expression."""
+    params = {param.name: param for param in functions.declaration(init).params[1:]}
+    pairs: set[tuple[str, str]] | None = None
+    for call in cls.module.survey.calls.get(cls.name, ()):
+        given = dict(zip(params, call.args, strict=False))
+        given.update({word.arg: word.value for word in call.keywords if word.arg in params})
+        texts = {n: ast.dump(v) for n, v in given.items() if not isinstance(v, ast.Constant)}
+        alike = {(a, b) for a in texts for b in texts if a < b and texts[a] == texts[b]}
+        pairs = alike if pairs is None else pairs & alike
+
+    def size(name: str) -> Size:
+        default = params[name].default
+        return own_size(name, default.value if isinstance(default, ast.Constant) else NOTHING)
+
+    return [(size(one), size(other)) for one, other in sorted(pairs or ())]
 
 
 def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
@@ -343,6 +366,8 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
 
 def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Value:
     """Return an attribute of a value."""
+    if name in ("__name__", "__qualname__") and isinstance(owner, (Class, Function, Dotted)):
+        return owner.name.rpartition(".")[2]
     if isinstance(owner, Dotted):
         return library(f"{owner.name}.{name}")
     if isinstance(owner, ModuleRef):
@@ -405,10 +430,14 @@ def _op_attribute(owner: OpInstance, name: str) -> Value:
 
 def _instance_attribute(frame: Frame, owner: Ref, name: str, node: ast.expr) -> Value:
     content = frame.state.content(owner)
+    if isinstance(content, Dict) and content.kind == "nn.ModuleDict" and content.items is not None:
+        return content.items.get(name, Bound(owner, name))
     if isinstance(content, (Sequence, Dict)):
         return Bound(owner, name)
     if not isinstance(content, Object):
         return UNKNOWN
+    if name == "__dict__":
+        return Bound(owner, name)
     if content.attrs.get(name, UNKNOWN) is not UNKNOWN:
         return content.attrs[name]
     found = find_member(content.cls, name)
@@ -434,6 +463,8 @@ _MODULE_METHODS: Final = frozenset(
     "named_parameters named_modules children apply train eval to cuda cpu float half double "
     "state_dict load_state_dict requires_grad_ zero_grad".split()
 )
+MODULE_NAMES: Final = _MODULE_METHODS | {"training", "buffers", "named_buffers", "forward", "type"}
+"""What every `nn.Module` has."""
 
 
 def _is_config(cls: Class) -> bool:

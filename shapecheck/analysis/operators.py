@@ -12,6 +12,7 @@ from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, another, as_list
 from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.values import Dict, Items, Path, Ref, Sequence, Union, own_size
+from shapecheck.analysis.verdicts import compared, truth
 from shapecheck.dims import IntSize, Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
@@ -83,6 +84,8 @@ def operate(
         label = symbol + "=" if inplace else symbol
         operands = tuple(zip(_ROLES, nodes, strict=True))
         return apply(frame, signature, args, {}, Site(node, label, operands))
+    if isinstance(left, bool) and isinstance(right, bool) and type(op) in _LOGIC:
+        return _LOGIC[type(op)](left, right)
     if is_size(left) and is_size(right):
         return _integers(op, left, right)
     return _others(frame, op, left, right)
@@ -199,6 +202,13 @@ def _repeat(frame: Frame, items: Value, count: IntSize) -> Value:
     return UNKNOWN
 
 
+_LOGIC: Final[Mapping[type[ast.operator], Callable[[bool, bool], bool]]] = {
+    ast.BitAnd: lambda a, b: a and b,
+    ast.BitOr: lambda a, b: a or b,
+    ast.BitXor: lambda a, b: a is not b,
+}
+
+
 def unary(frame: Frame, node: ast.UnaryOp) -> Value:
     """Return the value of `-x`, `~x`, `+x`, `not x`."""
     operand = frame.eval(node.operand)
@@ -212,8 +222,8 @@ def unary(frame: Frame, node: ast.UnaryOp) -> Value:
         return apply(frame, signature, [operand], {}, site)
     if isinstance(node.op, ast.USub) and isinstance(operand, (int, float, Size)):
         return -operand
-    if isinstance(node.op, ast.Not) and isinstance(operand, bool):
-        return not operand
+    if isinstance(node.op, ast.Not) and (known := truth(frame, operand)) is not None:
+        return not known
     return operand if isinstance(operand, Scalar) else UNKNOWN
 
 
@@ -226,11 +236,12 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
         if 1 < len(ways) <= 4:
             return frame.state.either(*(frame.hush(_compared, node, a, b) for a, b in ways))
         return _compared(frame, node, certain(left, values[0]), certain(values[0], left))
-    if len(values) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)) and values[0] is None:
-        if left is None:
-            return isinstance(node.ops[0], ast.Is)
-        if isinstance(left, Tensor):
-            return isinstance(node.ops[0], ast.IsNot)
+    links = zip(node.ops, (left, *values), values, strict=False)
+    found = [compared(frame, op, a, b) for op, a, b in links]
+    if False in found:
+        return False
+    if None not in found:
+        return True
     if isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
         return Scalar(dtypes.BOOL)
     return _truth_value(left, *values)
@@ -246,10 +257,8 @@ def _compared(frame: Frame, node: ast.Compare, left: Value, right: Value) -> Val
             return UNKNOWN
         pairs = tuple(zip(_ROLES, (node.left, node.comparators[0]), strict=True))
         return apply(frame, signature, [left, right], {}, Site(node, symbol, pairs))
-    if isinstance(left, (int, float, str)) and isinstance(right, (int, float, str)):
-        if op in (ast.Eq, ast.NotEq):
-            return (left == right) is (op is ast.Eq)
-    return _truth_value(left, right)
+    known = compared(frame, node.ops[0], left, right)
+    return _truth_value(left, right) if known is None else known
 
 
 def _truth_value(*values: Value) -> Value:

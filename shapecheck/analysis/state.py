@@ -85,6 +85,18 @@ class State:
         total = None if None in counts else sum(count for count in counts if count is not None)
         return Sequence(None, self.either(*parts) if parts else UNKNOWN, content.kind, total)
 
+    def duplicate(self, value: Value, made: dict[Ref, Ref]) -> Value:
+        """Return a deep copy of a value; `made` are the copies of what was copied before."""
+        if isinstance(value, tuple):
+            return tuple(self.duplicate(item, made) for item in value)
+        content = self.content(value)
+        if content is None:
+            return UNKNOWN if isinstance(value, Ref) else value
+        if value not in made:
+            made[value] = self.new(None)
+            self.heap[made[value]] = _with(content, lambda inner: self.duplicate(inner, made))
+        return made[value]
+
     def forget(self, value: Value) -> None:
         """Give up what is known of everything that can be reached from a value."""
         content = self.content(value)
@@ -150,6 +162,8 @@ class State:
         round, so that a fixpoint can be seen.
         """
         joiner = _Joiner(self, other, place)
+        theirs = other.heap
+        joiner.heap = {r: c for r, c in self.heap.items() if r in theirs and theirs[r] is c}
         merged: dict[str, Value] = {}
         for name, value in self.vars.items():
             merged[name] = (
@@ -159,10 +173,25 @@ class State:
             merged.setdefault(name, value)
         since = {n: max(line, other.since.get(n, line)) for n, line in self.since.items()}
         heap = joiner.heap
-        for ref in self.heap.keys() | other.heap.keys():
-            if ref not in heap:
-                joiner.ref(ref)
+        for side in (self.heap, theirs):
+            for ref in [ref for ref in side if ref not in heap]:
+                if ref not in heap:
+                    joiner.ref(ref)
         return State(merged, {**other.since, **since}, heap, self.facts.join(other.facts))
+
+
+def _with(content: Content, change: Callable[[Value], Value]) -> Content:
+    """Return content with something else in the place of each value in it."""
+    if isinstance(content, Object):
+        return replace(content, attrs={name: change(v) for name, v in content.attrs.items()})
+    if isinstance(content, Sequence):
+        items = None if content.items is None else tuple(map(change, content.items))
+        return replace(content, items=items, element=change(content.element))
+    if isinstance(content, Dict):
+        known = content.items
+        items_ = None if known is None else {key: change(v) for key, v in known.items()}
+        return replace(content, items=items_, element=change(content.element))
+    return None
 
 
 def _inside(content: Content) -> tuple[Value, ...]:

@@ -12,8 +12,8 @@ from shapecheck.analysis import boundary, objects
 from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.conditions import split
 from shapecheck.analysis.frame import Frame, Loop, statement
-from shapecheck.analysis.iteration import first, iterate, length
-from shapecheck.analysis.operators import augmented, store_item
+from shapecheck.analysis.iteration import UNROLL, first, iterate, length
+from shapecheck.analysis.operators import augmented, is_size, store_item
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import Bound, Class, Dotted, Function, Ref
 from shapecheck.analysis.values import Sequence as ListContent
@@ -133,7 +133,8 @@ def _count(frame: Frame, count: int, value: Value, source: ast.expr) -> None:
 def _wrong_count(
     frame: Frame, count: int, items: tuple[Value, ...], value: Value, source: ast.expr
 ) -> None:
-    if isinstance(source, ast.Attribute) and source.attr == "shape":
+    called = source.func if isinstance(source, ast.Call) else source
+    if isinstance(called, ast.Attribute) and called.attr in ("shape", "size"):
         reason = f"{Shape(tuple(items))} has {len(items)} axes"
     elif isinstance(value, Tensor):
         reason = f"{value.shape} has {len(items)} items along axis 0"
@@ -200,7 +201,7 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     items, element = iterate(frame, iterated)
     loop = Loop()
     frame.loops.append(loop)
-    if items is not None and len(items) <= 16:
+    if items is not None and len(items) <= _unrolled(node):
         _unroll(frame, node, loop, items)
     elif items is not None:
         _fixpoint(frame, node, loop, frame.state.either(*items), items[0], len(items))
@@ -212,6 +213,14 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     if frame.alive:
         frame.run(node.orelse)
     _meet(frame, [*([frame.state] if frame.alive else []), *loop.breaks])
+
+
+def _unrolled(node: ast.For | ast.AsyncFor) -> int:
+    """Return for how many items a loop's body is run one by one: the smaller, the more."""
+    simple = len(node.body) <= 4 and not any(
+        isinstance(inner, (ast.For, ast.While)) for part in node.body for inner in ast.walk(part)
+    )
+    return UNROLL if simple else 16
 
 
 def _unroll(frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, items: Sequence[Value]) -> None:
@@ -390,8 +399,30 @@ def _raise(frame: Frame, node: ast.Raise) -> None:
 
 @statement(ast.Assert)
 def _assert(frame: Frame, node: ast.Assert) -> None:
-    yes, _ = split(frame, node.test, asserted=True)
+    yes, no = split(frame, node.test, asserted=True)
+    if yes is None and no is not None and _about_sizes(frame, node.test):
+        text = frame.segment(node.test)
+        frame.error(node, Message(f'"assert" fails: {_short(text)} is false here'))
     frame.resume(yes)
+
+
+def _about_sizes(frame: Frame, test: ast.expr) -> bool:
+    """Whether a condition of a body that is looked into compares sizes, or what they leave over.
+
+    A body that is checked on its own may assert what only its callers know to be true.
+    """
+    if frame.faults is None:
+        return False
+    compares = [node for node in ast.walk(test) if isinstance(node, ast.Compare)]
+    return bool(compares) and all(
+        is_size(frame.hush(Frame.eval, side))
+        for node in compares
+        for side in (node.left, *node.comparators)
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 @statement(ast.With)

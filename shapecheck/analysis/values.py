@@ -113,6 +113,11 @@ class Union:
     options: tuple[Value, ...]
 
 
+def options(value: Value) -> tuple[Value, ...]:
+    """Return all that a value may be."""
+    return value.options if isinstance(value, Union) else (value,)
+
+
 @dataclass(frozen=True, slots=True)
 class Partial:
     """`functools.partial(function, *args, **kwargs)`."""

@@ -58,6 +58,13 @@ class OpClass:
                 return found
         return None
 
+    def inherits(self, name: str) -> bool:
+        """Whether this class is the one of this dotted name, or derived from it."""
+        if self.name == name:
+            return True
+        parents = (self.table.lookup_class(base) for base in self.bases)
+        return any(parent is not None and parent.inherits(name) for parent in parents)
+
     def construct(
         self, args: Sequence[Value], kwargs: Mapping[str, Value]
     ) -> dict[str, Value] | None:

@@ -50,7 +50,7 @@ def said(program: str) -> list[list[str]]:
     for found in analyze_module(source, NoSources(), Options()):
         kind = "E" if found.severity == "error" else "N"
         code = f" [{found.code}]" if kind == "E" else ""
-        message = re.sub(r"(?<=since line )\d+", _in_program, found.message)
+        message = re.sub(r"(?<=\bline )\d+", _in_program, found.message)
         text = f"{kind}: {found.span.column + 1}: {message}{code}"
         lines[found.span.line - 1 - OFFSET].append(text)
     return lines
