@@ -23,7 +23,7 @@ from shapecheck.dims.algebra import (
 )
 from shapecheck.dims.division import exact_quotient
 from shapecheck.dims.functions import fraction, substitute
-from shapecheck.dims.symbols import Kind, Sym
+from shapecheck.dims.symbols import Kind, StandIn, Sym
 
 
 class Relation(IntEnum):
@@ -69,7 +69,8 @@ def judge(gap: Size) -> Verdict:
     if len(found) == 1:
         (symbol,) = found
         verdict = solve(gap, symbol)
-        if verdict.learn == (symbol, 1) and common:  # b*t against b: a dimension is missing
+        whole = not isinstance(symbol.scope, StandIn)  # what stands in for `a` is 1 where `a` is 2
+        if whole and verdict.learn == (symbol, 1) and common:  # b*t against b: a dim is missing
             if own:
                 return Verdict(Relation.DIFFERENT, own=True)
             if any(_is_name(atom) for atom, _ in common):
