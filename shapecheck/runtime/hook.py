@@ -96,12 +96,9 @@ class _Loader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
-        return self.source_to_code(self.get_data(path), path)
-
-    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:
-        tree = data if isinstance(data, ast.Module) else ast.parse(decode_source(data), str(path))
+        tree = ast.parse(decode_source(self.get_data(path)), path)
         rewrite(tree)
-        code: CodeType = compile(tree, path, "exec", dont_inherit=True, optimize=_optimize)
+        code: CodeType = compile(tree, path, "exec", dont_inherit=True)
         return code
 
 
