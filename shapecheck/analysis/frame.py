@@ -25,7 +25,7 @@ from shapecheck.shapes import Evaluate, Matcher, Tensor
 
 MAX_DEPTH: Final = 16
 MAX_RECURSION: Final = 3
-MAX_STEPS: Final = 60_000
+MAX_STEPS: Final = 20_000
 STEPS_A_LINE: Final = 20
 _AT_ONCE: Final = 32
 """As many unchanged things on the heap are compared in one step."""

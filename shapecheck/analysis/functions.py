@@ -362,14 +362,19 @@ def look_into(
 
 def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> Value:
     """Return what is known after a call whose body takes too long: less than before it."""
-    stored = function.module.survey.stores.get(function.node, set())
+    survey, heap = function.module.survey, frame.state.heap
+    stored = survey.stores.get(function.node, set())
+    touched = stored | survey.mentions.get(function.node, set())
     for value in values.values():
         content = frame.state.content(value)
-        if isinstance(content, (ListContent, Dict)):
-            frame.state.heap[value] = None
-        elif isinstance(content, Object) and stored:
+        if isinstance(content, (ListContent, Dict)) or function.name == "__init__":
+            frame.state.forget(value)
+        elif isinstance(content, Object):
+            for name in touched & content.attrs.keys():
+                if isinstance(frame.state.content(content.attrs[name]), (ListContent, Dict)):
+                    heap[content.attrs[name]] = None
             attrs = {name: held for name, held in content.attrs.items() if name not in stored}
-            frame.state.heap[value] = Object(content.cls, attrs, content.path)
+            heap[value] = Object(content.cls, attrs, content.path)
     return UNKNOWN
 
 
