@@ -164,7 +164,9 @@ class Page:
             path.write_text(block.text, "utf-8")
         table.cache_clear()
         self.printed = {
-            "text": analysed(block.text, name, Options(stubs=self.stubs)),
+            "text": analysed(
+                block.text, name, Options(strict=self.settings.strict, stubs=self.stubs)
+            ),
             "pytb": executed(block.text, name),
         }
 

@@ -6,6 +6,7 @@ Float[Tensor, "b c"]   Annotated[Tensor, "b c"]   list[Image]   tuple[Float[...]
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -76,6 +77,14 @@ class FieldsDecl:
 
 
 @dataclass(frozen=True, slots=True)
+class CallableDecl:
+    """A `Callable[[...], ...]`; `params` is None where it takes anything."""
+
+    params: tuple[Declared, ...] | None
+    result: Declared
+
+
+@dataclass(frozen=True, slots=True)
 class ClassDecl:
     """An instance of a class of analysed source."""
 
@@ -105,12 +114,33 @@ Declared: TypeAlias = (
     | TupleDecl
     | DictDecl
     | FieldsDecl
+    | CallableDecl
     | ClassDecl
     | ModuleDecl
     | UnionDecl
 )
 
 ANY: Final = AnyDecl()
+
+
+def texts(declared: Declared) -> Iterator[spec.Spec]:
+    """Yield the shapes that a declaration speaks of."""
+    match declared:
+        case TensorDecl(text=text):
+            if text is not None:
+                yield text
+        case UnionDecl(options=parts):
+            for part in parts:
+                yield from texts(part)
+        case TupleDecl(items=items, element=element):
+            for part in (element,) if items is None else items:
+                yield from texts(part)
+        case ListDecl(element=part) | DictDecl(value=part):
+            yield from texts(part)
+        case FieldsDecl(fields=fields):
+            for _, part in fields:
+                yield from texts(part)
+
 
 _SHAPED_MODULES: Final = ("jaxtyping", "shapecheck", "shapecheck.types")
 _ANNOTATED: Final = ("typing.Annotated", "typing_extensions.Annotated")
@@ -140,6 +170,15 @@ _DICTS: Final = frozenset(
     "typing.MutableMapping collections.abc.MutableMapping".split()
 )
 _LITERALS: Final = ("typing.Literal", "typing_extensions.Literal")
+_CALLABLES: Final = ("typing.Callable", "collections.abc.Callable")
+_BARE: Final[Mapping[str, Declared]] = {
+    "builtins.list": ListDecl(AnyDecl()),
+    "typing.List": ListDecl(AnyDecl()),
+    "builtins.tuple": TupleDecl(None),
+    "typing.Tuple": TupleDecl(None),
+    "builtins.dict": DictDecl(AnyDecl()),
+    "typing.Dict": DictDecl(AnyDecl()),
+}
 _TYPED_DICTS: Final = ("typing.TypedDict", "typing_extensions.TypedDict")
 _TRANSPARENT: Final = frozenset(
     f"{module}.{name}"
@@ -215,7 +254,7 @@ class Reader:
     def _named(self, node: ast.Name | ast.Attribute) -> Declared:
         value = self.resolve(node)
         if isinstance(value, Class):
-            fields = self._fields(value)
+            fields = self.fields(value)
             return ClassDecl(value) if fields is None else FieldsDecl(tuple(fields.items()))
         if isinstance(value, Dotted):
             return self._library(value.name)
@@ -229,7 +268,7 @@ class Reader:
         finally:
             self._active.discard(name)
 
-    def _fields(self, cls: Class, below: tuple[ast.AST, ...] = ()) -> dict[str, Declared] | None:
+    def fields(self, cls: Class, below: tuple[ast.AST, ...] = ()) -> dict[str, Declared] | None:
         """Return the fields of a `TypedDict`, None for any other class.
 
         `below` are the classes that inherit from it: a class may have the name of its base.
@@ -242,7 +281,7 @@ class Reader:
             if isinstance(parent, Dotted) and parent.name in _TYPED_DICTS:
                 found = found or {}
             elif isinstance(parent, Class) and parent.node not in below:
-                inherited = self._fields(parent, below)
+                inherited = self.fields(parent, below)
                 if inherited is not None:
                     found = {**(found or {}), **inherited}
         if found is not None:
@@ -268,6 +307,8 @@ class Reader:
             return ScalarDecl(short)
         if self.module.program.table.lookup_class(name) is not None:
             return ModuleDecl(name)
+        if name in _BARE:
+            return _BARE[name]
         if name in ("jaxtyping.Scalar", "jaxtyping.ScalarLike"):
             return TensorDecl(spec.parse(""))
         return ANY
@@ -294,6 +335,10 @@ class Reader:
             return _union(*(self.read(arg) for arg in args))
         if name in _LISTS:
             return ListDecl(self.read(args[0]), name.rpartition(".")[2] in _OF_TENSORS)
+        if name in _CALLABLES and len(args) == 2:
+            listed = isinstance(args[0], ast.List)
+            params = [self.read(arg) for arg in args[0].elts] if listed else []  # type: ignore[attr-defined]
+            return CallableDecl(tuple(params) if listed else None, self.read(args[1]))
         if name in _DICTS and len(args) == 2:
             return DictDecl(self.read(args[1]))
         if name in ("builtins.tuple", "typing.Tuple"):

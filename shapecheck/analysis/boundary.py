@@ -11,6 +11,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes, explain
 from shapecheck.analysis.annotations import (
     AnyDecl,
+    CallableDecl,
     ClassDecl,
     Declared,
     DictDecl,
@@ -25,7 +26,15 @@ from shapecheck.analysis.annotations import (
 )
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import iterate
-from shapecheck.analysis.values import Dict, Object, OpInstance, Sequence, Union, own_size
+from shapecheck.analysis.values import (
+    Callback,
+    Dict,
+    Object,
+    OpInstance,
+    Sequence,
+    Union,
+    own_size,
+)
 from shapecheck.dims import DimExpr, Kind, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Value
@@ -83,6 +92,8 @@ def declare(
             )
         case FieldsDecl(fields=fields):
             return frame.state.new(Dict(_fields(frame, fields, path, name is not None)))
+        case CallableDecl():
+            return Callback(declared)
         case ClassDecl(cls=cls):
             return frame.state.new(Object(cls, {}, path))
         case ModuleDecl(name=kind):
@@ -156,6 +167,12 @@ def check(frame: Frame, declared: Declared, value: Value, matcher: Matcher) -> F
             return _check_tensor(declared, value, matcher)
         case UnionDecl(options=options):
             return _check_union(frame, options, value, matcher)
+        case FieldsDecl(fields=fields):
+            content = frame.state.content(value)
+            given = (content.items if isinstance(content, Dict) else None) or {}
+            own = Matcher(matcher.facts)  # the names in a TypedDict are its own
+            pairs = ((kind, given[key]) for key, kind in fields if key in given)
+            return _check_each(frame, pairs, own)
         case TupleDecl(items=items) if items is not None:
             if isinstance(value, tuple) and len(items) == len(value):
                 return _check_each(frame, zip(items, value, strict=True), matcher)

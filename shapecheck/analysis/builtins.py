@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -14,7 +15,21 @@ from shapecheck.analysis import boundary
 from shapecheck.analysis.annotations import TensorDecl
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, another, as_list, first, iterate, length
-from shapecheck.analysis.values import Bound, Dict, Items, Object, Partial, Ref, Sequence
+from shapecheck.analysis.operators import integers, is_size, operate
+from shapecheck.analysis.values import (
+    NOTHING,
+    Argument,
+    Bound,
+    Content,
+    Dict,
+    Items,
+    Object,
+    OpInstance,
+    Partial,
+    Ref,
+    Sequence,
+    Union,
+)
 from shapecheck.analysis.verdicts import CONSTANTS, instance_of, truth
 from shapecheck.dims import Size, size_of
 from shapecheck.explain import Message
@@ -26,6 +41,10 @@ Function: TypeAlias = Callable[[Frame, list[Value], Mapping[str, Value], ast.Cal
 Family: TypeAlias = Callable[[str, Frame, list[Value], Mapping[str, Value], ast.Call], Value]
 Method: TypeAlias = Callable[[Frame, Value, list[Value], Mapping[str, Value], ast.Call], Value]
 
+ITSELF: Final = frozenset(
+    "train eval to cuda cpu float half double bfloat16 type requires_grad_ apply".split()
+)
+"""Methods of modules that return the module."""
 FUNCTIONS: Final[dict[str, Function]] = {}
 _METHODS: Final[dict[tuple[str, str], Method]] = {}
 
@@ -64,6 +83,9 @@ def _on(kind: str, *names: str) -> Callable[[Method], Method]:
 def method(frame: Frame, receiver: Value, name: str) -> Method | None:
     """Return what a method of a builtin value, a list, a dict or a module does."""
     content = frame.state.content(receiver)
+    same = _METHODS.get(("itself", name))
+    if same is not None and _holds_parameters(receiver, content):
+        return same
     if isinstance(content, Sequence):
         return _METHODS.get(("list", name))
     if isinstance(content, Dict):
@@ -99,11 +121,21 @@ def _text(
     return frame.state.new(Sequence(tuple(found))) if isinstance(found, list) else found
 
 
+def _holds_parameters(value: Value, content: Content) -> bool:
+    """Whether a value is a module, of which `to`, `eval` and so on return the module itself."""
+    if isinstance(content, (Sequence, Dict)):
+        return content.kind.startswith("nn.")
+    return isinstance(content, Object) or isinstance(value, OpInstance)
+
+
 Named: TypeAlias = Mapping[str, Value]
 
 
 @function("builtins.len")
 def _len(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    made = frame.special(args[0], "__len__", [], node) if len(args) == 1 else NOTHING
+    if made is not NOTHING:
+        return len(made) if isinstance(made, tuple) else made
     found = length(frame, args[0]) if len(args) == 1 else None
     return dims.unknown() if found is None else found
 
@@ -254,11 +286,38 @@ def _prod(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
 
 @function("builtins.sum")
 def _sum(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    items = iterate(frame, args[0])[0] if args else None
-    if items is not None and items and all(isinstance(item, (int, Size)) for item in items):
-        return sum(items)
-    if items is not None and items and all(isinstance(i, Tensor) and i == items[0] for i in items):
-        return items[0]
+    if not args:
+        return UNKNOWN
+    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    items, element = iterate(frame, args[0])
+    count = length(frame, args[0]) if items is None else len(items)
+    total = start
+    for item in (element, element) if items is None else items:
+        total = item if total == 0 and item is not UNKNOWN else _plus(frame, total, item, node)
+    if items is None and is_size(total):
+        return dims.unknown()
+    return total if items is not None or count != 0 else start
+
+
+def _plus(frame: Frame, left: Value, right: Value, node: ast.Call) -> Value:
+    source = node.args[0]
+    nodes = (source, source)
+    return operate(frame, node, ast.Add(), left, right, nodes, label="sum")
+
+
+@function("builtins.next")
+def _next(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if not args:
+        return UNKNOWN
+    items, element = iterate(frame, args[0])
+    found = frame.state.either(*items) if items else element
+    return frame.state.either(found, args[1]) if len(args) > 1 else found
+
+
+@function("builtins.divmod")
+def _divmod(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if len(args) == 2 and all(map(is_size, args)):
+        return integers(ast.FloorDiv(), *args), integers(ast.Mod(), *args)
     return UNKNOWN
 
 
@@ -284,6 +343,20 @@ def _sample(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> V
     count = args[1] if len(args) > 1 else kwargs.get("k")
     element = frame.state.element(as_list(frame, args[0]))
     return frame.state.new(Sequence(None, element, count=as_size(count)))
+
+
+@function("builtins.pow")
+def _pow(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if len(args) == 2 and all(map(is_size, args)):
+        return integers(ast.Pow(), *args)
+    return UNKNOWN
+
+
+@function("math.isqrt")
+def _isqrt(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if len(args) == 1 and isinstance(args[0], int) and args[0] >= 0:
+        return math.isqrt(args[0])
+    return dims.unknown()
 
 
 @function("builtins.abs")
@@ -340,7 +413,7 @@ def _type(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
     return UNKNOWN
 
 
-@function("copy.deepcopy", "copy.copy")
+@function("copy.deepcopy")
 def _duplicate(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return frame.state.duplicate(args[0], {}) if args else UNKNOWN
 
@@ -352,21 +425,62 @@ def _pure(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
 
 @function("builtins.dict", "collections.OrderedDict")
 def _dict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return as_dict(frame, args, kwargs)
+
+
+def as_dict(frame: Frame, args: list[Value], kwargs: Named) -> Value:
+    """Return a new dict of what `dict(...)` is called with."""
     if not args:
         return frame.state.new(Dict(dict(kwargs)))
     content = frame.state.content(args[0])
     if isinstance(content, Dict) and content.items is not None:
         return frame.state.new(Dict({**content.items, **kwargs}))
     items = iterate(frame, args[0])[0]
+    items = None if items is None else tuple(_pair(frame, item) for item in items)
     pairs = items is not None and all(
         isinstance(i, tuple) and len(i) == 2 and isinstance(i[0], (str, int)) for i in items
     )
     return frame.state.new(Dict({**dict(items), **kwargs} if pairs and items is not None else None))
 
 
+def _pair(frame: Frame, value: Value) -> Value:
+    content = frame.state.content(value)
+    return content.items if isinstance(content, Sequence) and content.items else value
+
+
 @function("functools.partial")
 def _partial(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return Partial(args[0], tuple(args[1:]), tuple(kwargs.items())) if args else UNKNOWN
+
+
+@function("dataclasses.replace", "copy.replace", "attrs.evolve")
+def _replace(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    from shapecheck.analysis.objects import replaced
+
+    nodes = {keyword.arg: keyword.value for keyword in node.keywords}
+    changes = {name: Argument(value, nodes.get(name)) for name, value in kwargs.items()}
+    return replaced(frame, args[0], changes, node) if len(args) == 1 else UNKNOWN
+
+
+@function(
+    "torch.compile",
+    "torch.jit.script",
+    "torch.nn.DataParallel",
+    "torch.nn.parallel.DistributedDataParallel",
+    "torch.nn.utils.spectral_norm",
+    "torch.nn.utils.weight_norm",
+    "torch.nn.utils.remove_weight_norm",
+    "torch.nn.utils.remove_spectral_norm",
+    "torch.nn.utils.parametrizations.spectral_norm",
+    "torch.nn.utils.parametrizations.weight_norm",
+    "torch.nn.utils.parametrizations.orthogonal",
+    "copy.copy",
+)
+def _wrapped(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    """A wrapper of a module holds and does what the module does; so does a shallow copy."""
+    value = args[0] if args else UNKNOWN
+    content = frame.state.content(value)
+    return frame.state.new(content) if content is not None else value
 
 
 @function("typing.cast", "typing_extensions.cast")
@@ -394,6 +508,12 @@ def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
     if isinstance(value, Tensor):
         shape = frame.state.facts.shape(value.shape)
         frame.note(node, f'Revealed shape is "{shape.text()}"')
+    elif isinstance(value, Union) and all(
+        o is None or isinstance(o, Tensor) for o in value.options
+    ):
+        shapes = (None if o is None else frame.state.facts.shape(o.shape) for o in value.options)
+        said = " or ".join("None" if s is None else f'"{s.text()}"' for s in shapes)
+        frame.note(node, f"Revealed shape is {said}")
     else:
         frame.note(node, "Revealed shape is unknown")
 
@@ -417,6 +537,20 @@ def _assert_shape(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call
         name = node.args[0].id
         frame.assign(name, taught, frame.state.since.get(name, node.lineno))
     return taught
+
+
+@_on("list", "add_module", "register_module")
+def _add_module(
+    frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call
+) -> Value:
+    content = frame.state.content(owner)
+    given = [*args, *(kwargs[key] for key in ("name", "module") if key in kwargs)]
+    if isinstance(content, Sequence) and len(given) == 2:
+        longer = frame.state.extended(content, Sequence((given[1],)))
+        called = isinstance(given[0], str) and len(content.names) == len(content.items or ())
+        names = (*content.names, given[0]) if called else content.names
+        frame.state.heap[owner] = replace(longer, names=names)
+    return None
 
 
 @_on("list", "append")
@@ -603,18 +737,6 @@ def _register(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: 
     return None
 
 
-@_on(
-    "module",
-    "train",
-    "eval",
-    "to",
-    "cuda",
-    "cpu",
-    "float",
-    "half",
-    "double",
-    "requires_grad_",
-    "apply",
-)
+@_on("itself", *ITSELF)
 def _itself(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return owner

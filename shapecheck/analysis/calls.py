@@ -6,7 +6,7 @@ import ast
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
-from shapecheck.analysis import builtins, functions, objects
+from shapecheck.analysis import builtins, conformity, decorators, functions, objects
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import iterate, length
 from shapecheck.analysis.operators import certain
@@ -14,6 +14,7 @@ from shapecheck.analysis.oplib import Site, apply, plain
 from shapecheck.analysis.values import (
     Argument,
     Bound,
+    Callback,
     Class,
     Dict,
     Dotted,
@@ -143,6 +144,9 @@ def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, la
             return _instance(frame, target, arguments, node, label)
         case Union(options=options):
             return _any_of(frame, options, arguments, node, label)
+        case Callback():
+            _escape(frame, arguments)
+            return conformity.called(frame, target, arguments.args, node, label)
     _escape(frame, arguments)
     return UNKNOWN
 
@@ -153,8 +157,8 @@ def _escape(frame: Frame, arguments: Arguments) -> None:
         _let_go(frame, argument.value)
 
 
-def _let_go(frame: Frame, value: Value) -> None:
-    """Give up on a list or dict, or on those that a function could change when it is called."""
+def _let_go(frame: Frame, value: Value, seen: frozenset[Value] = frozenset()) -> None:
+    """Give up on a list or dict, or on what a function could change when it is called."""
     if isinstance(frame.state.content(value), (Sequence, Dict)):
         frame.state.heap[value] = None
     elif isinstance(value, (tuple, Union)):
@@ -162,16 +166,19 @@ def _let_go(frame: Frame, value: Value) -> None:
             _let_go(frame, held)
     elif isinstance(value, Partial):
         for held in (value.function, *value.args, *(held for _, held in value.kwargs)):
-            _let_go(frame, held)
-    elif isinstance(value, Function):
+            _let_go(frame, held, seen)
+    elif isinstance(value, Function) and value.home is not None and value not in seen:
+        for held in value.captured():
+            _let_go(frame, held, seen | {value})
         for node in ast.walk(value.node):
-            if isinstance(node, ast.Name) and node.id in value.closure:
-                _let_go(frame, value.closure[node.id])
+            if isinstance(node, ast.Nonlocal) and isinstance(value.home, Frame):
+                for name in node.names:
+                    value.home.rebind(name, UNKNOWN)
     elif isinstance(value, Bound) and value.function is not None:
         owner = frame.state.content(value.receiver)
         if isinstance(owner, Object):
             for name in value.function.module.survey.mentions[value.function.node]:
-                _let_go(frame, owner.attrs.get(name))
+                _let_go(frame, owner.attrs.get(name), seen)
 
 
 def _any_of(
@@ -240,14 +247,13 @@ def _container(frame: Frame, kind: str, arguments: Arguments) -> Value:
         count = None if items is not None else length(frame, values[0])
         return frame.state.new(Sequence(items, element, kind, count))
     if kind == "nn.ModuleDict":
-        held = frame.state.content(values[0]) if values else Dict({})
+        held = frame.state.content(builtins.as_dict(frame, values, {}))
         return frame.state.new(replace(held, kind=kind)) if isinstance(held, Dict) else UNKNOWN
     if len(values) == 1 and isinstance(frame.state.content(values[0]), Dict):
         content = frame.state.content(values[0])
-        items = (
-            tuple(content.items.values()) if isinstance(content, Dict) and content.items else None
-        )
-        return frame.state.new(Sequence(items, kind=kind))
+        named = content.items if isinstance(content, Dict) and content.items else None
+        items = None if named is None else tuple(named.values())
+        return frame.state.new(Sequence(items, kind=kind, names=tuple(map(str, named or ()))))
     return frame.state.new(Sequence(tuple(values), kind=kind))
 
 
@@ -276,7 +282,7 @@ def _method(frame: Frame, target: Bound, arguments: Arguments, node: ast.Call, l
             return _module(frame, receiver, arguments, node, label)
         signature = receiver.cls.method(target.name)
         if signature is None:
-            return UNKNOWN
+            return receiver if target.name in builtins.ITSELF else UNKNOWN
         return apply(
             frame,
             signature,
@@ -320,12 +326,8 @@ def _instance(frame: Frame, target: Ref, arguments: Arguments, node: ast.Call, l
     for name in names:
         function = objects.find_method(content.cls, name)
         if function is not None:
-            kinds = set(
-                objects.decorators(function.module, function.node)
-                if not isinstance(function.node, ast.Lambda)
-                else ()
-            )
-            if not kinds <= objects._KEEP:
+            function = decorators.decorated(function)
+            if not isinstance(function, Function):
                 return UNKNOWN
             args = (Argument(target), *arguments.args)
             return functions.invoke(frame, function, args, arguments.kwargs, node, label)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 
 from shapecheck.analysis import boundary
 from shapecheck.analysis.annotations import ClassDecl, TensorDecl, reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Object, Path, Union, own_size
+from shapecheck.analysis.values import Object, Path, Ref, Union, options, own_size
+from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.analysis.verdicts import compared, equal, identical, instance_of, truth
 from shapecheck.dims import Composite, FloorDiv, Relation, Size, exact_quotient, part
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
@@ -34,12 +36,16 @@ def split(frame: Frame, test: ast.expr, asserted: bool = False) -> Paths:
         case ast.BoolOp(op=ast.Or(), values=values):
             return _disjunction(frame, values)
         case ast.Compare(ops=[op], comparators=[right]):
-            return _comparison(frame, test, op, right, asserted)
+            return _comparison(frame, test.left, op, right, asserted)
+        case ast.Compare(left=left, ops=ops, comparators=rights):
+            pairs = zip((left, *rights), ops, rights, strict=False)
+            each = [ast.copy_location(ast.Compare(a, [op], [b]), test) for a, op, b in pairs]
+            return _conjunction(frame, each, asserted)
         case ast.Call(func=ast.Name(id="isinstance"), args=[value, kind]):
             return _isinstance(frame, value, kind)
     value = frame.eval(test)
-    if isinstance(test, ast.Name) and isinstance(value, Union):
-        return _narrow(frame, test.id, value)
+    if isinstance(test, (ast.Name, ast.Attribute)) and isinstance(value, Union):
+        return _narrow(frame, test, value)
     known = truth(frame, value)
     if known is not None:
         return (frame.state, None) if known else (None, frame.state)
@@ -53,7 +59,7 @@ def _unread(frame: Frame, asserted: bool = False) -> Paths:
     return yes, no
 
 
-def _conjunction(frame: Frame, values: list[ast.expr], asserted: bool) -> Paths:
+def _conjunction(frame: Frame, values: Sequence[ast.expr], asserted: bool) -> Paths:
     no: State | None = None
     for value in values:
         with frame.doubting(no is not None):
@@ -77,28 +83,33 @@ def _disjunction(frame: Frame, values: list[ast.expr]) -> Paths:
     return yes, frame.state
 
 
-def _narrow(frame: Frame, name: str, value: Union) -> Paths:
+def _narrow(frame: Frame, node: ast.expr, value: Union) -> Paths:
     """Split on the truth of a variable that is one of several values."""
-    return _sorted(frame, name, [(option, truth(frame, option)) for option in value.options])
+    verdicts = [(option, truth(frame, option)) for option in value.options]
+    holds = tuple(option for option, verdict in verdicts if verdict is not False)
+    fails = tuple(option for option, verdict in verdicts if verdict is not True)
+    return _sorted(frame, node, holds, fails)
 
 
-def _sorted(frame: Frame, name: str | None, options: list[tuple[Value, bool | None]]) -> Paths:
-    """Split on a condition of which it is known what each option of a variable makes of it."""
-    holds = tuple(option for option, verdict in options if verdict is not False)
-    fails = tuple(option for option, verdict in options if verdict is not True)
+def _sorted(
+    frame: Frame, node: ast.expr | None, holds: tuple[Value, ...], fails: tuple[Value, ...]
+) -> Paths:
+    """Split on a condition; `holds` and `fails` are what a variable may be on either path."""
     if not holds or not fails:
+        only = holds or fails
+        if node is not None:
+            refine(frame.state, node, only[0] if len(only) == 1 else Union(only))
         return (frame.state, None) if holds else (None, frame.state)
     yes, no = frame.fork(), frame.state
-    if name is not None:
+    if node is not None:
         for state, some in ((yes, holds), (no, fails)):
-            state.vars[name] = some[0] if len(some) == 1 else Union(some)
+            refine(state, node, some[0] if len(some) == 1 else Union(some))
     return yes, no
 
 
 def _comparison(
-    frame: Frame, test: ast.Compare, op: ast.cmpop, right: ast.expr, asserted: bool
+    frame: Frame, left: ast.expr, op: ast.cmpop, right: ast.expr, asserted: bool
 ) -> Paths:
-    left = test.left
     a, b = frame.eval(left), frame.eval(right)
     if isinstance(op, (ast.Is, ast.IsNot)):
         return _identity(frame, left, a, b, isinstance(op, ast.IsNot))
@@ -128,17 +139,16 @@ def _identity(frame: Frame, left: ast.expr, a: Value, b: Value, negated: bool) -
         return (frame.state, None) if known is not negated else (None, frame.state)
     if b is not None:
         return _unread(frame)
-    if a is None:
-        paths: Paths = (frame.state, None)
-    elif isinstance(a, Union) and None in a.options:
+    paths: Paths
+    if isinstance(a, Union) and None in a.options:
         none, some = frame.fork(), frame.state
         rest = tuple(option for option in a.options if option is not None)
-        _refine(none, left, None)
-        _refine(some, left, rest[0] if len(rest) == 1 else Union(rest))
+        refine(none, left, None)
+        refine(some, left, rest[0] if len(rest) == 1 else Union(rest))
         paths = (none, some)
     elif a is UNKNOWN or isinstance(a, (Union, Scalar)):
         none, some = frame.fork(), frame.state
-        _refine(none, left, None)
+        refine(none, left, None)
         paths = (none, some)
     else:
         paths = (None, frame.state)
@@ -163,13 +173,20 @@ def _dtypes(frame: Frame, left: ast.expr, a: DType, b: DType) -> Paths:
     return yes, no
 
 
-def _refine(state: State, node: ast.expr, value: Value) -> None:
+def refine(state: State, node: ast.expr, value: Value) -> None:
+    """Record what a variable, or an attribute of one, is known to be on a path."""
     if isinstance(node, ast.Name):
         state.vars[node.id] = value
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        owner = state.vars.get(node.value.id)
+        content = state.content(owner)
+        if isinstance(owner, Ref) and isinstance(content, Object) and node.attr in content.attrs:
+            state.heap[owner] = replace(content, attrs={**content.attrs, node.attr: value})
 
 
 def _equality(frame: Frame, a: Value, b: Value, asserted: bool) -> Paths:
     """Split on `a == b`; where it holds, sizes that stand on both sides are equal."""
+    a, b = (_spelled_out(frame, value) for value in (a, b))
     if isinstance(a, tuple) and isinstance(b, tuple):
         return _tuples(frame, a, b)
     if _is_size(a) and _is_size(b):
@@ -185,6 +202,12 @@ def _equality(frame: Frame, a: Value, b: Value, asserted: bool) -> Paths:
     if known is not None:
         return (frame.state, None) if known else (None, frame.state)
     return _unread(frame, asserted)
+
+
+def _spelled_out(frame: Frame, value: Value) -> Value:
+    """Return the items of a list in place of the list."""
+    content = frame.state.content(value)
+    return content.items if isinstance(content, ListContent) and content.items else value
 
 
 def _learn(state: State, a: Value, b: Value) -> None:
@@ -248,45 +271,42 @@ def _as_size(value: Value) -> Value:
     return own_size(value.text) if isinstance(value, Path) else value
 
 
-def _isinstance(frame: Frame, value: ast.expr, kind: ast.expr) -> Paths:
-    """Split on `isinstance(x, Float[Tensor, "b c"])`, which checks and teaches the shape.
+def _isinstance(frame: Frame, node: ast.expr, kind: ast.expr) -> Paths:
+    """Split on `isinstance(x, list)`; `isinstance(x, Float[Tensor, "b c"])` teaches a shape.
 
     What isn't known becomes an instance of the class, one of several that it may be, that one.
     """
-    found = frame.eval(value)
+    value = frame.eval(node)
     declared = reader(frame.module).read(kind)
-    if not isinstance(declared, TensorDecl) or declared.text is None:
-        kinds = _kinds(frame, kind)
-        verdicts = [(option, instance_of(frame, option, kinds)) for option in _options(found)]
-        if all(verdict is not None for _, verdict in verdicts):
-            name = value.id if isinstance(value, ast.Name) and isinstance(found, Union) else None
-            return _sorted(frame, name, verdicts)
-    yes, no = frame.fork(), frame.state
-    if not isinstance(value, ast.Name):
-        return yes, no
-    frame.resume(yes)
-    if isinstance(declared, TensorDecl):
-        if isinstance(found, Union):
-            tensors = tuple(option for option in found.options if isinstance(option, Tensor))
-            others = tuple(option for option in found.options if option not in tensors)
-            if declared.text is None and tensors and others:
-                no.vars[value.id] = others[0] if len(others) == 1 else Union(others)
-            found = tensors[0] if len(tensors) == 1 else UNKNOWN
-        frame.state.vars[value.id] = boundary.teach(frame, declared, found, value)
-    elif isinstance(declared, ClassDecl) and (found is UNKNOWN or isinstance(found, Union)):
-        known = [o for o in _options(found) if _is_instance(frame, o, declared)]
-        made = boundary.declare(frame, declared, frame.segment(value), frame.fit())
-        frame.state.vars[value.id] = known[0] if len(known) == 1 else made
-    return frame.state, no
+    if isinstance(declared, TensorDecl) and declared.text is not None:
+        yes, no = frame.fork(), frame.state
+        frame.resume(yes)
+        if isinstance(value, Union):
+            tensors = [option for option in value.options if isinstance(option, Tensor)]
+            value = tensors[0] if len(tensors) == 1 else UNKNOWN
+        refine(frame.state, node, boundary.teach(frame, declared, value, node))
+        return frame.state, no
+    return of_kind(frame, node, value, kind)
 
 
-def _options(value: Value) -> tuple[Value, ...]:
-    return value.options if isinstance(value, Union) else (value,)
+def of_kind(frame: Frame, node: ast.expr | None, value: Value, kind: ast.expr) -> Paths:
+    """Split on whether a value is an instance of a type, or of one of several.
 
-
-def _is_instance(frame: Frame, value: Value, declared: ClassDecl) -> bool:
-    content = frame.state.content(value)
-    return isinstance(content, Object) and content.cls.node is declared.cls.node
+    `node` is the expression of the value, `kind` that of the types.
+    """
+    kinds = _kinds(frame, kind)
+    verdicts = [(option, instance_of(frame, option, kinds)) for option in options(value)]
+    sure = tuple(option for option, verdict in verdicts if verdict)
+    holds = sure or tuple(option for option, verdict in verdicts if verdict is None)
+    fails = tuple(option for option, verdict in verdicts if verdict is not True)
+    yes, no = _sorted(frame, node if isinstance(value, Union) else None, holds, fails)
+    declared = reader(frame.module).read(kind)
+    if yes is not None and node is not None and not sure and UNKNOWN in options(value):
+        if isinstance(declared, (TensorDecl, ClassDecl)):
+            frame.resume(yes)
+            refine(yes, node, boundary.declare(frame, declared, frame.segment(node), frame.fit()))
+            frame.resume(no if no is not None else yes)
+    return yes, no
 
 
 def _kinds(frame: Frame, node: ast.expr) -> Value:

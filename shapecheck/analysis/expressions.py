@@ -7,10 +7,10 @@ import ast
 from shapecheck.analysis import calls, objects, operators
 from shapecheck.analysis.conditions import split
 from shapecheck.analysis.frame import Frame, expression
-from shapecheck.analysis.iteration import UNROLL, iterate, length
+from shapecheck.analysis.iteration import UNROLL, iterate, iterated, length
 from shapecheck.analysis.state import State
-from shapecheck.analysis.statements import store
-from shapecheck.analysis.values import Dict, Function, Items, Sequence, options
+from shapecheck.analysis.statements import define, store
+from shapecheck.analysis.values import Dict, Items, Sequence, options
 from shapecheck.analysis.verdicts import CONSTANTS, truth
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN, Value
@@ -150,7 +150,7 @@ def _walrus(frame: Frame, node: ast.NamedExpr) -> Value:
 
 @expression(ast.Lambda)
 def _lambda(frame: Frame, node: ast.Lambda) -> Value:
-    return Function(node, frame.module, None, dict(frame.state.vars))
+    return define(frame, node)
 
 
 @expression(ast.Starred)
@@ -218,9 +218,9 @@ def _generate(
     """Return the items of a comprehension, or None, what any item is, and how many there are."""
     names = frame.state.vars.copy()
     source = generators[0]
-    iterated = frame.eval(source.iter)
-    items, any_item = iterate(frame, iterated)
-    count = None if source.ifs or len(generators) > 1 else length(frame, iterated)
+    value = iterated(frame, source.iter)
+    items, any_item = iterate(frame, value)
+    count = None if source.ifs or len(generators) > 1 else length(frame, value)
     if items is not None and len(items) > UNROLL:
         any_item = frame.state.either(*items)
         items = None

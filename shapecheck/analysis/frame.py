@@ -17,14 +17,14 @@ from shapecheck import explain
 from shapecheck.analysis.faults import Fault
 from shapecheck.analysis.modules import Module, Program
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import NOTHING, Dotted, Function
-from shapecheck.dims import Size
+from shapecheck.analysis.values import NOTHING, Class, Dotted, Function, Ref
+from shapecheck.dims import Atom, Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Evaluate, Matcher, Tensor
 
 MAX_DEPTH: Final = 16
-MAX_RECURSION: Final = 3
+MAX_RECURSION: Final = 4
 MAX_STEPS: Final = 20_000
 STEPS_A_LINE: Final = 20
 _AT_ONCE: Final = 32
@@ -62,11 +62,15 @@ class Loop:
 class Frame:
     """The interpreter of one body.
 
-    `state` is None where the program can't get to. `quiet` frames report nothing. `faults` collects
+    `alive` is False where the program can't get to. `quiet` frames report nothing. `faults` holds
     what goes wrong in a function that is looked into; it is None where errors are reported.
 
     `doubt` counts the conditions and loops around the current point that may not get to it;
     `handled` the `try` statements that may swallow an error, `caught` what expects one.
+
+    `nested` are the functions and classes that the body defines, with the state at their
+    definition; `outer_names` the names that it declares `nonlocal`; `supposed` what strict mode has
+    told to be supposed equal to something.
     """
 
     def __init__(
@@ -94,6 +98,9 @@ class Frame:
         self.returns: list[tuple[Value, State]] = []
         self.check_return: Callable[[ast.expr, Value], Value] | None = None
         self.sources: dict[str, ast.expr] = {}
+        self.nested: list[tuple[Function | Class, State]] = []
+        self.outer_names: set[str] = set()
+        self.supposed: set[Atom] = set()
         self.errors = 0
         self.at: ast.stmt | None = None
 
@@ -104,15 +111,26 @@ class Frame:
 
     # Names ------------------------------------------------------------------------------------
 
+    def find(self, name: str) -> Value:
+        """Return the value of a local or enclosing name, `NOTHING` if there is none."""
+        found = self.state.vars.get(name, NOTHING)
+        home = self.function.home if found is NOTHING and self.function is not None else None
+        return found if home is None else home.find(name)
+
     def lookup(self, name: str) -> Value:
         """Return the value of a name: local, enclosing, global or builtin."""
-        found = self.state.vars.get(name, NOTHING)
-        if found is not NOTHING:
-            return found
-        if self.function is not None and name in self.function.closure:
-            return self.function.closure[name]
-        found = self.module.resolve(name)
+        found = self.find(name)
+        if found is NOTHING:
+            found = self.module.resolve(name)
         return Dotted(f"builtins.{name}") if found is NOTHING else found
+
+    def rebind(self, name: str, value: Value) -> None:
+        """Bind a name where it is bound, here or further out: the end of a `nonlocal`."""
+        home = None if self.function is None else self.function.home
+        if name in self.state.vars or not isinstance(home, Frame):
+            self.state.vars[name] = value
+        else:
+            home.rebind(name, value)
 
     def assign(self, name: str, value: Value, line: int) -> None:
         """Bind a local name; a size of which nothing is known is called by it from then on."""
@@ -221,6 +239,10 @@ class Frame:
         finally:
             self.quiet, self.errors = quiet, errors
 
+    def special(self, value: Value, name: str, args: list[Value], node: ast.expr) -> Value:
+        """Call a method such as `__len__` of an instance; `NOTHING` if its class has none."""
+        return SPECIAL[0](self, value, name, args, node) if isinstance(value, Ref) else NOTHING
+
     def segment(self, node: ast.AST) -> str:
         """Return the source text of a node, as messages show it."""
         if self.module.reporter is not None:
@@ -265,6 +287,9 @@ class Frame:
 
 Statement: TypeAlias = Callable[[Frame, ast.AST], None]
 Expression: TypeAlias = Callable[[Frame, ast.AST], Value]
+
+SPECIAL: Final[list[Callable[[Frame, Value, str, list[Value], ast.expr], Value]]] = []
+"""How to call a method such as `__len__` of an instance: one function, of `objects`."""
 
 STATEMENTS: Final[dict[type[ast.AST], Callable[..., None]]] = {}
 EXPRESSIONS: Final[dict[type[ast.AST], Callable[..., Value]]] = {}

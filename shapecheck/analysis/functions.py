@@ -9,24 +9,24 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from shapecheck.analysis import boundary
+from shapecheck.analysis import boundary, strict
 from shapecheck.analysis.annotations import (
     AnyDecl,
+    CallableDecl,
+    ClassDecl,
     Declared,
-    DictDecl,
-    FieldsDecl,
-    ListDecl,
     NoneDecl,
-    TensorDecl,
     TupleDecl,
     UnionDecl,
     reader,
+    texts,
 )
 from shapecheck.analysis.faults import Fault, Step, given
 from shapecheck.analysis.frame import MAX_DEPTH, MAX_RECURSION, Budget, BudgetExceeded, Frame
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import (
+    NOTHING,
     Argument,
     Dict,
     Function,
@@ -73,20 +73,12 @@ class Declaration:
 
 def speaks(declared: Declared) -> bool:
     """Whether a declaration says anything about a shape."""
-    match declared:
-        case TensorDecl(text=text):
-            return text is not None
-        case UnionDecl(options=options):
-            return any(map(speaks, options))
-        case TupleDecl(items=items, element=element):
-            return any(map(speaks, items)) if items is not None else speaks(element)
-        case ListDecl(element=element):
-            return speaks(element)
-        case DictDecl(value=value):
-            return speaks(value)
-        case FieldsDecl(fields=fields):
-            return any(speaks(field) for _, field in fields)
-    return False
+    return any(True for _ in texts(declared))
+
+
+def speaks_of_calls(declared: CallableDecl) -> bool:
+    """Whether a `Callable` says anything about the shapes that it takes or returns."""
+    return any(map(speaks, (*(declared.params or ()), declared.result)))
 
 
 def declaration(function: Function) -> Declaration:
@@ -126,6 +118,13 @@ def _read(function: Function) -> Declaration:
     return Declaration(tuple(params), read(returns))
 
 
+def own_names(function: Function) -> set[str]:
+    """Return the dimension names in a function's annotations."""
+    says = declaration(function)
+    declared = (*(param.declared for param in says.params), says.result)
+    return {name for one in declared for text in texts(one) for name in text.names()}
+
+
 def bind(
     frame: Frame,
     function: Function,
@@ -149,7 +148,9 @@ def bind(
         elif param.name in named:
             bound[param.name] = named.pop(param.name)
         elif param.default is not None:
-            bound[param.name] = Argument(default(frame, function.module, param.default))
+            kept = function.default(param.default)
+            value = default(frame, function.module, param.default) if kept is NOTHING else kept
+            bound[param.name] = Argument(value)
         else:
             return None
     return None if given or named else bound
@@ -185,6 +186,7 @@ def invoke(
     matcher.beside = ()
     if says.shaped and not _arguments_fit(frame, says, bound, matcher, node, label):
         return UNKNOWN
+    _functions_fit(frame, says, bound, matcher, node, label)
     values = {name: argument.value for name, argument in bound.items()}
     if speaks(says.result):
         matcher.facts = frame.state.facts
@@ -207,6 +209,29 @@ def _may_be_none(declared: Declared) -> bool:
     if isinstance(declared, UnionDecl):
         return any(map(_may_be_none, declared.options))
     return isinstance(declared, (AnyDecl, NoneDecl))
+
+
+def _functions_fit(
+    frame: Frame,
+    says: Declaration,
+    bound: Mapping[str, Argument],
+    matcher: Matcher,
+    node: ast.expr,
+    label: str,
+) -> None:
+    """Check the functions among the arguments, where any is declared."""
+    if any(isinstance(param.declared, (CallableDecl, ClassDecl)) for param in says.params):
+        from shapecheck.analysis.conformity import check_arguments
+
+        check_arguments(frame, says, bound, matcher, node, label)
+
+
+def call_value(frame: Frame, function: Value, args: Sequence[Value]) -> Value:
+    """Return what a function that was handed over gives."""
+    from shapecheck.analysis.calls import Arguments, invoke
+
+    node = ast.Call(ast.Name("callback", ast.Load()), [], [])
+    return invoke(frame, function, Arguments(tuple(map(Argument, args)), {}), node, "callback")
 
 
 def _arguments_fit(
@@ -235,6 +260,7 @@ def _arguments_fit(
             return False
         for name in (*matcher.names, *matcher.runs):
             origin.setdefault(name, param.name)
+    strict.report(frame, node, f'"{label}"', before.atoms)
     return True
 
 
@@ -349,6 +375,7 @@ def look_into(
     finally:
         active.pop()
         frame.budget.left -= allowed - max(inner.budget.left, 0)
+    _write_back(inner, end)
     frame.state = State(outer.vars, outer.since, end.kept(value, outer), end.facts)
     frame.state.facts.guarded = before.guarded
     faults = () if inner.faults is None else tuple(inner.faults[:1])
@@ -386,6 +413,14 @@ class Outcome:
     faults: tuple[Fault, ...]
 
 
+def _write_back(inner: Frame, end: State) -> None:
+    """Give the variables that a function declares `nonlocal` to the function that has them."""
+    home = None if inner.function is None else inner.function.home
+    for name in inner.outer_names if isinstance(home, Frame) else ():
+        if name in end.vars and isinstance(home, Frame):
+            home.rebind(name, end.vars[name])
+
+
 def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
     """Run a function's body; return its result and the state in which it ends."""
     if isinstance(function.node, ast.Lambda):
@@ -406,7 +441,7 @@ def _call_key(
     frame: Frame, function: Function, values: Mapping[str, Value], quiet: bool
 ) -> Hashable:
     """Return what a call's result depends on; None where something in it can change."""
-    if function.closure or not all(map(unchanging, values.values())):
+    if function.home is not None or not all(map(unchanging, values.values())):
         return None
     facts = frame.state.facts
     known = tuple(facts.atoms.items()), tuple(facts.runs.items()), facts.guarded, facts.declared
@@ -429,7 +464,7 @@ def _remember_result(frame: Frame, function: Function) -> None:
     """Keep the result of a function without parameters, where nothing on the heap is in it."""
     values = [value for value, _ in frame.returns] + ([None] if frame.alive else [])
     if len(values) == 1 and (values[0] is None or isinstance(values[0], Tensor)):
-        if not function.closure:
+        if function.home is None:
             function.module.program.caches["result", function.node] = (values[0],)
 
 
@@ -498,11 +533,13 @@ def _returned(frame: Frame, declared: Declared, node: ast.expr, value: Value) ->
             same = isinstance(node, ast.Tuple) and len(node.elts) == len(value)
             nodes = node.elts if same and isinstance(node, ast.Tuple) else [node] * len(value)
             parts = list(zip(declared.items, value, nodes, strict=True))
+    before = frame.state.facts.atoms
     for part, item, where in parts:
         found = boundary.check(frame, part, item, matcher)
         if found[0] is not None:
             text = frame.segment(where)
             subject = f'returned value "{text}"' if len(text) <= 40 else "returned value"
             frame.error(where, boundary.message(frame, subject, found, matcher, text, item))
-            break
+            return value
+    strict.report(frame, node, "the returned value", before)
     return value

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from weakref import WeakKeyDictionary
 
+from shapecheck.analysis import conformity, decorators, functions, instances, objects
 from shapecheck.analysis import expressions as _expressions
 from shapecheck.analysis import functional as _functional
-from shapecheck.analysis import functions, instances, objects
 from shapecheck.analysis import statements as _statements
 from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.faults import Fault, located
@@ -19,7 +19,7 @@ from shapecheck.analysis.host import Diagnostic, Host, Options, Source
 from shapecheck.analysis.modules import Module, Program
 from shapecheck.analysis.report import Reporter
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Class, Function, Object, Sequence
+from shapecheck.analysis.values import NOTHING, Class, Function, Object, Scope, Sequence
 from shapecheck.ops import Value
 from shapecheck.signatures import StubError
 
@@ -59,6 +59,7 @@ def program_of(host: Host, options: Options) -> Program:
     if program is None or program.options != options:
         program = Program(host, options)
         program.evaluate = _evaluate
+        program.decorate = decorators.decorated
         _programs[host] = program
     return program
 
@@ -108,7 +109,7 @@ def _settle(module: Module, reporter: Reporter) -> None:
 def _fails_alone(fault: Fault) -> bool:
     """Whether the check of the failing function on its own finds the same error."""
     function, module = fault.function, fault.module
-    if function is None or function.closure or isinstance(function.node, ast.Lambda):
+    if function is None or function.home is not None or isinstance(function.node, ast.Lambda):
         return False
     cache = module.program.caches
     key = ("alone", function.node)
@@ -138,17 +139,26 @@ def _functions(module: Module) -> Iterator[tuple[Function, Class | None]]:
             waiting = [*((child, owner) for child in node.body), *waiting]
 
 
-def _check(module: Module, function: Function, owner: Class | None) -> None:
-    """Check the body of one function; what is needed for that may take too long."""
+def _check(
+    module: Module, function: Function, owner: Class | None, around: State | None = None
+) -> None:
+    """Check the body of one function, then those of the functions and classes in it.
+
+    Running out of budget or stack ends it quietly. `around` is the state in which a nested
+    function is called.
+    """
     try:
         if owner is not None and getattr(function.node, "name", "") == "__init__":
             objects.symbolic(owner, "self")
             return
         assert module.reporter is not None
         before = module.reporter.count
-        functions.check_body(function, *_start(function, owner))
-        if module.reporter.count == before:
-            instances.check(function, lambda: _start(function, owner))
+        if owner is not None:
+            conformity.check_override(Frame(module, State()), owner, function)
+        frame = functions.check_body(function, *_start(function, owner, around))
+        _check_nested(module, frame)
+        if module.reporter.count == before and around is None:
+            instances.check(function, lambda: _start(function, owner, None))
     except (BudgetExceeded, RecursionError):
         return
     except StubError:
@@ -161,12 +171,57 @@ def _check(module: Module, function: Function, owner: Class | None) -> None:
         module.reporter.note(function.node, text)
 
 
-def _start(function: Function, owner: Class | None) -> tuple[State, dict[str, Value]]:
+class _Around:
+    """The variables of a function in which others are nested, as far as they don't change."""
+
+    def __init__(self, vars: Mapping[str, Value], outer: Scope | None) -> None:
+        self.vars = vars
+        self.outer = outer
+
+    def find(self, name: str) -> Value:
+        """Return the value of a variable here or further out, `NOTHING` if there is none."""
+        if name in self.vars or self.outer is None:
+            return self.vars.get(name, NOTHING)
+        return self.outer.find(name)
+
+
+def _check_nested(module: Module, frame: Frame) -> None:
+    """Check the functions and classes that a body defines.
+
+    They may be called at any time between their definition and the end: what holds at both is
+    what they are checked with.
+    """
+    outer = None if frame.function is None else frame.function.home
+    seen: set[ast.AST] = set()
+    for made, start in frame.nested:
+        if made.node in seen:
+            continue
+        seen.add(made.node)
+        state = start
+        for end in [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]:
+            state = state.join(end)
+        around = _Around(state.vars, outer)
+        if isinstance(made, Function):
+            _check(module, Function(made.node, module, None, around), None, state)
+            continue
+        cls = Class(made.node, module, around)
+        for node in made.node.body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                _check(module, Function(node, module, cls, around), cls, state)
+
+
+def _start(
+    function: Function, owner: Class | None, around: State | None
+) -> tuple[State, dict[str, Value]]:
     """Return the state in which a function's body begins, and the value of its `self`."""
     node = function.node
+    if around is not None and owner is None:
+        facts = around.facts.copy()
+        facts.forget(functions.own_names(function))
+        return State(heap=dict(around.heap), facts=facts), {}
     if owner is None or isinstance(node, ast.Lambda) or not node.args.args:
         return State(), {}
-    kinds = set(objects.decorators(function.module, node))
+    kinds = set(decorators.names(function.module, node))
     first = node.args.args[0].arg
     if "builtins.staticmethod" in kinds:
         return State(), {}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, replace
 
 import shapecheck.dims as dims
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.values import Dict, Items, Sequence
+from shapecheck.analysis.values import NOTHING, Dict, Items, Object, Sequence
 from shapecheck.dims import IntSize, Kind, Size
+from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Item, Run, Shape, Tensor
 
 UNROLL = 64
+_HERE = ast.Constant(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,16 @@ class Range:
         return dims.floordiv(self.stop - self.start + self.step - 1, self.step)
 
 
+def iterated(frame: Frame, node: ast.expr) -> Value:
+    """Return the value that a loop goes over; a 0-d tensor is an error."""
+    value = frame.eval(node)
+    if isinstance(value, Tensor) and frame.state.facts.shape(value.shape).rank == 0:
+        text = f'"{frame.segment(node)}" can\'t be iterated over: a 0-d tensor has no axis'
+        frame.error(node, Message(text))
+        return UNKNOWN
+    return value
+
+
 def iterate(frame: Frame, value: Value) -> tuple[tuple[Value, ...] | None, Value]:
     """Return the items that iterating over a value gives, or None and what any item is."""
     if isinstance(value, tuple):
@@ -43,6 +56,9 @@ def iterate(frame: Frame, value: Value) -> tuple[tuple[Value, ...] | None, Value
     if isinstance(value, Tensor):
         return _rows(frame, value)
     content = frame.state.content(value)
+    if isinstance(content, Object):
+        made = frame.special(value, "__iter__", [], _HERE)
+        return iterate(frame, made) if made is not NOTHING and made != value else (None, UNKNOWN)
     if isinstance(content, Sequence):
         return content.items, another(frame, content.element)
     if isinstance(content, Dict):
@@ -116,8 +132,10 @@ def length(frame: Frame, value: Value) -> IntSize | None:
     if isinstance(value, Range):
         return value.length
     if isinstance(value, Tensor):
-        first = frame.state.facts.shape(value.shape).at(0)
+        first = frame.state.facts.reach(frame.state.facts.shape(value.shape).dims, 0)
         return None if first is None else dims.size_of(first)
+    if isinstance(value, tuple) and any(isinstance(item, Run) for item in value):
+        return frame.state.facts.shape(Shape(value)).axes
     items = iterate(frame, value)[0]
     if items is not None:
         return len(items)

@@ -24,7 +24,7 @@ class Survey:
 
     `annotations` are all annotations; `generators` the functions that yield; `stores` the
     attributes of `self` that each method assigns, `mentions` those that it reads or calls;
-    `calls` the calls of each plain name.
+    `calls` the calls of each plain name, `reassigned` the globals that functions assign.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -33,6 +33,7 @@ class Survey:
         self.stores: dict[ast.AST, set[str]] = {}
         self.mentions: dict[ast.AST, set[str]] = {}
         self.calls: dict[str, list[ast.Call]] = {}
+        self.reassigned: set[str] = set()
         stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
         while stack:
             node, inside = stack.pop()
@@ -59,6 +60,8 @@ class Survey:
                     self._attribute(node, inside)  # type: ignore[arg-type]
                 elif kind is ast.Subscript:
                     self._subscript(node, inside)  # type: ignore[arg-type]
+                elif kind is ast.Global:
+                    self._global(node, inside)  # type: ignore[arg-type]
             fields = _CHILDREN.get(kind)
             if fields is None:
                 fields = _CHILDREN[kind] = tuple(f for f in kind._fields if f not in _LEAVES)
@@ -85,6 +88,14 @@ class Survey:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.value.id == "self":
                 self.stores[inside].add(node.attr)
+
+    def _global(self, node: ast.Global, inside: ast.AST) -> None:
+        stored = (n.id for n in ast.walk(inside) if isinstance(n, ast.Name) and _is_store(n))
+        self.reassigned |= set(node.names) & set(stored)
+
+
+def _is_store(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
 
 
 _MUTATORS: Final = frozenset(
@@ -138,13 +149,15 @@ class Module:
         if not nodes:
             return self._starred(name) if "*" in self.bindings else NOTHING
         self._values[name] = UNKNOWN
+        if name in self.survey.reassigned:
+            return UNKNOWN
         self._values[name] = value = self._define(name, nodes)
         return value
 
     def _define(self, name: str, nodes: Sequence[ast.stmt]) -> Value:
         node = nodes[-1]
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return Function(node, self)
+            return self.program.decorate(Function(node, self))
         if isinstance(node, ast.ClassDef):
             return Class(node, self)
         for candidate in nodes:
@@ -263,6 +276,7 @@ class Program:
         self.options = options
         self.table = table(options.stubs)
         self.evaluate: Evaluate = lambda module, node: UNKNOWN
+        self.decorate: Callable[[Function], Value] = lambda function: function
         self.caches: dict[object, object] = {}
         self.memo = _memo(self.table)
         self._modules: dict[str, Module | None] = {}

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis import boundary, functions
-from shapecheck.analysis.annotations import AnyDecl, reader
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.modules import Module, library
+from shapecheck.analysis import boundary, decorators, functions
+from shapecheck.analysis.annotations import AnyDecl, FieldsDecl, reader
+from shapecheck.analysis.builtins import ITSELF
+from shapecheck.analysis.frame import SPECIAL, Frame
+from shapecheck.analysis.modules import library
 from shapecheck.analysis.operators import certain
 from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.state import State
@@ -36,38 +37,21 @@ from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Matcher, Run, Tensor
 
-_KEEP: Final = frozenset(
-    "torch.no_grad torch.inference_mode torch.enable_grad torch.compile torch.jit.script "
-    "torch.jit.ignore torch.jit.export jaxtyping.jaxtyped beartype.beartype "
-    "typeguard.typechecked builtins.staticmethod builtins.classmethod functools.lru_cache "
-    "functools.cache functools.wraps typing.override typing_extensions.override "
-    "typing.no_type_check shapecheck.shapecheck shapecheck.runtime.shapecheck abc.abstractmethod "
-    "typing.final typing_extensions.final".split()
-)
-_PROPERTIES: Final = frozenset(("builtins.property", "functools.cached_property"))
-
-
-def decorators(module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    """Yield the dotted names of a function's decorators, `?` for what isn't known."""
-    for decorator in node.decorator_list:
-        target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if isinstance(decorator, ast.Call) and ast.unparse(target).endswith("jaxtyped"):
-            yield "jaxtyping.jaxtyped"
-            continue
-        value = reader(module).resolve(target)
-        yield value.name if isinstance(value, Dotted) else "?"
-
-
-def keeps_signature(frame: Frame, decorator: ast.expr) -> bool:
-    """Whether a decorator leaves what a function takes and returns as it was."""
-    target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    value = reader(frame.module).resolve(target)
-    return isinstance(value, Dotted) and value.name in _KEEP
-
 
 def is_object(frame: Frame, value: Value) -> bool:
     """Whether a value is an instance of a class of analysed source."""
     return isinstance(frame.state.content(value), Object)
+
+
+def entered(frame: Frame, value: Value, node: ast.expr) -> Value:
+    """Return what `with value as name` binds: what `__enter__` returns, else not known."""
+    content = frame.state.content(value)
+    if not isinstance(content, Object):
+        return UNKNOWN
+    enter = find_method(content.cls, "__enter__")
+    if enter is None:
+        return value
+    return functions.invoke(frame, enter, [Argument(value)], {}, node, "__enter__")
 
 
 # Classes ----------------------------------------------------------------------------------------
@@ -113,6 +97,12 @@ def is_module(cls: Class) -> bool:
     return False
 
 
+def is_protocol(cls: Class) -> bool:
+    """Whether a class is a `typing.Protocol` itself."""
+    names = (base.name for base in bases(cls) if isinstance(base, Dotted))
+    return any(name in ("typing.Protocol", "typing_extensions.Protocol") for name in names)
+
+
 def members(cls: Class) -> Mapping[str, ast.stmt]:
     """Return what the body of a class binds, by name."""
     cache = cls.module.program.caches
@@ -123,7 +113,7 @@ def members(cls: Class) -> Mapping[str, ast.stmt]:
     found: dict[str, ast.stmt] = {}
     for node in cls.node.body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if "typing.overload" not in decorators(cls.module, node):
+            if "typing.overload" not in decorators.names(cls.module, node):
                 found[node.name] = node
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             found[node.target.id] = node
@@ -149,7 +139,7 @@ def find_method(cls: Class, name: str, after: Class | None = None) -> Function |
     found = find_member(cls, name, after)
     if found is None or not isinstance(found[1], (ast.FunctionDef, ast.AsyncFunctionDef)):
         return None
-    return Function(found[1], found[0].module, found[0])
+    return Function(found[1], found[0].module, found[0], found[0].home)
 
 
 def instance_fields(cls: Class) -> list[tuple[str, ast.AnnAssign, Class]]:
@@ -188,6 +178,9 @@ def construct(
     label: str,
 ) -> Value:
     """Return a new instance of an analysed class, its `__init__` run on the arguments."""
+    fields = reader(cls.module).fields(cls)
+    if fields is not None:
+        return _typed_dict(frame, FieldsDecl(tuple(fields.items())), kwargs, node, label)
     made = frame.state.new(Object(cls, {}))
     init = find_method(cls, "__init__")
     if init is not None:
@@ -195,7 +188,60 @@ def construct(
         return made
     if is_dataclass(cls):
         _fill_fields(frame, made, cls, args, kwargs, node, label)
+        after = find_method(cls, "__post_init__")
+        if after is not None:
+            functions.invoke(frame, after, [Argument(made)], {}, node, "__post_init__")
     return made
+
+
+def _typed_dict(
+    frame: Frame,
+    declared: FieldsDecl,
+    kwargs: Mapping[str, Argument],
+    node: ast.expr,
+    label: str,
+) -> Value:
+    made = frame.state.new(Dict({name: one.value for name, one in kwargs.items()}))
+    matcher = Matcher(frame.state.facts)
+    found = boundary.check(frame, declared, made, matcher)
+    if found[0] is not None:
+        message = boundary.message(frame, f'a field of "{label}"', found, matcher, None, made)
+        frame.error(node, message)
+    return made
+
+
+def replaced(frame: Frame, value: Value, changes: Mapping[str, Argument], node: ast.expr) -> Value:
+    """Return what `dataclasses.replace(value, name=...)` makes."""
+    content = frame.state.content(value)
+    if not isinstance(content, Object) or not is_dataclass(content.cls):
+        return UNKNOWN
+    kept = {
+        name: Argument(get_attribute(frame, value, name, node))
+        for name, _, _ in instance_fields(content.cls)
+    }
+    return construct(frame, content.cls, [], {**kept, **changes}, node, content.cls.name)
+
+
+def special(frame: Frame, value: Value, name: str, args: list[Value], node: ast.expr) -> Value:
+    """Call a method such as `__len__` of an instance; `NOTHING` if its class has none."""
+    content = frame.state.content(value)
+    if not isinstance(content, Object):
+        return NOTHING
+    if _is_named_tuple(content.cls) and name in ("__iter__", "__getitem__", "__len__"):
+        fields = instance_fields(content.cls)
+        return tuple(get_attribute(frame, value, field, node) for field, _, _ in fields)
+    method = find_method(content.cls, name)
+    if method is None:
+        return NOTHING
+    given = [Argument(value), *map(Argument, args)]
+    return functions.invoke(frame, method, given, {}, node, name)
+
+
+SPECIAL.append(special)
+
+
+def _is_named_tuple(cls: Class) -> bool:
+    return "typing.NamedTuple" in ancestry(cls)
 
 
 def _fill_fields(
@@ -239,7 +285,7 @@ def symbolic(cls: Class, path: str) -> tuple[State, Ref]:
     the check of an `__init__` that the class defines itself.
     """
     cache = cls.module.program.caches
-    key = ("symbolic", cls.node, path)
+    key = ("symbolic", cls, path)
     found = cache.get(key)
     if not isinstance(found, tuple):
         cache[key] = (State(), Ref())
@@ -301,9 +347,7 @@ def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
     content = state.content(ref)
     if not isinstance(content, Object):
         return
-    changing = {
-        name for parent in ancestry(cls) if isinstance(parent, Class) for name in _assigned(parent)
-    }
+    changing = _assigned(cls)
     attrs = {
         name: value
         for name, value in content.attrs.items()
@@ -326,23 +370,26 @@ _FILLED: Final = frozenset(("list", "dict", "set"))
 
 
 def _assigned(cls: Class) -> set[str]:
-    """Return the attributes of self that methods assign which `__init__` doesn't call."""
+    """Return the attributes of self that methods assign which the construction doesn't call."""
     cache = cls.module.program.caches
     key = ("assigned", cls.node)
     found = cache.get(key)
     if isinstance(found, set):
         return found
-    survey = cls.module.survey
-    methods = {n: m for n, m in members(cls).items() if isinstance(m, ast.FunctionDef)}
+    methods: dict[str, list[tuple[Class, ast.FunctionDef]]] = {}
+    for parent in ancestry(cls):
+        for name, member in members(parent).items() if isinstance(parent, Class) else ():
+            if isinstance(parent, Class) and isinstance(member, ast.FunctionDef):
+                methods.setdefault(name, []).append((parent, member))
     building = {"__init__", "__post_init__", "setup"}
     waiting = list(building)
     while waiting:
-        node = methods.get(waiting.pop())
-        called = survey.mentions[node] & methods.keys() if node is not None else set()
-        waiting += called - building
-        building |= called
-    others = (node for name, node in methods.items() if name not in building)
-    found = set().union(*(survey.stores[node] for node in others))
+        for home, node in methods.get(waiting.pop(), ()):
+            called = home.module.survey.mentions[node] & methods.keys()
+            waiting += called - building
+            building |= called
+    others = (one for name, each in methods.items() if name not in building for one in each)
+    found = set().union(*(home.module.survey.stores[node] for home, node in others))
     cache[key] = found
     return found
 
@@ -423,7 +470,7 @@ def _tensor_attribute(frame: Frame, owner: Tensor, name: str, node: ast.expr) ->
 
 def _op_attribute(owner: OpInstance, name: str) -> Value:
     found = owner.cls.attribute(name, owner.attrs)
-    if found is UNKNOWN and owner.cls.method(name) is not None:
+    if found is UNKNOWN and (owner.cls.method(name) is not None or name in ITSELF):
         return Bound(owner, name)
     return found
 
@@ -431,7 +478,12 @@ def _op_attribute(owner: OpInstance, name: str) -> Value:
 def _instance_attribute(frame: Frame, owner: Ref, name: str, node: ast.expr) -> Value:
     content = frame.state.content(owner)
     if isinstance(content, Dict) and content.kind == "nn.ModuleDict" and content.items is not None:
-        return content.items.get(name, Bound(owner, name))
+        if name in content.items:
+            return content.items[name]
+    if isinstance(content, Sequence) and name in content.names:
+        items = content.items or ()
+        at = content.names.index(name)
+        return items[at] if at < len(items) else UNKNOWN
     if isinstance(content, (Sequence, Dict)):
         return Bound(owner, name)
     if not isinstance(content, Object):
@@ -458,10 +510,9 @@ def _inherited(frame: Frame, owner: Ref, content: Object, name: str) -> Value:
     return UNKNOWN
 
 
-_MODULE_METHODS: Final = frozenset(
+_MODULE_METHODS: Final = ITSELF | frozenset(
     "register_buffer register_parameter add_module register_module parameters modules "
-    "named_parameters named_modules children apply train eval to cuda cpu float half double "
-    "state_dict load_state_dict requires_grad_ zero_grad".split()
+    "named_parameters named_modules children state_dict load_state_dict zero_grad".split()
 )
 MODULE_NAMES: Final = _MODULE_METHODS | {"training", "buffers", "named_buffers", "forward", "type"}
 """What every `nn.Module` has."""
@@ -478,14 +529,17 @@ def _method(
     node: ast.FunctionDef | ast.AsyncFunctionDef,
     site: ast.expr,
 ) -> Value:
-    function = Function(node, home.module, home)
-    kinds = set(decorators(home.module, node))
-    if kinds & _PROPERTIES:
-        return functions.invoke(frame, function, [Argument(owner)], {}, site, node.name)
-    if not kinds <= _KEEP:
+    kinds = set(decorators.names(home.module, node))
+    function = decorators.decorated(Function(node, home.module, home, home.home))
+    if not isinstance(function, Function):
         return UNKNOWN
+    if kinds & decorators.PROPERTIES:
+        return functions.invoke(frame, function, [Argument(owner)], {}, site, node.name)
     if "builtins.staticmethod" in kinds:
         return function
+    content = frame.state.content(owner)
+    if "builtins.classmethod" in kinds and isinstance(content, Object):
+        return Bound(content.cls, node.name, function)
     return Bound(owner, node.name, function)
 
 
@@ -527,11 +581,11 @@ def _class_attribute(frame: Frame, owner: Class, name: str) -> Value:
         return UNKNOWN
     home, statement = found
     if isinstance(statement, ast.FunctionDef):
-        kinds = set(decorators(home.module, statement))
-        function = Function(statement, home.module, home)
-        if "builtins.classmethod" in kinds:
+        kinds = set(decorators.names(home.module, statement))
+        function = decorators.decorated(Function(statement, home.module, home, home.home))
+        if "builtins.classmethod" in kinds and isinstance(function, Function):
             return Bound(owner, name, function)
-        return function if kinds <= _KEEP else UNKNOWN
+        return UNKNOWN if kinds & decorators.PROPERTIES else function
     if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
         return functions.default(frame, home.module, statement.value)
     return UNKNOWN

@@ -11,13 +11,13 @@ from shapecheck import dtypes
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, another, as_list
 from shapecheck.analysis.oplib import Site, apply
-from shapecheck.analysis.values import Dict, Items, Path, Ref, Sequence, Union, own_size
+from shapecheck.analysis.values import NOTHING, Dict, Items, Path, Ref, Sequence, Union, own_size
 from shapecheck.analysis.verdicts import compared, truth
 from shapecheck.dims import IntSize, Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_tensor
-from shapecheck.shapes import Run, Shape, Tensor
+from shapecheck.shapes import Item, Run, Shape, Tensor
 
 _SYMBOLS: Final[Mapping[type[ast.operator], tuple[str, str]]] = {
     ast.Add: ("+", "add"),
@@ -64,8 +64,12 @@ def operate(
     right: Value,
     nodes: tuple[ast.expr, ast.expr],
     inplace: bool = False,
+    label: str | None = None,
 ) -> Value:
-    """Apply a binary operator to two values; `nodes` are their expressions."""
+    """Apply a binary operator to two values; `nodes` are their expressions.
+
+    `label` is what messages call it, if not by its symbol.
+    """
     ways = [(a, b) for a in _options(left) for b in _options(right)]
     if 1 < len(ways) <= 4:
         results = [frame.hush(operate, node, op, a, b, nodes, inplace) for a, b in ways]
@@ -75,19 +79,25 @@ def operate(
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         if isinstance(left, Tensor):
             method = f"torch.Tensor.__i{name}__" if inplace else f"torch.Tensor.__{name}__"
+            if frame.program.table.signature(method) is None:  # `x @= y` makes a new tensor
+                method, inplace = f"torch.Tensor.__{name}__", False
             args = [left, right]
         else:
             method, args = f"torch.Tensor.__{name}__", [left, right]
         signature = frame.program.table.signature(method)
         if signature is None:
             return UNKNOWN
-        label = symbol + "=" if inplace else symbol
+        label = label or (symbol + "=" if inplace else symbol)
         operands = tuple(zip(_ROLES, nodes, strict=True))
         return apply(frame, signature, args, {}, Site(node, label, operands))
     if isinstance(left, bool) and isinstance(right, bool) and type(op) in _LOGIC:
         return _LOGIC[type(op)](left, right)
     if is_size(left) and is_size(right):
-        return _integers(op, left, right)
+        return integers(op, left, right)
+    for one, other, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
+        made = frame.special(one, method, [other], nodes[0])
+        if made is not NOTHING:
+            return made
     return _others(frame, op, left, right)
 
 
@@ -112,7 +122,8 @@ def certain(value: Value, beside: Value) -> Value:
     return value
 
 
-def _integers(op: ast.operator, left: IntSize, right: IntSize) -> Value:
+def integers(op: ast.operator, left: IntSize, right: IntSize) -> Value:
+    """Apply an operator to two integers, known or symbolic."""
     try:
         match op:
             case ast.Add():
@@ -129,6 +140,10 @@ def _integers(op: ast.operator, left: IntSize, right: IntSize) -> Value:
                 if isinstance(right, int) and right < 0:
                     return Scalar(dtypes.DEFAULT_FLOAT)
                 return dims.power(left, right)
+            case ast.LShift() if isinstance(right, int) and right < 64:
+                return left * 2**right
+            case ast.RShift() if isinstance(right, int) and right < 64:
+                return dims.floordiv(left, 2**right)
             case ast.Div():
                 if isinstance(left, int) and isinstance(right, int):
                     return left / right
@@ -283,17 +298,20 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         return apply(frame, signature, [owner, index], {}, site)
     index = frame.eval(node.slice)
     if isinstance(owner, tuple):
-        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-            _axis_exists(frame, node, owner, index)
-        return _item(owner, index)
+        _check_index(frame, node, owner, index)
+        return _item(frame, owner, index)
     if isinstance(owner, Items) and owner.items is not None:
-        return _item(owner.items, index)
+        return _item(frame, owner.items, index)
     if isinstance(owner, Range) and is_size(index):
         return owner.start + index * owner.step
+    made = frame.special(owner, "__getitem__", [index], node)
+    if made is not NOTHING:
+        named = isinstance(made, tuple) and isinstance(index, (int, slice))
+        return _item(frame, made, index) if named else made
     content = frame.state.content(owner)
     if isinstance(content, Sequence):
         if content.items is not None:
-            found = _item(content.items, index)
+            found = _item(frame, content.items, index)
             if isinstance(found, tuple) and isinstance(index, slice):
                 return frame.state.new(Sequence(found, kind=content.kind))
             return found
@@ -309,45 +327,59 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     return UNKNOWN
 
 
-def _axis_exists(frame: Frame, node: ast.Subscript, shape: tuple[Value, ...], index: Value) -> None:
-    """Report an index beyond a shape of known rank."""
-    if not isinstance(index, int) or any(isinstance(item, Run) for item in shape):
+def _check_index(frame: Frame, node: ast.Subscript, shape: tuple[Value, ...], index: Value) -> None:
+    """Report an index beyond the axes of a shape."""
+    asked = node.value.func if isinstance(node.value, ast.Call) else node.value
+    if not isinstance(asked, ast.Attribute) or asked.attr not in ("shape", "size"):
         return
-    if not -len(shape) <= index < len(shape):
-        rank = f"{len(shape)} {'axis' if len(shape) == 1 else 'axes'}"
-        text = f'"{frame.segment(node)}" is out of range: {Shape(tuple(shape))} has {rank}'
-        frame.error(node, Message(text))
+    known = Shape(shape)
+    if is_size(index) and isinstance(index, int) and known.rank is not None:
+        if not -known.rank <= index < known.rank:
+            axes = f"{known.rank} {'axis' if known.rank == 1 else 'axes'}"
+            text = f'"{frame.segment(node)}" is out of range: {known} has {axes}'
+            frame.error(node, Message(text))
 
 
 def _hashable(value: Value) -> bool:
     return isinstance(value, (str, int, tuple, type(None)))
 
 
-def _item(items: tuple[Value, ...], index: Value) -> Value:
+def _item(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
     """Index a tuple that may hold runs of unknown length."""
+    if any(isinstance(item, Run) for item in items):
+        items = frame.state.facts.shape(Shape(items)).dims
     if isinstance(index, slice):
         parts = (index.start, index.stop, index.step)
         if any(part is not None and (not isinstance(part, int)) for part in parts):
             return UNKNOWN
         runs = [i for i, item in enumerate(items) if isinstance(item, Run)]
         if runs and not _clear_of(runs, index, len(items)):
-            return _outermost(items, index)
+            return _part(items, index)
         return items[index]
     if isinstance(index, int):
         reached = items[: index + 1] if index >= 0 else items[index:]
         if any(isinstance(item, Run) for item in reached):
-            return dims.unknown()
+            found = frame.state.facts.reach(items, index)
+            return dims.unknown() if found is None else found
         return items[index] if -len(items) <= index < len(items) else UNKNOWN
     return _any_item(items)
 
 
-def _any_item(items: tuple[Value, ...]) -> Value:
-    if items and all(isinstance(item, Tensor) and item == items[0] for item in items):
-        return items[0]
-    return UNKNOWN
+def _part(items: tuple[Item, ...], index: slice) -> Value:
+    """Slice a shape that begins or ends in a run, within the run."""
+    match (index.start, index.stop, index.step, items):
+        case (int(start), None, None, (*front, Run() as run)) if start >= len(front):
+            return (run.part("after", start - len(front)),)
+        case (None, int(stop), None, (Run() as run, *back)) if -stop >= len(back) and stop < 0:
+            return (run.part("before", -stop - len(back)),)
+        case (int(start), None, None, (Run() as run, *back)) if -start > len(back):
+            return (run.part("last", -start - len(back)), *back)
+        case (None | 0, int(stop), None, (*front, Run() as run)) if stop > len(front):
+            return (*front, run.part("first", stop - len(front)))
+    return _outermost(items, index)
 
 
-def _outermost(items: tuple[Value, ...], index: slice) -> Value:
+def _outermost(items: tuple[Item, ...], index: slice) -> Value:
     """Return the first or last few of items among which is a run: as many as there surely are."""
     least = sum(not isinstance(item, Run) for item in items)
     if index.step is not None or (index.start is None) == (index.stop is None):
@@ -359,6 +391,12 @@ def _outermost(items: tuple[Value, ...], index: slice) -> Value:
     known = ordered[: next(i for i, item in enumerate(ordered) if isinstance(item, Run))]
     found = (*known, *(dims.unknown() for _ in range(count - len(known))))[:count]
     return found if index.start is None else found[::-1]
+
+
+def _any_item(items: tuple[Value, ...]) -> Value:
+    if items and all(isinstance(item, Tensor) and item == items[0] for item in items):
+        return items[0]
+    return UNKNOWN
 
 
 def _clear_of(runs: list[int], index: slice, count: int) -> bool:
@@ -412,6 +450,22 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
             frame.state.heap[owner] = Sequence(tuple(items), kind=content.kind)
     else:
         frame.state.heap[owner] = None
+
+
+def delete_item(frame: Frame, target: ast.Subscript) -> None:
+    """Delete `owner[index]`."""
+    owner, index = frame.eval(target.value), frame.eval(target.slice)
+    content = frame.state.content(owner)
+    items = content.items if isinstance(content, (Sequence, Dict)) else None
+    if isinstance(content, Dict) and isinstance(items, Mapping) and _hashable(index):
+        left = {key: value for key, value in items.items() if key != index}
+        frame.state.heap[owner] = Dict(left, kind=content.kind)
+    elif isinstance(content, Sequence) and isinstance(items, tuple) and isinstance(index, int):
+        kept = [*items]
+        del kept[index : index + 1 or None]
+        frame.state.heap[owner] = Sequence(tuple(kept), kind=content.kind)
+    else:
+        frame.state.forget(owner)
 
 
 def augmented(frame: Frame, node: ast.AugAssign) -> Value:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shapecheck import explain
+from shapecheck.analysis import strict
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range
 from shapecheck.analysis.values import (
@@ -56,6 +57,9 @@ _PLAIN: Final = frozenset((Tensor, Size, DType, int, bool, float, str, type(None
 
 def plain(frame: Frame, value: Value) -> Value:
     """Return a value as rules see it: lists from the heap spelled out, optional tensors certain."""
+    if type(value) is Tensor:
+        told = frame.state.facts.shape(value.shape)
+        return value if told is value.shape else replace(value, shape=told)
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Ref):
@@ -112,13 +116,16 @@ def apply(
     known = None if key is None else frame.program.memo.results.get(key)
     if known is not None:
         facts.atoms = known.atoms
+        strict.report(frame, site.node, f'"{site.label}"', before.atoms)
         return _listed(frame, known.value)
     try:
         value = signature.apply(facts, given, named, site.label, instance)
         if key is not None:
-            fresh = _unknowns((value, *facts.atoms.items())) - _unknowns((*given, *named.values()))
+            learned = (pair for pair in facts.atoms.items() if pair[0] not in before.atoms)
+            fresh = _unknowns((value, *learned)) - _unknowns((*given, *named.values()))
             if not fresh and facts.runs is before.runs:
                 frame.program.memo.results[key] = Outcome(value, facts.atoms, instance)
+        strict.report(frame, site.node, f'"{site.label}"', before.atoms)
         return _listed(frame, value)
     except Mismatch as mismatch:
         if mismatch.problem.code == "shape-broadcast" and _one_source(frame, site):

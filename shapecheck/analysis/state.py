@@ -114,6 +114,7 @@ class State:
         """
         heap: dict[Ref, Content] = {}
         waiting = [value]
+        functions: set[Function] = set()
         for ref, before in outer.heap.items():
             heap[ref] = content = self.heap[ref]
             if content is not before:
@@ -133,8 +134,9 @@ class State:
                 waiting.append(value.receiver)
             elif kind is Partial:
                 waiting += [value.function, *value.args, *(v for _, v in value.kwargs)]
-            elif kind is Function:
-                waiting += value.closure.values()
+            elif kind is Function and value not in functions:
+                functions.add(value)
+                waiting += value.captured()
             elif kind is Items:
                 waiting += [*(value.items or ()), value.element]
         return heap
@@ -258,7 +260,7 @@ class _Joiner:
     def content(self, a: Content, b: Content, key: tuple[object, ...]) -> Content:
         if a is b:
             return a
-        if isinstance(a, Object) and isinstance(b, Object) and a.cls is b.cls:
+        if isinstance(a, Object) and isinstance(b, Object) and a.cls == b.cls:
             names = a.attrs.keys() | b.attrs.keys()
             return Object(
                 a.cls,

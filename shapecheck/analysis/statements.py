@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis import boundary, objects
+from shapecheck.analysis import boundary, decorators, objects, patterns
 from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.conditions import split
 from shapecheck.analysis.frame import Frame, Loop, statement
-from shapecheck.analysis.iteration import UNROLL, first, iterate, length
-from shapecheck.analysis.operators import augmented, is_size, store_item
+from shapecheck.analysis.iteration import UNROLL, first, iterate, iterated, length
+from shapecheck.analysis.operators import augmented, delete_item, is_size, store_item
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Bound, Class, Dotted, Function, Ref
+from shapecheck.analysis.values import Bound, Class, Dotted, Function, Ref, default_nodes
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.dims import IntSize
 from shapecheck.explain import Message
@@ -197,8 +198,8 @@ def _meet(frame: Frame, states: Sequence[State]) -> None:
 @statement(ast.For)
 @statement(ast.AsyncFor)
 def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
-    iterated = frame.eval(node.iter)
-    items, element = iterate(frame, iterated)
+    value = iterated(frame, node.iter)
+    items, element = iterate(frame, value)
     loop = Loop()
     frame.loops.append(loop)
     if items is not None and len(items) <= _unrolled(node):
@@ -206,7 +207,7 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     elif items is not None:
         _fixpoint(frame, node, loop, frame.state.either(*items), items[0], len(items))
     else:
-        head, rounds = first(frame, iterated, element), length(frame, iterated)
+        head, rounds = first(frame, value, element), length(frame, value)
         with frame.doubting(not isinstance(rounds, int) or rounds < 1):
             _fixpoint(frame, node, loop, element, head, rounds)
     frame.loops.pop()
@@ -429,10 +430,9 @@ def _short(text: str) -> str:
 @statement(ast.AsyncWith)
 def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> None:
     for item in node.items:
-        value = frame.eval(item.context_expr)
+        value = objects.entered(frame, frame.eval(item.context_expr), item.context_expr)
         if item.optional_vars is not None:
-            known = objects.is_object(frame, value)
-            store(frame, item.optional_vars, value if known else UNKNOWN, item.context_expr)
+            store(frame, item.optional_vars, value, item.context_expr)
     expected = any(_expects_error(item.context_expr) for item in node.items)
     frame.caught += expected
     frame.run(node.body)
@@ -451,22 +451,27 @@ _EXPECTING: Final = frozenset(("raises", "assertRaises", "assertRaisesRegex", "s
 
 @statement(ast.Try)
 def _try(frame: Frame, node: ast.Try) -> None:
-    before = frame.fork()
     caught = {name for handler in node.handlers for name in _caught(handler)}
     frame.handled += bool(caught & (_ANY | _FAILING))
     frame.caught += bool(caught & _FAILING)
-    frame.run(node.body)
+    raised = frame.fork()  # what holds wherever in the body something may be raised
+    returns = len(frame.returns)
+    for part in node.body:
+        frame.run([part])
+        if not frame.alive:
+            break
+        raised = frame.joined(raised, frame.state)
+    for _, end in frame.returns[returns:]:
+        raised = frame.joined(raised, end)
     frame.handled -= bool(caught & (_ANY | _FAILING))
     frame.caught -= bool(caught & _FAILING)
     ends: list[State] = []
-    after_body = frame.state if frame.alive else None
     if frame.alive:
         frame.run(node.orelse)
         if frame.alive:
             ends.append(frame.state)
     for handler in node.handlers:
-        start = before.copy() if after_body is None else frame.joined(before, after_body)
-        frame.resume(start)
+        frame.resume(raised.copy())
         if handler.name:
             frame.assign(handler.name, UNKNOWN, handler.lineno)
         with frame.doubting():
@@ -476,6 +481,14 @@ def _try(frame: Frame, node: ast.Try) -> None:
     _meet(frame, ends)
     if frame.alive:
         frame.run(node.finalbody)
+    elif node.finalbody and len(frame.returns) > returns:
+        _meet(frame, [end.copy() for _, end in frame.returns[returns:]])
+        frame.run(node.finalbody)
+        frame.alive = False
+
+
+if sys.version_info >= (3, 11):
+    statement(ast.TryStar)(_try)
 
 
 def _caught(handler: ast.ExceptHandler) -> Iterator[str]:
@@ -497,34 +510,53 @@ _FAILING: Final = frozenset(
 
 @statement(ast.Match)
 def _match(frame: Frame, node: ast.Match) -> None:
-    frame.eval(node.subject)
-    before = frame.state
-    ends = [before.copy()]
+    guarded = frame.state.facts.guarded
+    subject = node.subject
+    frame.eval(subject)
+    ends: list[State] = []
     for case in node.cases:
-        frame.resume(before.copy())
-        frame.state.facts.guarded = True
-        for child in ast.walk(case.pattern):
-            name = getattr(child, "name", None) or getattr(child, "rest", None)
-            if isinstance(name, str):
-                frame.assign(name, UNKNOWN, node.lineno)
-        with frame.doubting():
+        yes, no = patterns.split(frame, case.pattern, frame.eval(subject), subject)
+        frame.resume(yes)
+        if yes is not None and case.guard is not None:
+            holds, fails = split(frame, case.guard)
+            frame.resume(holds)
+            if fails is not None:
+                no = fails if no is None else frame.joined(no, fails)
+        with frame.doubting(frame.alive and no is not None):
             frame.run(case.body)
         if frame.alive:
             ends.append(frame.state)
+        frame.resume(no)
+        if no is None:
+            break
+    else:
+        ends.append(frame.state)
     _meet(frame, ends)
+    if len(ends) > 1:
+        frame.state.facts.guarded = guarded
+
+
+def define(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Function:
+    """Return the function that a definition inside of another function, or a script, makes."""
+    defaults = tuple(frame.eval(default) for default in default_nodes(node.args))
+    return Function(node, frame.module, None, frame, defaults)
 
 
 @statement(ast.FunctionDef)
 @statement(ast.AsyncFunctionDef)
 def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    plain = all(objects.keeps_signature(frame, decorator) for decorator in node.decorator_list)
-    made = Function(node, frame.module, None, dict(frame.state.vars))
-    frame.assign(node.name, made if plain else UNKNOWN, node.lineno)
+    made = define(frame, node)
+    if not frame.quiet:
+        frame.nested.append((made, frame.fork()))
+    frame.assign(node.name, decorators.decorated(made, frame), node.lineno)
 
 
 @statement(ast.ClassDef)
 def _class(frame: Frame, node: ast.ClassDef) -> None:
-    frame.assign(node.name, Class(node, frame.module), node.lineno)
+    made = Class(node, frame.module, frame)
+    if not frame.quiet:
+        frame.nested.append((made, frame.fork()))
+    frame.assign(node.name, made, node.lineno)
 
 
 @statement(ast.Import)
@@ -548,11 +580,18 @@ def _delete(frame: Frame, node: ast.Delete) -> None:
         if isinstance(target, ast.Name):
             frame.state.vars.pop(target.id, None)
         elif isinstance(target, ast.Subscript):
-            frame.state.forget(frame.eval(target.value))
+            delete_item(frame, target)
 
 
 @statement(ast.Global)
-@statement(ast.Nonlocal)
-def _global(frame: Frame, node: ast.Global | ast.Nonlocal) -> None:
+def _global(frame: Frame, node: ast.Global) -> None:
     for name in node.names:
-        frame.assign(name, UNKNOWN, node.lineno)
+        if name in frame.module.survey.reassigned:
+            frame.assign(name, UNKNOWN, node.lineno)
+
+
+@statement(ast.Nonlocal)
+def _nonlocal(frame: Frame, node: ast.Nonlocal) -> None:
+    for name in node.names:
+        frame.assign(name, frame.lookup(name), node.lineno)
+        frame.outer_names.add(name)

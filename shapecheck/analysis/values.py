@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import shapecheck.dims as dims
 from shapecheck.dims import IntSize, Size
@@ -40,35 +41,83 @@ class ModuleRef:
     name: str
 
 
+class Scope(Protocol):
+    """The variables around a nested function, as they are when it is called."""
+
+    def find(self, name: str) -> Value:
+        """Return the value of a variable here or further out, `NOTHING` if there is none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A function or lambda of analysed source; `owner` is the class that it is a method of.
 
-    `closure` holds the variables of the enclosing function at its definition.
+    `home` holds the variables of the function around it, `defaults` the values of the parameters'
+    defaults as they were at the definition, where there is such a function.
     """
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     module: Module
     owner: Class | None = None
-    closure: Mapping[str, Value] = field(default_factory=dict)
+    home: Scope | None = None
+    defaults: tuple[Value, ...] = ()
 
     @property
     def name(self) -> str:
         """The function's name as it is defined."""
         return getattr(self.node, "name", "lambda")
 
+    def default(self, node: ast.expr) -> Value:
+        """Return the value of a default as it was at the definition; `NOTHING` if not kept."""
+        arguments = self.node.args
+        for one, value in zip(default_nodes(arguments), self.defaults, strict=False):
+            if one is node:
+                return value
+        return NOTHING
+
+    def captured(self) -> list[Value]:
+        """Return the values of the variables around it that the function mentions."""
+        if self.home is None:
+            return []
+        found = (self.home.find(name) for name in names_in(self.node))
+        return [*self.defaults, *(value for value in found if value is not NOTHING)]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Function)
+            and self.node is other.node
+            and self.home is other.home
+            and self.defaults == other.defaults
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.node)
+
+
+def default_nodes(arguments: ast.arguments) -> list[ast.expr]:
+    """Return the expressions of all defaults."""
+    return [*arguments.defaults, *(node for node in arguments.kw_defaults if node is not None)]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Class:
-    """A class of analysed source."""
+    """A class of analysed source; `home` holds the variables of the function around it."""
 
     node: ast.ClassDef
     module: Module
+    home: Scope | None = None
 
     @property
     def name(self) -> str:
         """The class' name as it is defined."""
         return self.node.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Class) and self.node is other.node and self.home is other.home
+
+    def __hash__(self) -> int:
+        return hash(self.node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +174,13 @@ class Partial:
     function: Value
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """A function of which only its annotation, a `CallableDecl`, is known."""
+
+    declared: object
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +251,8 @@ class Sequence:
     element: Value = UNKNOWN
     kind: str = "list"
     count: IntSize | None = None
+    names: tuple[str, ...] = ()
+    """What the first items are called as attributes, of an `nn.Sequential` with names."""
 
     @property
     def length(self) -> IntSize | None:
@@ -244,6 +302,12 @@ Content = Sequence | Dict | Object | None
 """What the heap holds; None where anything may have happened to it."""
 
 _ALIKE: Final = frozenset((bool, int, float))
+
+
+@lru_cache(maxsize=1024)
+def names_in(node: ast.AST) -> frozenset[str]:
+    """Return the names that a piece of source mentions."""
+    return frozenset(child.id for child in ast.walk(node) if isinstance(child, ast.Name))
 
 
 def frozen(value: Value) -> Hashable:

@@ -22,6 +22,9 @@ def shape(call: Call, input: Value, dim: Value = None, **rest: Value) -> Value:
         return dims.unknown()
     if found.rank == 0:
         raise mismatch("a 0-d tensor has no axis", f"has no axis {dim} in {found}")
+    if found.rank is None and isinstance(dim, int):
+        reached = call.facts.reach(found.dims, dim)
+        return dims.unknown() if reached is None else reached
     position = call.axis(found, dim)
     item = None if position is None else found.dims[position]
     return dims.unknown() if item is None or isinstance(item, Run) else item
@@ -29,9 +32,8 @@ def shape(call: Call, input: Value, dim: Value = None, **rest: Value) -> Value:
 
 @rule("rank")
 def rank(call: Call, input: Value, **rest: Value) -> Value:
-    """Return the number of axes where it is known."""
-    found = resolved(call, input)[1].rank
-    return UNKNOWN if found is None else found
+    """Return the number of axes."""
+    return resolved(call, input)[1].axes
 
 
 @rule("numel")
@@ -52,8 +54,8 @@ def length(call: Call, input: Value, **rest: Value) -> Value:
     _, found = resolved(call, input)
     if found.rank == 0:
         raise mismatch("a 0-d tensor has no length", "can't take the length of ()")
-    item = found.dims[0]
-    return dims.unknown() if isinstance(item, Run) else size_of(item)
+    item = call.facts.reach(found.dims, 0)
+    return dims.unknown() if item is None else size_of(item)
 
 
 @rule("item")

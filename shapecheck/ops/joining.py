@@ -39,6 +39,8 @@ def _cat_repeated(call: Call, tensors: Repeated, dim: Value) -> Tensor:
     if not isinstance(tensors.element, Tensor):
         return Tensor.unknown()
     shape = call.facts.shape(tensors.element.shape)
+    if shape.rank == 0:
+        raise mismatch("they have no axis", "can't concatenate 0-d tensors")
     position = call.axis(shape, dim)
     if position is None:
         return Tensor(Shape.unknown(), tensors.element.dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 import shapecheck.dims as dims
@@ -23,6 +23,7 @@ from shapecheck.dims import (
 )
 from shapecheck.shapes.model import Item, Run, Shape
 
+_MOST_AXES: Final = 64
 _SAME: Final = Verdict(Relation.SAME)
 
 
@@ -195,12 +196,58 @@ class Facts:
 
     def learn(self, atom: Atom, value: IntSize) -> None:
         """Record that an atom has this size."""
-        if Size.of(atom) != value:
-            self.atoms = {**self.atoms, atom: value}
+        if Size.of(atom) == value:
+            return
+        self.atoms = {**self.atoms, atom: value}
+        if isinstance(atom, Sym) and isinstance(value, int) and 0 <= value <= _MOST_AXES:
+            match atom.scope:
+                case ("length", Sym() as run) if run not in self.runs:
+                    self.learn_run(run, tuple(dims.unknown() for _ in range(value)))
+
+    def forget(self, names: Collection[str]) -> None:
+        """Forget what is known of the dimensions of these names."""
+        self.atoms = {
+            atom: value
+            for atom, value in self.atoms.items()
+            if not (isinstance(atom, Sym) and atom.kind is Kind.NAME and atom.name in names)
+        }
 
     def learn_run(self, symbol: Sym, items: tuple[Item, ...]) -> None:
-        """Record which dimensions a run stands for."""
+        """Record which dimensions a run stands for, and so the run that it is a part of."""
         self.runs = {**self.runs, symbol: items}
+        match symbol.scope:
+            case (str(which), Sym() as whole, int(count)) if whole not in self.runs:
+                rest = tuple(dims.unknown() for _ in range(count))
+                if which == "after" and items:
+                    self.learn_run(whole, (*rest, *items))
+                elif which == "before" and items:
+                    self.learn_run(whole, (*items, *rest))
+                elif not any(isinstance(i, Run) for i in items) and len(items) == count:
+                    more = Run(Sym.fresh("..."))
+                    if which in ("first", "last"):
+                        self.learn_run(
+                            whole, (*items, more) if which == "first" else (more, *items)
+                        )
+
+    def reach(self, items: tuple[Item, ...], axis: int) -> DimExpr | None:
+        """Return the item at an index that a program uses, None where it isn't known which it is.
+
+        Where that is inside of a run, the run is learned to reach so far.
+        """
+        found = Shape(items).at(axis)
+        runs = [i for i, item in enumerate(items) if isinstance(item, Run)]
+        if found is not None or len(runs) != 1 or not -_MOST_AXES < axis < _MOST_AXES:
+            return found
+        at, behind = runs[0], len(items) - runs[0] - 1
+        run = items[at]
+        assert isinstance(run, Run)
+        inside = axis - at + 1 if axis >= 0 else -axis - behind
+        if run.symbol in self.runs or (behind if axis >= 0 else at):
+            return None
+        made = tuple(dims.unknown() for _ in range(inside))
+        more = Run(Sym.fresh("..."))
+        self.learn_run(run.symbol, (*made, more) if axis >= 0 else (more, *made))
+        return made[-1] if axis >= 0 else made[0]
 
     def join(self, other: Facts) -> Facts:
         """Return what holds on both of two paths."""

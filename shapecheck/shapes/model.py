@@ -24,6 +24,18 @@ class Run:
         """The number of elements that the run spans, the same each time it is asked for."""
         return Size.of(Sym(f"({self!r})", Kind.UNKNOWN, ("run", self.symbol)))
 
+    @property
+    def length(self) -> Size:
+        """The number of dimensions in the run; learning it spells the run out."""
+        return Size.of(Sym(f"len({self!r})", Kind.UNKNOWN, ("length", self.symbol)))
+
+    def part(self, which: str, count: int) -> Run:
+        """Return a part of the run: its `first` or `last` dimensions, so many, if it has them.
+
+        Or what is left `after` so many, or `before` the last so many.
+        """
+        return Run(Sym("...", Kind.UNKNOWN, (which, self.symbol, count)))
+
     def __repr__(self) -> str:
         return "..." if self.symbol.name in ("...", "_") else f"*{self.symbol.name}"
 
@@ -59,6 +71,11 @@ class Shape:
     def rank(self) -> int | None:
         """The number of dimensions, or None where it isn't known."""
         return None if self.known is None else len(self.dims)
+
+    @property
+    def axes(self) -> IntSize:
+        """The number of dimensions, of which that in runs has symbols."""
+        return sum((i.length if isinstance(i, Run) else 1 for i in self.dims), start=0)
 
     @property
     def least_rank(self) -> int:

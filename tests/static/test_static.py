@@ -44,10 +44,11 @@ def cases() -> list[tuple[Path, str, str]]:
 
 
 def said(program: str) -> list[list[str]]:
-    """Return what the analysis says of each line of a program."""
+    """Return what the analysis says of each line of a program, strict if it begins so."""
+    options = Options(strict=program.startswith("# strict"))
     source = Source("case", "case.py", PRELUDE + program)
     lines: list[list[str]] = [[] for _ in program.split("\n")]
-    for found in analyze_module(source, NoSources(), Options()):
+    for found in analyze_module(source, NoSources(), options):
         kind = "E" if found.severity == "error" else "N"
         code = f" [{found.code}]" if kind == "E" else ""
         message = re.sub(r"(?<=\bline )\d+", _in_program, found.message)
