@@ -397,6 +397,8 @@ class Reader:
                 )
             )
         self._with_text(TensorDecl(), text, dtypes.ANY)
+        if isinstance(base, ModuleDecl):
+            self.fail(text, f"{category}[...] takes a tensor type, and {base.name} is a module")
         return ANY
 
     def _with_text(self, base: TensorDecl, node: ast.expr, dtype: dtypes.DTypes) -> TensorDecl:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,9 +30,11 @@ from shapecheck.analysis.values import (
     NOTHING,
     Argument,
     Dict,
+    Dotted,
     Function,
     Object,
     frozen,
+    names_in,
     unchanging,
     with_default,
 )
@@ -470,6 +473,24 @@ def _remember_result(frame: Frame, function: Function) -> None:
 
 def _is_generator(function: Function) -> bool:
     return function.node in function.module.survey.generators
+
+
+def check_braces(frame: Frame, function: Function) -> None:
+    """Report names in the `{...}` of a signature that nothing in the program has."""
+    arguments = function.node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [arg for arg in (arguments.vararg, arguments.kwarg) if arg is not None]
+    known = {arg.arg for arg in every}
+    returns = getattr(function.node, "returns", None)
+    for node in [arg.annotation for arg in every] + [returns]:
+        for text in texts(reader(function.module).read(node)) if node is not None else ():
+            for source in re.findall(r"\{([^{}]*)\}", str(text)):
+                for name in sorted(names_in(parse_expression(source)) - known):
+                    if frame.lookup(name) == Dotted(f"builtins.{name}") and not hasattr(
+                        builtins, name
+                    ):
+                        reason = f'nothing is called "{name}" where "{{{source}}}" is evaluated'
+                        frame.error(node, Message(f'in "{text}": {reason}', "shape-annotation"))
 
 
 def check_body(

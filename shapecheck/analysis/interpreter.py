@@ -153,6 +153,7 @@ def _check(
             return
         assert module.reporter is not None
         before = module.reporter.count
+        functions.check_braces(Frame(module, State(), function=function), function)
         if owner is not None:
             conformity.check_override(Frame(module, State()), owner, function)
         frame = functions.check_body(function, *_start(function, owner, around))
