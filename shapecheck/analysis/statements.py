@@ -410,9 +410,10 @@ def _assert(frame: Frame, node: ast.Assert) -> None:
 def _about_sizes(frame: Frame, test: ast.expr) -> bool:
     """Whether a condition of a body that is looked into compares sizes, or what they leave over.
 
-    A body that is checked on its own may assert what only its callers know to be true.
+    A body that is checked on its own may assert what only its callers know to be true. What lists
+    and other objects hold may have been changed by something that the analysis hasn't seen.
     """
-    if frame.faults is None:
+    if frame.faults is None or not all(map(_is_of_shapes, ast.walk(test))):
         return False
     compares = [node for node in ast.walk(test) if isinstance(node, ast.Compare)]
     return bool(compares) and all(
@@ -420,6 +421,18 @@ def _about_sizes(frame: Frame, test: ast.expr) -> bool:
         for node in compares
         for side in (node.left, *node.comparators)
     )
+
+
+def _is_of_shapes(node: ast.AST) -> bool:
+    """Whether a part of a condition is one that tensors, and not other objects, give sizes by."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Attribute)
+    if not isinstance(node, ast.Attribute):
+        return True
+    return node.attr in _SIZES or (isinstance(node.value, ast.Name) and node.value.id == "self")
+
+
+_SIZES: Final = frozenset(("shape", "ndim", "size", "dim", "numel"))
 
 
 def _short(text: str) -> str:

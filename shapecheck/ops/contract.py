@@ -146,7 +146,8 @@ def along(call: Call, input: Value, other: Value, dim: Value = -1, **rest: Value
                 f"can't take the cross product of {left} and {right}",
             )
     for side in (left, right):
-        facing = None if dim is None or not wanted else call.facts.shape(side.shape).at(dim)
+        known = isinstance(dim, int) and bool(wanted)
+        facing = call.facts.shape(side.shape).at(dim) if known else None
         if facing is not None and isinstance(facing, int) and facing != wanted:
             raise mismatch(
                 f"axis {dim} is {facing}, not {wanted}",

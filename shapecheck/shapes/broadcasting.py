@@ -55,7 +55,10 @@ def broadcast_dim(
     if verdict.relation is Relation.SAME:
         return x if isinstance(x, Composite) or not isinstance(y, Composite) else y
     if verdict.relation is Relation.DIFFERENT:
-        raise Clash(axis, x, y)
+        ones = [_loose(dim) and not facts.differ(dim, 1) for dim in (p, q)]
+        if not any(ones):
+            raise Clash(axis, x, y)
+        return dims.unknown() if all(ones) else y if ones[0] else x
     left, right = _loose(p), _loose(q)
     if left and right:
         both = dims.symbols(p) | dims.symbols(q)
