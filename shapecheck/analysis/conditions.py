@@ -96,9 +96,6 @@ def _sorted(
 ) -> Paths:
     """Split on a condition; `holds` and `fails` are what a variable may be on either path."""
     if not holds or not fails:
-        only = holds or fails
-        if node is not None:
-            refine(frame.state, node, only[0] if len(only) == 1 else Union(only))
         return (frame.state, None) if holds else (None, frame.state)
     yes, no = frame.fork(), frame.state
     if node is not None:

@@ -13,6 +13,7 @@ from shapecheck.analysis.iteration import UNROLL, iterate, length
 from shapecheck.analysis.values import (
     Argument,
     Bound,
+    Callback,
     Class,
     Dotted,
     Function,
@@ -124,7 +125,7 @@ def _callable(
     frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call
 ) -> Value:
     value = args[0] if args else UNKNOWN
-    if isinstance(value, (Function, Class, Bound, OpInstance, Partial)):
+    if isinstance(value, (Function, Class, Bound, Callback, OpInstance, Partial)):
         return True
     if isinstance(value, Dotted) and is_op(frame, value):
         return True

@@ -9,6 +9,7 @@ from typing import Final
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.values import (
     Bound,
+    Callback,
     Class,
     Dict,
     Dotted,
@@ -36,7 +37,7 @@ def truth(frame: Frame, value: Value) -> bool | None:
         return bool(value)
     if isinstance(value, tuple):
         return None if any(isinstance(item, Run) for item in value) else bool(value)
-    if isinstance(value, (Function, Class, Partial, Bound, ModuleRef, DType)):
+    if isinstance(value, (Function, Class, Partial, Bound, Callback, ModuleRef, DType)):
         return True
     if isinstance(value, OpInstance) or (isinstance(value, Dotted) and is_op(frame, value)):
         return True
@@ -202,7 +203,7 @@ def equal(frame: Frame, a: Value, b: Value) -> bool | None:
     if isinstance(a, Dotted) and isinstance(b, Dotted):
         return True if a.name == b.name else None
     if isinstance(a, Class) and isinstance(b, Class):
-        return a.node is b.node
+        return True if a == b else None if a.node is b.node else False
     if isinstance(a, DType) and isinstance(b, DType):
         return None if a.dtypes & b.dtypes else False
     return False if kindred(a) and kindred(b) and kindred(a) != kindred(b) else None
@@ -218,7 +219,7 @@ def kindred(value: Value) -> str:
         return "number"
     if isinstance(value, tuple):
         return "tuple"
-    if isinstance(value, (Function, Class, OpInstance, DType, Partial, ModuleRef)):
+    if isinstance(value, (Function, Class, OpInstance, DType, Partial, Callback, ModuleRef)):
         return "object"
     return ""
 
