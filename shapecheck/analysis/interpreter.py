@@ -11,6 +11,8 @@ from weakref import WeakKeyDictionary
 from shapecheck.analysis import conformity, decorators, functions, instances, objects
 from shapecheck.analysis import expressions as _expressions
 from shapecheck.analysis import functional as _functional
+from shapecheck.analysis import methods as _methods
+from shapecheck.analysis import numbers as _numbers
 from shapecheck.analysis import statements as _statements
 from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.faults import Fault, located
@@ -23,7 +25,7 @@ from shapecheck.analysis.values import NOTHING, Class, Function, Object, Scope, 
 from shapecheck.ops import Value
 from shapecheck.signatures import StubError
 
-_registered = (_expressions, _functional, _statements)
+_registered = (_expressions, _functional, _methods, _numbers, _statements)
 _programs: WeakKeyDictionary[Host, Program] = WeakKeyDictionary()
 
 
