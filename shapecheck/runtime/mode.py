@@ -109,14 +109,19 @@ def _frozen(arg: Any, table: Table) -> tuple[Any, bool]:
         parts: list[Any] = [kind]
         named = False
         for item in arg:
-            if item.__class__ in _PLAIN:
+            found = table.get(id(item))
+            tensor = None if found is None else found[0]()
+            if found is not None and tensor is not None and tensor is item:
+                parts += (found[1], tensor.dtype)
+                named = True
+            elif item.__class__ in _PLAIN:
                 parts.append(item)
-                continue
-            part, inside = _frozen(item, table)
-            parts.append(part)
-            named = named or inside
-            if isinstance(item, torch.Tensor):
-                parts.append(item.dtype)
+            else:
+                part, inside = _frozen(item, table)
+                parts.append(part)
+                named = named or inside
+                if isinstance(item, torch.Tensor):
+                    parts.append(item.dtype)
         return tuple(parts), named
     if kind is bool:
         return (bool, arg), False
