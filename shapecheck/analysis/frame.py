@@ -285,7 +285,6 @@ class Frame:
         return matcher
 
 
-Statement: TypeAlias = Callable[[Frame, ast.AST], None]
 Expression: TypeAlias = Callable[[Frame, ast.AST], Value]
 
 SPECIAL: Final[list[Callable[[Frame, Value, str, list[Value], ast.expr], Value]]] = []

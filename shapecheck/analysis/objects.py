@@ -38,11 +38,6 @@ from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Matcher, Run, Tensor
 
 
-def is_object(frame: Frame, value: Value) -> bool:
-    """Whether a value is an instance of a class of analysed source."""
-    return isinstance(frame.state.content(value), Object)
-
-
 def entered(frame: Frame, value: Value, node: ast.expr) -> Value:
     """Return what `with value as name` binds: what `__enter__` returns, else not known."""
     content = frame.state.content(value)

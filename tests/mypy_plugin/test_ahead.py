@@ -37,6 +37,19 @@ def said(process: str) -> dict[str, list[str]]:
     }
 
 
+def run_program(project: Project, program: str, *arguments: str) -> str:
+    """Run a program that calls mypy by its API, in the project; return what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=project.folder,
+        env={**os.environ, **project.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout
+
+
 def test_modules_are_analysed_in_the_second_process(new_project: Callable[..., Project]) -> None:
     """And what was found is in mypy's cache as if the first process had found it."""
     project = new_project(FILES)
@@ -49,16 +62,9 @@ def test_one_core(new_project: Callable[..., Project]) -> None:
     project = new_project(FILES)
     core = min(os.sched_getaffinity(0))
     program = f"import os; os.sched_setaffinity(0, [{core}]); from mypy.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program, "."],
-        cwd=project.folder,
-        env={**os.environ, **project.environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "found in the first process" in done.stdout
-    assert "found in the second process" not in done.stdout
+    printed = run_program(project, program, ".")
+    assert "found in the first process" in printed
+    assert "found in the second process" not in printed
 
 
 def test_parallel_mypy_has_processes_of_its_own(new_project: Callable[..., Project]) -> None:
@@ -94,12 +100,4 @@ def test_a_module_of_a_folder_that_shadows_python(new_project: Callable[..., Pro
     """The second process doesn't import what lies in the folder that mypy is run in."""
     project = new_project({**FILES, "pickle.py": "raise SystemExit\n"})
     program = "import sys; sys.path.pop(0); from mypy.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program, "one.py"],
-        cwd=project.folder,
-        env={**os.environ, **project.environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "found in the second process" in done.stdout
+    assert "found in the second process" in run_program(project, program, "one.py")
