@@ -76,6 +76,7 @@ def test_the_end_of_the_budget_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_end_of_a_modules_budget_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frame, "MAX_STEPS", 100)
     monkeypatch.setattr(frame, "STEPS_A_LINE", 0)
-    text = "import torch\nx = torch.zeros(2)\n" + "x = x + 1\n" * 100
+    text = 'x: Float[Tensor, "2"] = torch.zeros(2)\n' + "x = x + 1\n" * 100
+    text = f"import torch\nfrom torch import Tensor\nfrom shapecheck import Float\n{text}"
     (note,) = analyze_module(Source("long", "long.py", text), NoSources(), Options())
     assert note.message.startswith("this module's own code takes more steps")

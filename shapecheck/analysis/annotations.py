@@ -196,22 +196,47 @@ def shape_type(value: Value) -> str | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with an annotation, and where."""
+
+    module: Module
+    span: Span
+    message: Message
+
+    def tell(self) -> None:
+        """Report it where the module's own diagnostics are wanted."""
+        if self.module.reporter is not None:
+            self.module.reporter.error_at(self.span, self.message)
+
+
 class Reader:
-    """Reads the annotations of one module; errors go to its reporter, each once."""
+    """Reads the annotations of one module; what is wrong with one is told wherever it is read."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self._read: dict[ast.expr, Declared] = {}
-        self._active: set[str] = set()
 
     def read(self, node: ast.expr | None) -> Declared:
         """Return what an annotation declares; what says nothing about shapes is `ANY`."""
         if node is None:
             return ANY
-        found = self._read.get(node)
-        if found is None:
-            self._read[node] = found = self._parse(node)
-        return found
+        program = self.module.program
+        known: tuple[Declared, tuple[Problem, ...]] = (ANY, ())
+        known = program.memory.recall(("read", node), lambda: self._judged(node), known)
+        for problem in known[1]:
+            problem.tell()
+        program.problems += known[1]
+        return known[0]
+
+    def _judged(self, node: ast.expr) -> tuple[Declared, tuple[Problem, ...]]:
+        """Read an annotation for the first time; return what is wrong with it as well."""
+        program = self.module.program
+        outer, program.problems = program.problems, []
+        try:
+            declared = self._parse(node)
+            return declared, tuple(program.problems)
+        finally:
+            program.problems = outer
 
     def _parse(self, node: ast.expr) -> Declared:
         match node:
@@ -260,13 +285,7 @@ class Reader:
             return self._library(value.name)
         home, name = self._home(node)
         right = home.alias(name) if home is not None else None
-        if home is None or right is None or name in self._active:
-            return ANY
-        self._active.add(name)
-        try:
-            return reader(home).read(right)
-        finally:
-            self._active.discard(name)
+        return ANY if home is None or right is None else reader(home).read(right)
 
     def fields(self, cls: Class, below: tuple[ast.AST, ...] = ()) -> dict[str, Declared] | None:
         """Return the fields of a `TypedDict`, None for any other class.
@@ -426,29 +445,30 @@ class Reader:
         return None
 
     def _malformed(self, node: ast.expr, error: spec.SpecError) -> None:
-        reporter = self.module.reporter
-        if reporter is None:
-            return
-        span = reporter.span(node)
-        written = reporter.segment(node)
+        lines = self.module.lines
+        span = lines.span(node)
+        written = lines.segment(node)
         at = written.find(error.text)
         if at >= 0 and span.line == span.end_line:
             column = span.column + at
             span = Span(span.line, column + error.start, span.line, column + error.end)
-        reporter.error_at(span, Message(str(error), "shape-annotation"))
+        self._found(span, str(error))
 
     def fail(self, node: ast.expr, text: str) -> None:
-        """Report an annotation that isn't one."""
-        if self.module.reporter is not None:
-            self.module.reporter.error(node, Message(text, "shape-annotation"))
+        """Take note of an annotation that isn't one."""
+        self._found(self.module.lines.span(node), text)
+
+    def _found(self, span: Span, text: str) -> None:
+        problem = Problem(self.module, span, Message(text, "shape-annotation"))
+        problem.tell()
+        self.module.program.problems.append(problem)
 
 
 def reader(module: Module) -> Reader:
     """Return the reader of a module's annotations; there is one a module."""
-    found = module.program.caches.get(("reader", module))
+    found = module.reader
     if not isinstance(found, Reader):
-        found = Reader(module)
-        module.program.caches["reader", module] = found
+        found = module.reader = Reader(module)
     return found
 
 

@@ -55,18 +55,20 @@ def decorated(function: Function, frame: Frame | None = None) -> Value:
     node = function.node
     if isinstance(node, ast.Lambda) or not node.decorator_list:
         return function
-    cache, key = function.module.program.caches, ("decorated", node)
-    if function.home is None and key in cache:
-        return cache[key]
-    if function.home is None:
-        cache[key] = function  # for a decorator that calls it
+    if function.home is not None:
+        return _made(function, node, frame)
+    memory = function.module.program.memory
+    return memory.recall(("decorated", node), lambda: _made(function, node, frame), function)
+
+
+def _made(
+    function: Function, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame | None
+) -> Value:
     value: Value = function
     known = list(names(function.module, node))
     for decorator, name in zip(reversed(node.decorator_list), reversed(known), strict=True):
         if name not in _KEEP and name not in PROPERTIES:
             value = _apply(frame or Frame(function.module, State()), decorator, name, value)
-    if function.home is None:
-        cache[key] = value
     return value
 
 

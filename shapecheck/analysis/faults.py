@@ -99,5 +99,4 @@ def _line(node: ast.AST) -> int:
 
 
 def _source(fault: Fault) -> str:
-    lines = fault.module.source.text.split("\n")
-    return lines[_line(fault.node) - 1].strip()
+    return fault.module.lines[_line(fault.node)].strip()

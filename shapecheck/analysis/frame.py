@@ -39,11 +39,25 @@ class BudgetExceeded(Exception):
 class Budget:
     """The steps that are left for one function of the user's, what it looks into included.
 
-    `active` are the functions that are looked into at this moment, outermost first.
+    `active` are the functions that are looked into at this moment, outermost first. `charged` are
+    the calls whose steps have been taken off: what is known already of a call costs nothing the
+    second time. `needs` is the least number of steps with which each call so far could be run to
+    its end.
     """
 
     left: int = MAX_STEPS
     active: list[ast.AST] = field(default_factory=list)
+    charged: set[object] = field(default_factory=set)
+    needs: int = 0
+    _begun: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._begun = self.left
+
+    def charge(self, steps: int, needs: int) -> None:
+        """Take off the steps of a call, which gets half of what is left to run to its end."""
+        self.needs = max(self.needs, self._begun - self.left + 2 * needs + 1)
+        self.left -= steps
 
     @staticmethod
     def of(lines: int) -> Budget:
@@ -160,8 +174,8 @@ class Frame:
             if handler is not None:
                 handler(self, node)
 
-    def run_all(self, body: Sequence[ast.stmt], subject: str) -> None:
-        """Execute a whole body, and say where its analysis ends early and why."""
+    def run_all(self, body: Sequence[ast.stmt], subject: str, told: bool) -> None:
+        """Execute a whole body; where its analysis ends early, that is `told`, and why."""
         try:
             self.run(body)
         except BudgetExceeded:
@@ -171,7 +185,7 @@ class Frame:
             reason, help_ = f"{subject} is nested too deeply here to be analysed", ""
         else:
             return
-        if self.at is not None:
+        if self.at is not None and told:
             self.note(self.at, f"{reason}: it is checked up to here, and not further{help_}")
 
     def eval(self, node: ast.expr) -> Value:
@@ -245,8 +259,8 @@ class Frame:
 
     def segment(self, node: ast.AST) -> str:
         """Return the source text of a node, as messages show it."""
-        if self.module.reporter is not None:
-            return self.module.reporter.segment(node)
+        if hasattr(node, "lineno"):
+            return self.module.lines.segment(node)
         return ast.unparse(node) if isinstance(node, ast.expr) else ""
 
     def operand(self, role: str, node: ast.expr | None, value: Value) -> explain.Operand:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from shapecheck.analysis import boundary, strict
 from shapecheck.analysis.annotations import (
@@ -24,18 +24,20 @@ from shapecheck.analysis.annotations import (
 )
 from shapecheck.analysis.faults import Fault, Step, given
 from shapecheck.analysis.frame import MAX_DEPTH, MAX_RECURSION, Budget, BudgetExceeded, Frame
+from shapecheck.analysis.heap import changed, encloses, has_anonymous, inside, moved, view
+from shapecheck.analysis.memory import MISSING
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import (
     NOTHING,
     Argument,
+    Content,
     Dict,
     Dotted,
     Function,
     Object,
-    frozen,
+    Ref,
     names_in,
-    unchanging,
     with_default,
 )
 from shapecheck.analysis.values import Sequence as ListContent
@@ -43,7 +45,7 @@ from shapecheck.dims import IntSize
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.ops.call import as_size
-from shapecheck.shapes import Item, Matcher, Misfit, Shape, Tensor
+from shapecheck.shapes import Facts, Item, Matcher, Misfit, Shape, Tensor
 
 _MAX_CLOSER: Final = 2
 """As deep as this, functions are looked into whose annotation leaves open what they return."""
@@ -86,13 +88,9 @@ def speaks_of_calls(declared: CallableDecl) -> bool:
 
 def declaration(function: Function) -> Declaration:
     """Return what a function's `def` says; read once."""
-    cache = function.module.program.caches
-    key = ("declaration", function.node)
-    found = cache.get(key)
-    if not isinstance(found, Declaration):
-        found = _read(function)
-        cache[key] = found
-    return found
+    memory = function.module.program.memory
+    nothing = Declaration((), AnyDecl())
+    return memory.recall(("declaration", function.node), lambda: _read(function), nothing)
 
 
 def _read(function: Function) -> Declaration:
@@ -329,65 +327,126 @@ def look_into(
 
     What certainly goes wrong in it is the caller's to report: where no condition has been met that
     the analysis couldn't decide, and without supposing that two sizes of the program's own differ.
-    A body gets half of the steps that its caller has left; one that needs more isn't tried again.
+    A body gets half of the steps that its caller has left. What a call gives is remembered for all
+    calls that see the same.
     """
-    active = frame.budget.active
-    if frame.depth >= MAX_DEPTH or active.count(function.node) >= MAX_RECURSION:
+    memory, budget, outer = frame.program.memory, frame.budget, frame.state
+    if frame.depth >= MAX_DEPTH or budget.active.count(function.node) >= MAX_RECURSION:
+        memory.limited()
         return UNKNOWN
     if _is_generator(function):
         return UNKNOWN
-    if not values and (known := _known_result(function)) is not None:
-        return known[0]
-    quiet = frame.silent or frame.handled > 0
-    step = Step(frame.module, node, frame.function, given(values))
-    key = _call_key(frame, function, values, quiet)
-    caches = frame.program.caches
-    found = None if key is None else caches.get(key)
-    if isinstance(found, Outcome):
-        for fault in found.faults:
-            frame.fault(fault.through(step))
-        return found.value
-    outer = frame.state
-    before = outer.facts.copy()
-    allowed = frame.budget.left // 2
-    too_few = caches.get(("steps", function.node), 0)
-    if isinstance(too_few, int) and allowed <= too_few:
+    seen = None if function.home is not None else view(values, outer.heap, outer.facts)
+    question = None if seen is None else ("call", function.node, seen.key)
+    known: Any = MISSING if question is None else memory.find(question)
+    allowed = budget.left // 2
+    outcome: Outcome | None
+    if seen is None:
+        outcome = _run(frame, function, values, matcher, Budget(allowed, charged=budget.charged))
+    elif known is not MISSING and (question in budget.charged or known.needs <= allowed):
+        outcome = known.at(seen.refs)
+    elif memory.is_open(question):
+        return UNKNOWN
+    else:
+        with memory.answering(question) as keep:
+            outcome = _run(frame, function, values, matcher, Budget(allowed), seen.refs)
+            if outcome is not None and outcome.lasts:
+                if outcome.anonymous:
+                    memory.limited()
+                keep(outcome)
+    if outcome is None:
+        budget.left -= allowed
+        memory.limited()
         return _given_up(frame, function, values)
+    if question not in budget.charged:
+        budget.charge(outcome.steps, outcome.needs)
+        if outcome.lasts:
+            budget.charged.add(question)
+    frame.state.facts = outcome.facts or outer.facts
+    frame.state.heap.update(outcome.changes)
+    if outcome.faults:
+        step = Step(frame.module, node, frame.function, given(values))
+        frame.fault(outcome.faults[0].through(step))
+        return UNKNOWN
+    return outcome.value
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call gives: its result, what it changes on the heap, and what goes wrong in it.
+
+    `refs` are the things on the heap that the call saw. `facts` are those at the end where the
+    call has taught something. `steps` is what it took, `needs` the least number of steps with which
+    all in it can be run to its end. It `lasts` if it is what any call gives that sees the same;
+    there may be `anonymous` sizes in it, which are called after the variables they first get into.
+    """
+
+    value: Value
+    changes: dict[Ref, Content]
+    faults: tuple[Fault, ...]
+    refs: tuple[Ref, ...]
+    facts: Facts | None
+    steps: int
+    needs: int
+    lasts: bool
+    anonymous: bool
+
+    def at(self, refs: tuple[Ref, ...]) -> Outcome:
+        """Return what a call gives that sees other things on the heap, but alike."""
+        places = dict(zip(self.refs, refs, strict=True))
+        for ref in self.changes:
+            if ref not in places:
+                places[ref] = Ref()
+        if all(one is other for one, other in places.items()):
+            return self
+
+        def move(value: Value) -> Value:
+            return moved(value, places)
+
+        changes = {places[ref]: changed(held, move) for ref, held in self.changes.items()}
+        return replace(self, value=move(self.value), changes=changes)
+
+
+def _run(
+    frame: Frame,
+    function: Function,
+    values: Mapping[str, Value],
+    matcher: Matcher | None,
+    budget: Budget,
+    refs: tuple[Ref, ...] | None = None,
+) -> Outcome | None:
+    """Run a body on values, with only `refs` of the heap; None where it takes too many steps."""
+    outer = frame.state
+    heap = dict(outer.heap) if refs is None else {r: outer.content(r) for r in refs}
+    before, allowed = outer.facts.copy(), budget.left
+    start = State(dict(values), {}, dict(heap), outer.facts.copy())
     inner = Frame(
-        function.module,
-        State(dict(values), {}, dict(outer.heap), outer.facts),
-        function=function,
-        quiet=quiet,
-        faults=[],
-        depth=frame.depth + 1,
-        budget=Budget(allowed),
+        function.module, start, function=function, faults=[], depth=frame.depth + 1, budget=budget
     )
     inner.state.facts.guarded = True
     if matcher is not None:
         inner.matcher.names.update(matcher.names)
         inner.matcher.runs.update(matcher.runs)
-    inner.budget.active = active
+    budget.active = active = frame.budget.active
     active.append(function.node)
     try:
         value, end = _outcome(inner, function)
     except BudgetExceeded:
-        caches["steps", function.node] = allowed
-        outer.facts.atoms, outer.facts.runs = before.atoms, before.runs
-        outer.facts.guarded = before.guarded
-        return _given_up(frame, function, values)
+        return None
     finally:
         active.pop()
-        frame.budget.left -= allowed - max(inner.budget.left, 0)
     _write_back(inner, end)
-    frame.state = State(outer.vars, outer.since, end.kept(value, outer), end.facts)
-    frame.state.facts.guarded = before.guarded
+    end.facts.guarded = before.guarded
+    kept = end.kept(value, State(heap=heap))
+    changes = {r: c for r, c in kept.items() if r not in heap or heap[r] is not c}
     faults = () if inner.faults is None else tuple(inner.faults[:1])
-    for fault in faults:
-        value = UNKNOWN
-        frame.fault(fault.through(step))
-    if key is not None and end.facts == before and unchanging(value):
-        caches[key] = Outcome(value, faults)
-    return value
+    facts = None if end.facts == before else end.facts
+    steps = allowed - max(budget.left, 0)
+    needs = max(steps, budget.needs)
+    found = [value, *(held for content in changes.values() for held in inside(content))]
+    lasts = refs is not None and facts is None and not any(map(encloses, found))
+    anonymous = any(map(has_anonymous, found))
+    return Outcome(value, changes, faults, refs or (), facts, steps, needs, lasts, anonymous)
 
 
 def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> Value:
@@ -406,14 +465,6 @@ def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> 
             attrs = {name: held for name, held in content.attrs.items() if name not in stored}
             heap[value] = Object(content.cls, attrs, content.path)
     return UNKNOWN
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a call gives: its result, and what goes wrong in it."""
-
-    value: Value
-    faults: tuple[Fault, ...]
 
 
 def _write_back(inner: Frame, end: State) -> None:
@@ -438,37 +489,6 @@ def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
         end = frame.joined(end, its_end)
         value = end.vars.pop("\0")
     return value, end
-
-
-def _call_key(
-    frame: Frame, function: Function, values: Mapping[str, Value], quiet: bool
-) -> Hashable:
-    """Return what a call's result depends on; None where something in it can change."""
-    if function.home is not None or not all(map(unchanging, values.values())):
-        return None
-    facts = frame.state.facts
-    known = tuple(facts.atoms.items()), tuple(facts.runs.items()), facts.guarded, facts.declared
-    arguments = tuple((name, frozen(value)) for name, value in values.items())
-    key = ("call", function.node, arguments, known, quiet)
-    try:
-        hash(key)
-    except TypeError:
-        return None
-    return key
-
-
-def _known_result(function: Function) -> tuple[Value] | None:
-    """Return the result of a function without parameters, if it has been found before."""
-    found = function.module.program.caches.get(("result", function.node))
-    return found if isinstance(found, tuple) else None
-
-
-def _remember_result(frame: Frame, function: Function) -> None:
-    """Keep the result of a function without parameters, where nothing on the heap is in it."""
-    values = [value for value, _ in frame.returns] + ([None] if frame.alive else [])
-    if len(values) == 1 and (values[0] is None or isinstance(values[0], Tensor)):
-        if function.home is None:
-            function.module.program.caches["result", function.node] = (values[0],)
 
 
 def _is_generator(function: Function) -> bool:
@@ -525,9 +545,7 @@ def check_body(
     frame.state.facts.declared = tuple(one.shape for one in given if isinstance(one, Tensor))
     if speaks(says.result) and not _is_generator(function):
         frame.check_return = lambda node, value: _returned(frame, says.result, node, value)
-    frame.run_all(function.node.body, f'"{function.name}"')
-    if not says.params:
-        _remember_result(frame, function)
+    frame.run_all(function.node.body, f'"{function.name}"', told=says.shaped)
     return frame
 
 

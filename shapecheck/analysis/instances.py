@@ -65,7 +65,7 @@ def _errors(
 ) -> list[Diagnostic]:
     """Return what is said of a function whose group has so many axes, none in parameter `bare`."""
     module = function.module
-    reporter, module.reporter = module.reporter, Reporter(module.source)
+    reporter, module.reporter = module.reporter, Reporter(module.lines)
     try:
         runs = {_key(group): _axes(group, length)}
         functions.check_body(function, *start(), runs=runs, bare=bare)

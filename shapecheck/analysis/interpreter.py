@@ -42,8 +42,12 @@ def check_module(source: Source, host: Host, options: Options) -> list[Diagnosti
 
 def _analyze(source: Source, host: Host, options: Options) -> list[Diagnostic]:
     program = program_of(host, options)
+    if program.knows_otherwise(source):
+        _programs.pop(host)
+        program = program_of(host, options)
+    program.memory.begin()
     module = program.add(source)
-    module.reporter = Reporter(source)
+    module.reporter = Reporter(module.lines)
     _annotations(module)
     for function, owner in _functions(module):
         _check(module, function, owner)
@@ -52,6 +56,8 @@ def _analyze(source: Source, host: Host, options: Options) -> list[Diagnostic]:
     found = module.reporter.diagnostics()
     module.reporter = None
     program.memo.trim()
+    for name in sorted(program.memory.asked):
+        host.source(name)
     return found
 
 
@@ -89,7 +95,8 @@ def _run_script(module: Module) -> None:
     """Execute the module's body as Python would."""
     frame = Frame(module, State(), budget=Budget.of(module.source.text.count("\n")))
     body = [n for n in module.tree.body if not isinstance(n, _DEFINITIONS)]
-    frame.run_all(body, "this module's own code")
+    shaped = any(functions.speaks(reader(module).read(n)) for n in module.survey.annotations)
+    frame.run_all(body, "this module's own code", told=shaped)
 
 
 def _settle(module: Module, reporter: Reporter) -> None:
@@ -113,14 +120,17 @@ def _fails_alone(fault: Fault) -> bool:
     function, module = fault.function, fault.module
     if function is None or function.home is not None or isinstance(function.node, ast.Lambda):
         return False
-    cache = module.program.caches
-    key = ("alone", function.node)
-    reporter = cache.get(key)
-    if not isinstance(reporter, Reporter):
-        outer, module.reporter = module.reporter, Reporter(module.source)
-        reporter = cache[key] = module.reporter
-        _check(module, function, function.owner)
-        module.reporter = outer
+
+    def checked() -> Reporter:
+        outer, module.reporter = module.reporter, Reporter(module.lines)
+        try:
+            _check(module, function, function.owner)
+            return module.reporter
+        finally:
+            module.reporter = outer
+
+    question = ("alone", function.node)
+    reporter = module.program.memory.recall(question, checked, Reporter(module.lines))
     return reporter.blames(fault.node)
 
 
@@ -151,7 +161,7 @@ def _check(
     """
     try:
         if owner is not None and getattr(function.node, "name", "") == "__init__":
-            objects.symbolic(owner, "self")
+            objects.check_init(owner)
             return
         assert module.reporter is not None
         before = module.reporter.count

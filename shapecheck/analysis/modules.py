@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import lru_cache
@@ -11,7 +12,8 @@ from typing import Any, Final
 
 from shapecheck import dtypes
 from shapecheck.analysis.host import Host, Options, Source
-from shapecheck.analysis.report import Reporter
+from shapecheck.analysis.memory import Memory
+from shapecheck.analysis.report import Lines, Reporter
 from shapecheck.analysis.values import NOTHING, Class, Dotted, Function, ModuleRef
 from shapecheck.ops import UNKNOWN, DType, Value
 from shapecheck.signatures import Table, table
@@ -108,11 +110,12 @@ _CHILDREN: Final[dict[type[ast.AST], tuple[str, ...]]] = {ast.Constant: ()}
 
 
 class Syntax:
-    """A parsed source: its tree, what a pass over it collects, and what binds each global name."""
+    """A parsed source: its tree, what a pass over it collects, what binds each global name."""
 
     def __init__(self, source: Source) -> None:
         self.tree = ast.parse(source.text)
         self.survey = Survey(self.tree)
+        self.lines = Lines(source.text)
         self.bindings: dict[str, list[ast.stmt]] = {}
         for node in flatten(self.tree.body):
             for name in bound_names(node):
@@ -133,8 +136,9 @@ class Module:
         self.source = source
         parsed = syntax(source)
         self.tree, self.survey, self.bindings = parsed.tree, parsed.survey, parsed.bindings
+        self.lines = parsed.lines
         self.reporter: Reporter | None = None
-        self._values: dict[str, Value] = {}
+        self.reader: object = None
 
     @property
     def name(self) -> str:
@@ -143,16 +147,15 @@ class Module:
 
     def resolve(self, name: str) -> Value:
         """Return what a global name means; `NOTHING` if the module doesn't bind it."""
-        if name in self._values:
-            return self._values[name]
         nodes = self.bindings.get(name)
+        recall = self.program.memory.recall
         if not nodes:
-            return self._starred(name) if "*" in self.bindings else NOTHING
-        self._values[name] = UNKNOWN
+            if "*" not in self.bindings or name.startswith("_") or name in _BUILTINS:
+                return NOTHING
+            return recall((self, name), lambda: self._starred(name), NOTHING)
         if name in self.survey.reassigned:
             return UNKNOWN
-        self._values[name] = value = self._define(name, nodes)
-        return value
+        return recall((self, name), lambda: self._define(name, nodes), UNKNOWN)
 
     def _define(self, name: str, nodes: Sequence[ast.stmt]) -> Value:
         node = nodes[-1]
@@ -173,16 +176,12 @@ class Module:
 
     def _starred(self, name: str) -> Value:
         """Return what a name means that `from ... import *` may bind; the last such import wins."""
-        if name.startswith("_") or name in _BUILTINS:
-            return NOTHING
         found: Value = NOTHING
-        self._values[name] = NOTHING  # for modules that import each other
         for node in reversed(self.bindings["*"]):
             if isinstance(node, ast.ImportFrom):
                 found = self.program.exported(self.absolute(node), name)
                 if found is not NOTHING:
                     break
-        self._values[name] = found
         return found
 
     def alias(self, name: str) -> ast.expr | None:
@@ -277,28 +276,35 @@ class Program:
         self.table = table(options.stubs)
         self.evaluate: Evaluate = lambda module, node: UNKNOWN
         self.decorate: Callable[[Function], Value] = lambda function: function
-        self.caches: dict[object, object] = {}
+        self.memory = Memory()
+        self.problems: list[Any] = []
         self.memo = _memo(self.table)
         self._modules: dict[str, Module | None] = {}
 
+    def knows_otherwise(self, source: Source) -> bool:
+        """Whether the module of a source's name is known, and isn't made from that source."""
+        known = self._modules.get(source.name)
+        return source.name in self._modules and (known is None or known.source != source)
+
     def add(self, source: Source) -> Module:
-        """Parse a module and make it known under its name; raises SyntaxError."""
-        module = Module(self, source)
-        self._modules[source.name] = module
+        """Return the module that a source is, parsed where it isn't yet; raises SyntaxError."""
+        module = self._modules.get(source.name)
+        if module is None:
+            module = self._modules[source.name] = Module(self, source)
         return module
 
     def module(self, name: str) -> Module | None:
         """Return the module of a dotted name, None where its source isn't to be analysed."""
         if name not in self._modules:
-            self._modules[name] = None
             root = name.partition(".")[0]
-            if root not in SPECIAL and not self.table.knows(root):
-                source = self.host.source(name)
-                if source is not None:
-                    try:
-                        self._modules[name] = self.add(source)
-                    except (SyntaxError, ValueError, RecursionError):
-                        self._modules[name] = None
+            if root in SPECIAL or self.table.knows(root):
+                return None
+            source = self.host.source(name)
+            self._modules[name] = None
+            if source is not None:
+                with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+                    self.add(source)
+        self.memory.asked.add(name)
         return self._modules[name]
 
     def package(self, name: str) -> Value:

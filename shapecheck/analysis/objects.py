@@ -54,16 +54,12 @@ def entered(frame: Frame, value: Value, node: ast.expr) -> Value:
 
 def bases(cls: Class) -> list[Value]:
     """Return the values of a class' bases."""
-    cache = cls.module.program.caches
-    key = ("bases", cls.node)
-    found = cache.get(key)
-    if not isinstance(found, list):
-        found = []
-        for base in cls.node.bases:
-            head = base.value if isinstance(base, ast.Subscript) else base
-            found.append(reader(cls.module).resolve(head))
-        cache[key] = found
-    return found
+
+    def found() -> list[Value]:
+        heads = (b.value if isinstance(b, ast.Subscript) else b for b in cls.node.bases)
+        return [reader(cls.module).resolve(head) for head in heads]
+
+    return cls.module.program.memory.recall(("bases", cls.node), found, [])
 
 
 def ancestry(cls: Class) -> Iterator[Class | str]:
@@ -100,11 +96,10 @@ def is_protocol(cls: Class) -> bool:
 
 def members(cls: Class) -> Mapping[str, ast.stmt]:
     """Return what the body of a class binds, by name."""
-    cache = cls.module.program.caches
-    key = ("members", cls.node)
-    known = cache.get(key)
-    if isinstance(known, dict):
-        return known
+    return cls.module.program.memory.recall(("members", cls.node), lambda: _members(cls), {})
+
+
+def _members(cls: Class) -> dict[str, ast.stmt]:
     found: dict[str, ast.stmt] = {}
     for node in cls.node.body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -114,7 +109,6 @@ def members(cls: Class) -> Mapping[str, ast.stmt]:
             found[node.target.id] = node
         elif isinstance(node, ast.Assign):
             found.update({t.id: node for t in node.targets if isinstance(t, ast.Name)})
-    cache[key] = found
     return found
 
 
@@ -276,21 +270,21 @@ def _fill_fields(
 def symbolic(cls: Class, path: str) -> tuple[State, Ref]:
     """Return a state with an instance of a class of which only the class is known.
 
-    Its `__init__` is run with symbols for the arguments: ints are sizes of its own. This is also
-    the check of an `__init__` that the class defines itself.
+    Its `__init__` is run with symbols for the arguments: ints are sizes of its own.
     """
-    cache = cls.module.program.caches
-    key = ("symbolic", cls, path)
-    found = cache.get(key)
-    if not isinstance(found, tuple):
-        cache[key] = (State(), Ref())
-        found = _symbolic(cls, path)
-        cache[key] = found
-    state, ref = found
+    memory = cls.module.program.memory
+    question = ("symbolic", cls, path)
+    state, ref = memory.recall(question, lambda: _symbolic(cls, path), (State(), Ref()))
     return state.copy(), ref
 
 
-def _symbolic(cls: Class, path: str) -> tuple[State, Ref]:
+def check_init(cls: Class) -> None:
+    """Check the `__init__` that a class defines itself; what is found out is `symbolic`'s."""
+    with cls.module.program.memory.answering(("symbolic", cls, "self")) as keep:
+        keep(_symbolic(cls, "self", quiet=False))
+
+
+def _symbolic(cls: Class, path: str, quiet: bool = True) -> tuple[State, Ref]:
     state = State()
     ref = state.new(Object(cls, {}, path))
     init = find_method(cls, "__init__")
@@ -300,9 +294,7 @@ def _symbolic(cls: Class, path: str) -> tuple[State, Ref]:
     for one, same in _given_alike(cls, init):
         if one.atom is not None:
             state.facts.learn(one.atom, same)
-    frame = functions.check_body(
-        init, state, {self_name: ref}, quiet=init.owner is None or init.owner.node is not cls.node
-    )
+    frame = functions.check_body(init, state, {self_name: ref}, quiet=quiet)
     ends = [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]
     end = ends[0] if ends else state
     for other in ends[1:]:
@@ -366,11 +358,11 @@ _FILLED: Final = frozenset(("list", "dict", "set"))
 
 def _assigned(cls: Class) -> set[str]:
     """Return the attributes of self that methods assign which the construction doesn't call."""
-    cache = cls.module.program.caches
-    key = ("assigned", cls.node)
-    found = cache.get(key)
-    if isinstance(found, set):
-        return found
+    memory = cls.module.program.memory
+    return memory.recall(("assigned", cls.node), lambda: _assigned_later(cls), set())
+
+
+def _assigned_later(cls: Class) -> set[str]:
     methods: dict[str, list[tuple[Class, ast.FunctionDef]]] = {}
     for parent in ancestry(cls):
         for name, member in members(parent).items() if isinstance(parent, Class) else ():
@@ -384,9 +376,7 @@ def _assigned(cls: Class) -> set[str]:
             waiting += called - building
             building |= called
     others = (one for name, each in methods.items() if name not in building for one in each)
-    found = set().union(*(home.module.survey.stores[node] for home, node in others))
-    cache[key] = found
-    return found
+    return set().union(*(home.module.survey.stores[node] for home, node in others))
 
 
 def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:

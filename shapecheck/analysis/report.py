@@ -5,18 +5,22 @@ from __future__ import annotations
 import ast
 
 from shapecheck.analysis.faults import Fault
-from shapecheck.analysis.host import Diagnostic, Source, Span
+from shapecheck.analysis.host import Diagnostic, Span
 from shapecheck.explain import Message
 
 
-class Reporter:
-    """Gathers diagnostics of one module; the same text at the same place is said once."""
+class Lines:
+    """The lines of a source, and where the nodes of its syntax stand in them."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self._lines = source.text.split("\n")
-        self._found: dict[tuple[Span, str], list[Diagnostic]] = {}
-        self.faults: list[Fault] = []
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __getitem__(self, line: int) -> str:
+        """Return a line, counted from 1."""
+        return self._lines[line - 1]
 
     def span(self, node: ast.AST) -> Span:
         """Return where a node stands, columns in characters."""
@@ -44,6 +48,15 @@ class Reporter:
         for part in filter(None, map(str.strip, (*rest, last))):
             text += part if text[-1:] in "([{" or part[0] in ")]}" else f" {part}"
         return text
+
+
+class Reporter:
+    """Gathers diagnostics of one module; the same text at the same place is said once."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.span = lines.span
+        self._found: dict[tuple[Span, str], list[Diagnostic]] = {}
+        self.faults: list[Fault] = []
 
     def error(self, node: ast.AST, message: Message) -> None:
         """Record an error at a node, with its notes."""

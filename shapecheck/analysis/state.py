@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import shapecheck.dims as dims
-from shapecheck.analysis.values import (
-    Bound,
-    Content,
-    Dict,
-    Function,
-    Items,
-    Object,
-    OpInstance,
-    Partial,
-    Ref,
-    Sequence,
-    Super,
-    Union,
-)
+from shapecheck.analysis.heap import changed, inside, reachable
+from shapecheck.analysis.values import Content, Dict, Object, OpInstance, Ref, Sequence, Union
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_tensor
@@ -94,7 +81,7 @@ class State:
             return UNKNOWN if isinstance(value, Ref) else value
         if value not in made:
             made[value] = self.new(None)
-            self.heap[made[value]] = _with(content, lambda inner: self.duplicate(inner, made))
+            self.heap[made[value]] = changed(content, lambda inner: self.duplicate(inner, made))
         return made[value]
 
     def forget(self, value: Value) -> None:
@@ -103,7 +90,7 @@ class State:
         if content is None:
             return
         self.heap[value] = None
-        for inner in _inside(content):
+        for inner in inside(content):
             self.forget(inner)
 
     def kept(self, value: Value, outer: State) -> dict[Ref, Content]:
@@ -113,32 +100,12 @@ class State:
         there or from the call's result `value`.
         """
         heap: dict[Ref, Content] = {}
-        waiting = [value]
-        functions: set[Function] = set()
+        found = [value]
         for ref, before in outer.heap.items():
             heap[ref] = content = self.heap[ref]
             if content is not before:
-                waiting += _inside(content)
-        while waiting:
-            value = waiting.pop()
-            kind = type(value)
-            if kind is Ref:
-                if value not in heap and value in self.heap:
-                    heap[value] = content = self.heap[value]
-                    waiting += _inside(content)
-            elif kind is tuple or kind is list:
-                waiting += value
-            elif kind is Union:
-                waiting += value.options
-            elif kind is Bound or kind is Super:
-                waiting.append(value.receiver)
-            elif kind is Partial:
-                waiting += [value.function, *value.args, *(v for _, v in value.kwargs)]
-            elif kind is Function and value not in functions:
-                functions.add(value)
-                waiting += value.captured()
-            elif kind is Items:
-                waiting += [*(value.items or ()), value.element]
+                found += inside(content)
+        heap.update((ref, self.heap[ref]) for ref in reachable(found, self.heap))
         return heap
 
     def adopt(self, scope: object) -> None:
@@ -155,7 +122,7 @@ class State:
         }
         for ref, content in self.heap.items():
             if content is not None:
-                self.heap[ref] = _map_inside(content, lambda value: _adopted(value, scope))
+                self.heap[ref] = changed(content, lambda value: _adopted(value, scope))
 
     def join(self, other: State, place: object = None) -> State:
         """Return what holds on both of two paths.
@@ -180,46 +147,6 @@ class State:
                 if ref not in heap:
                     joiner.ref(ref)
         return State(merged, {**other.since, **since}, heap, self.facts.join(other.facts))
-
-
-def _with(content: Content, change: Callable[[Value], Value]) -> Content:
-    """Return content with something else in the place of each value in it."""
-    if isinstance(content, Object):
-        return replace(content, attrs={name: change(v) for name, v in content.attrs.items()})
-    if isinstance(content, Sequence):
-        items = None if content.items is None else tuple(map(change, content.items))
-        return replace(content, items=items, element=change(content.element))
-    if isinstance(content, Dict):
-        known = content.items
-        items_ = None if known is None else {key: change(v) for key, v in known.items()}
-        return replace(content, items=items_, element=change(content.element))
-    return None
-
-
-def _inside(content: Content) -> tuple[Value, ...]:
-    if isinstance(content, Object):
-        return tuple(content.attrs.values())
-    if isinstance(content, (Sequence, Dict)):
-        items = content.items
-        if items is None:
-            return (content.element,)
-        return tuple(items.values()) if not isinstance(items, tuple) else items
-    return ()
-
-
-def _map_inside(content: Content, change: Callable[[Value], Value]) -> Content:
-    if isinstance(content, Object):
-        attrs = {name: change(value) for name, value in content.attrs.items()}
-        return Object(content.cls, attrs, content.path)
-    if isinstance(content, Sequence):
-        items = None if content.items is None else tuple(map(change, content.items))
-        count = None if content.count is None else change(content.count)
-        return Sequence(items, change(content.element), content.kind, count)
-    if isinstance(content, Dict):
-        held = content.items
-        known = None if held is None else {key: change(value) for key, value in held.items()}
-        return Dict(known, change(content.element), content.kind)
-    return content
 
 
 def _adopted(value: Value, scope: object) -> Value:

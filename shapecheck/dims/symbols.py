@@ -101,8 +101,13 @@ class Sym:
 
     def label(self, name: str) -> None:
         """Give an unknown that has no name yet the one that it is printed by."""
-        if self.scope is None and self.name == "_":
+        if self.is_anonymous:
             self.name = name
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether this is an unknown that has no name yet."""
+        return self.scope is None and self.name == "_"
 
     def again(self) -> Sym:
         """Return a new unknown of which as much is said as of this one."""

@@ -20,11 +20,11 @@ from queue import PriorityQueue, SimpleQueue
 from typing import IO, TYPE_CHECKING, Final
 
 from shapecheck import analysis
-from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHost, SourceReader
+from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHosts, SourceReader
 
 if TYPE_CHECKING:
     from shapecheck.analysis import Diagnostic, Options
-    from shapecheck.mypy_plugin._sources import Answer
+    from shapecheck.mypy_plugin._sources import Answer, MypyHost
 
 # Isolated from the folder it starts in, where a `types.py` might lie; with the first one's path.
 _PROGRAM: Final = """
@@ -162,6 +162,7 @@ def serve() -> None:
     start: Start = pickle.load(incoming)
     reader = SourceReader(start.shadows, show_absolute_path=start.show_absolute_path)
     finder = ModuleFinder((*start.roots, *start.packages))
+    hosts = MypyHosts(reader, finder, is_daemon=False)
     # Two more threads, so that neither process ever waits for the other to read.
     threading.Thread(target=_receive, args=(incoming, requests), daemon=True).start()
     threading.Thread(target=_deliver, args=(outgoing, results), daemon=True).start()
@@ -173,7 +174,7 @@ def serve() -> None:
         if request.module in done:
             continue
         done.add(request.module)
-        host = MypyHost(reader, finder, (request.module, request.path))
+        host = hosts.analysing(request.module, request.path)
         results.put((request.module, _analyze(request.module, host, start.settings)))
 
 

@@ -16,7 +16,7 @@ from mypy.nodes import Import, ImportFrom, MypyFile, TypeInfo
 from shapecheck import analysis
 from shapecheck.analysis import Diagnostic, Options, Source, Span
 from shapecheck.mypy_plugin._names import TENSOR_LIBRARIES
-from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHost, SourceReader, is_library
+from shapecheck.mypy_plugin._sources import MypyHosts, is_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shapecheck.mypy_plugin._ahead import Ahead
     from shapecheck.mypy_plugin._looked import LookedRecords
     from shapecheck.mypy_plugin._reporting import Reporter
-    from shapecheck.mypy_plugin._sources import Version
+    from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHost, SourceReader, Version
 
 _DEBUG_VARIABLE: Final = "SHAPECHECK_DEBUG"
 _TOP: Final = Span(1, 0, 1, 0)
@@ -58,6 +58,7 @@ class ModuleAnalysis:
         self._is_daemon = is_daemon
         self._reader = reader
         self._finder = finder
+        self._hosts = MypyHosts(reader, finder, is_daemon=is_daemon)
         self._records = records
         self._kept: dict[str, tuple[_Findings, MypyOptions]] = {}
 
@@ -102,7 +103,7 @@ class ModuleAnalysis:
         found = self._find_ahead(file)
         if found is not None:
             return found
-        host = self._host(file)
+        host = self._hosts.analysing(file.fullname, file.path)
         source = host.source(file.fullname)
         diagnostics: list[Diagnostic] = []
         if source is None:
@@ -118,15 +119,12 @@ class ModuleAnalysis:
         result = None if self._ahead is None else self._ahead.result(file.fullname)
         if result is None:
             return None
-        host = self._host(file)
+        host = self._hosts.analysing(file.fullname, file.path)
         for module in result.answers:
             host.source(module)
         if host.answers != result.answers:
             return None
         return _Findings(result.diagnostics, host.looked)
-
-    def _host(self, file: MypyFile) -> MypyHost:
-        return MypyHost(self._reader, self._finder, (file.fullname, file.path))
 
     def _imports_tensors(self, file: MypyFile, host: MypyHost) -> bool:
         """Does a name here come from a module, of the same project, that has to do with tensors?"""

@@ -146,32 +146,67 @@ class Answer:
 
 
 class MypyHost:
-    """What the analysis of one module sees of the others.
+    """What the analysis of one module after the other sees of all modules.
 
-    `looked` remembers what a later run has to compare, `answers` all that was asked.
+    It sees each as it was the first time, so that what has been made of it can be kept. `looked`
+    remembers what a later run has to compare, `answers` all that was asked, for the module that the
+    host was last told to be `analysing`.
     """
 
-    def __init__(self, reader: SourceReader, finder: ModuleFinder, looker: tuple[str, str]) -> None:
+    def __init__(self, reader: SourceReader, finder: ModuleFinder) -> None:
         self._reader = reader
         self._finder = finder
-        self._looker = looker
+        self._looker = ("", "")
+        self._found: dict[str, tuple[Source, Version] | None] = {}
+        self._unread: set[str] = set()
         self.looked: dict[str, Version | None] = {}
         self.answers: dict[str, Answer | None] = {}
 
-    def source(self, module: str) -> Source | None:
-        """Return the source of a module by its dotted name, or None where there is none to read.
+    def analysing(self, module: str, path: str) -> MypyHost:
+        """Begin with another module, and return the host."""
+        self._looker = module, path
+        self.looked, self.answers = {}, {}
+        return self
 
-        A version of a file always comes as the same object, so that what is made of it can be kept.
-        """
-        path = self._finder.find(module, self._looker)
-        found = None if path is None else self._reader.read(module, path)
-        if module != self._looker[0]:
-            if path is not None and is_library(path) and not _has_annotations(found):
-                found = None
-            else:
-                self.looked[module] = found and found[1]
+    def source(self, module: str) -> Source | None:
+        """Return the source of a module by its dotted name, or None where there is none to read."""
+        if module not in self._found:
+            self._found[module] = self._find(module)
+        found = self._found[module]
+        if module != self._looker[0] and module not in self._unread:
+            self.looked[module] = found and found[1]
         self.answers[module] = found and Answer(found[0].path, found[1].digest)
         return found and found[0]
+
+    def _find(self, module: str) -> tuple[Source, Version] | None:
+        path = self._finder.find(module, self._looker)
+        found = None if path is None else self._reader.read(module, path)
+        if path is not None and is_library(path) and not _has_annotations(found):
+            self._unread.add(module)
+            return None
+        return found
+
+
+class MypyHosts:
+    """The hosts of a run: one for all modules that other modules are looked for in the same place.
+
+    With `is_daemon` files change between two modules, and each gets a host of its own.
+    """
+
+    def __init__(self, reader: SourceReader, finder: ModuleFinder, *, is_daemon: bool) -> None:
+        self._reader = reader
+        self._finder = finder
+        self._is_daemon = is_daemon
+        self._hosts: dict[str, MypyHost] = {}
+
+    def analysing(self, module: str, path: str) -> MypyHost:
+        """Return the host for the analysis of a module."""
+        if self._is_daemon:
+            return MypyHost(self._reader, self._finder).analysing(module, path)
+        root = _source_root(module, path)
+        if root not in self._hosts:
+            self._hosts[root] = MypyHost(self._reader, self._finder)
+        return self._hosts[root].analysing(module, path)
 
 
 def _has_annotations(found: tuple[Source, Version] | None) -> bool:

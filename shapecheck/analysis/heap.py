@@ -1,0 +1,283 @@
+"""What can be reached from values through the heap, and values with something put in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck.analysis.values import (
+    Bound,
+    Class,
+    Content,
+    Dict,
+    Function,
+    Items,
+    Object,
+    OpInstance,
+    Partial,
+    Path,
+    Ref,
+    Sequence,
+    Super,
+    Union,
+)
+from shapecheck.dims import Atom, Composite, Size, Sym
+from shapecheck.ops import Value
+from shapecheck.shapes import Facts, Run, Tensor
+
+Heap = dict[Ref, Content]
+
+_MOST: Final = 64
+"""As many things on the heap may a call see that is to be recognised."""
+
+
+def inside(content: Content) -> tuple[Value, ...]:
+    """Return the values in content."""
+    if isinstance(content, Object):
+        return tuple(content.attrs.values())
+    if isinstance(content, (Sequence, Dict)):
+        items = content.items
+        if items is None:
+            return (content.element,)
+        return tuple(items.values()) if not isinstance(items, tuple) else items
+    return ()
+
+
+def changed(content: Content, change: Callable[[Value], Value]) -> Content:
+    """Return content with something else in the place of each value in it."""
+    if isinstance(content, Object):
+        return replace(content, attrs={name: change(v) for name, v in content.attrs.items()})
+    if isinstance(content, Sequence):
+        items = None if content.items is None else tuple(map(change, content.items))
+        count = None if content.count is None else change(content.count)
+        return replace(content, items=items, element=change(content.element), count=count)
+    if isinstance(content, Dict):
+        held = content.items
+        known = None if held is None else {key: change(value) for key, value in held.items()}
+        return replace(content, items=known, element=change(content.element))
+    return content
+
+
+def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[Ref]:
+    """Yield what can be reached from values and is on a heap, each once."""
+    seen: set[Ref | Function] = set()
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        kind = type(value)
+        if kind is Ref:
+            if value in heap and value not in seen:
+                seen.add(value)
+                yield value
+                waiting += inside(heap[value])
+        elif kind is tuple or kind is list:
+            waiting += value
+        elif kind is Union:
+            waiting += value.options
+        elif kind is Bound or kind is Super:
+            waiting.append(value.receiver)
+        elif kind is Partial:
+            waiting += [value.function, *value.args, *(v for _, v in value.kwargs)]
+        elif kind is Function and value not in seen:
+            seen.add(value)
+            waiting += value.captured()
+        elif kind is Items:
+            waiting += [*(value.items or ()), value.element, value.first]
+
+
+def moved(value: Value, places: Mapping[Ref, Ref]) -> Value:
+    """Return a value with other things on the heap in the place of those that it refers to."""
+    kind = type(value)
+    if kind is Ref:
+        return places.get(value, value)
+    if kind is tuple or kind is list:
+        return kind(moved(item, places) for item in value)
+    if kind is Union:
+        return Union(tuple(moved(option, places) for option in value.options))
+    if kind is Bound or kind is Super:
+        return replace(value, receiver=moved(value.receiver, places))
+    if kind is Partial:
+        kwargs = tuple((name, moved(v, places)) for name, v in value.kwargs)
+        return Partial(moved(value.function, places), moved(value.args, places), kwargs)
+    if kind is Items:
+        items = None if value.items is None else moved(value.items, places)
+        first = moved(value.first, places)
+        return Items(items, moved(value.element, places), value.count, first)
+    return value
+
+
+def parts(value: Value) -> Iterator[Value]:
+    """Yield what a value is made of, down to what has no parts; the heap isn't looked at."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        inner = value
+    elif kind is Union:
+        inner = value.options
+    elif kind is Bound or kind is Super:
+        inner = (value.receiver,)
+    elif kind is Partial:
+        inner = (value.function, *value.args, *(given for _, given in value.kwargs))
+    elif kind is Items:
+        inner = (*(value.items or ()), value.element, value.count, value.first)
+    elif kind is OpInstance:
+        inner = tuple(value.attrs.values())
+    elif kind is Tensor:
+        inner = value.shape.dims
+    else:
+        yield value
+        return
+    for one in inner:
+        yield from parts(one)
+
+
+def encloses(value: Value) -> bool:
+    """Whether there is a function or class in a value that sees variables around it."""
+    return any(
+        isinstance(part, (Function, Class)) and part.home is not None for part in parts(value)
+    )
+
+
+def has_anonymous(value: Value) -> bool:
+    """Whether there is a size in a value that will be called after a variable."""
+    return any(
+        symbol.is_anonymous
+        for part in parts(value)
+        if isinstance(part, (Size, Composite))
+        for symbol in dims.symbols(part)
+    )
+
+
+class Unrecognisable(Exception):
+    """A value whose meaning can't be told from its parts: a closure, or too much of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a call sees: two calls with equal keys give the same.
+
+    `refs` are the things on the heap that it can reach, in the order in which they are met.
+    """
+
+    key: Hashable
+    refs: tuple[Ref, ...]
+
+
+def view(values: Mapping[str, Value], heap: Mapping[Ref, Content], facts: Facts) -> View | None:
+    """Return what a call with these arguments sees; None where that can't be told."""
+    looking = _Looking()
+    try:
+        given = [(name, looking.value(value)) for name, value in values.items()]
+        # While they are gone through, there come to be more.
+        held = [looking.content(heap.get(ref, ref.origin)) for ref in looking.refs]
+        key = (*given, *held, *looking.known(facts))
+        hash(key)
+    except (Unrecognisable, TypeError):
+        return None
+    return View(key, tuple(looking.refs))
+
+
+class _Looking:
+    """Makes values comparable, what they refer to on the heap by the order in which it is met."""
+
+    def __init__(self) -> None:
+        self.refs: list[Ref] = []
+        self.numbers: dict[Ref, int] = {}
+        self.symbols: set[Sym] = set()
+        self.names_sizes = False
+        """Whether sizes may come into being here that are known by a name."""
+
+    def value(self, value: Value) -> Hashable:
+        kind = type(value)
+        if kind is int or kind is str or value is None:
+            return (kind, value) if kind is int else value
+        if kind is bool or kind is float:
+            return (kind, value)
+        if kind is tuple or kind is list:
+            return (kind, *map(self.value, value))
+        if kind is Ref:
+            return (kind, self._number(value))
+        if kind is Size or kind is Composite:
+            self.symbols |= dims.symbols(value)
+        elif kind is Tensor:
+            self._items(value.shape.dims)
+        elif kind is Union:
+            return ("one of", *map(self.value, value.options))
+        elif kind is Bound:
+            return (kind, self.value(value.receiver), value.name, self.value(value.function))
+        elif kind is Super:
+            return (kind, self.value(value.owner), self.value(value.receiver))
+        elif kind is Function or kind is Class:
+            if value.home is not None:
+                raise Unrecognisable
+            return ("defined", value.node, self.value(getattr(value, "defaults", ())))
+        elif kind is Partial:
+            named = [(name, self.value(given)) for name, given in value.kwargs]
+            return ("partial", self.value(value.function), self.value(value.args), *named)
+        elif kind is OpInstance:
+            attrs = [(name, self.value(given)) for name, given in value.attrs.items()]
+            return (value.cls.name, *attrs)
+        elif kind is slice:
+            return (kind, *map(self.value, (value.start, value.stop, value.step)))
+        elif kind is Items:
+            shown = (value.items, value.element, value.count, value.first)
+            return (kind, *map(self.value, shown))
+        elif kind is Path:
+            self.names_sizes = True
+        hashable: Hashable = value
+        return (kind, hashable)
+
+    def content(self, content: Content) -> Hashable:
+        if isinstance(content, Object):
+            self.names_sizes |= content.path is not None
+            attrs = [(name, self.value(value)) for name, value in content.attrs.items()]
+            return (self.value(content.cls), content.path, *attrs)
+        if isinstance(content, Sequence):
+            items = self.value(content.items)
+            about = (content.element, content.kind, content.count, content.names)
+            return (items, *map(self.value, about))
+        if isinstance(content, Dict):
+            held = None if content.items is None else tuple(content.items.items())
+            return (content.kind, self.value(content.element), self.value(held))
+        return None
+
+    def known(self, facts: Facts) -> Iterator[Hashable]:
+        """Yield what is known of the sizes that were met."""
+        if self.names_sizes:
+            yield frozenset(facts.atoms.items())
+            yield frozenset(facts.runs.items())
+            yield facts.declared
+            return
+        if not self.symbols:
+            return
+        told: set[tuple[Atom | Sym, Hashable]] = set()
+        before = -1
+        while len(told) > before:
+            before = len(told)
+            for atom, size in facts.atoms.items():
+                if not self.symbols.isdisjoint(dims.symbols(Size.of(atom))):
+                    self.symbols |= dims.symbols(size)
+                    told.add((atom, size))
+            for symbol, items in facts.runs.items():
+                if symbol in self.symbols:
+                    self._items(items)
+                    told.add((symbol, items))
+        yield frozenset(told)
+        yield facts.declared
+
+    def _number(self, ref: Ref) -> int:
+        number = self.numbers.get(ref)
+        if number is None:
+            number = self.numbers[ref] = len(self.refs)
+            self.refs.append(ref)
+            if number == _MOST:
+                raise Unrecognisable
+        return number
+
+    def _items(self, items: tuple[object, ...]) -> None:
+        for item in items:
+            if isinstance(item, Run):
+                self.symbols.add(item.symbol)
+            elif not isinstance(item, int):
+                self.symbols |= dims.symbols(item)  # type: ignore[arg-type]  # no run

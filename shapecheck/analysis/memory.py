@@ -1,0 +1,119 @@
+"""What has been found out once, kept for all who ask again.
+
+An answer may be kept for the modules that are analysed later only if it would be the same for them:
+it must not have met the end of a budget, nor a question that was being answered at that moment.
+Others hold until the module at hand is done, or until that question is answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+MISSING: Final = object()
+"""Marks the absence of an answer."""
+
+_FOR_ALL: Final = 1 << 60
+_FOR_THIS_MODULE: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What was found, the modules that were asked for, and how far out it depends on the asker.
+
+    `limit` is the number of the open question that was met, if any; or one of the two above.
+    """
+
+    found: Any
+    rests_on: frozenset[str]
+    limit: int
+
+
+class Memory:
+    """Answers by question, and which modules they rest on.
+
+    `asked` are the modules that what is being done now has asked for.
+    """
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+        self._answers: dict[Hashable, _Answer] = {}
+        self._open: dict[Hashable, int] = {}
+        self._provisional: list[Hashable] = []
+        self._limit = _FOR_ALL
+
+    def begin(self) -> None:
+        """Begin with another module."""
+        self._forget(0)
+        self.asked = set()
+        self._limit = _FOR_ALL
+
+    def find(self, question: Hashable) -> Any:
+        """Return the answer that is known, else `MISSING`."""
+        answer = self._answers.get(question)
+        if answer is None:
+            return MISSING
+        if answer.rests_on:
+            self.asked |= answer.rests_on
+        if answer.limit < self._limit:
+            self._limit = answer.limit
+        return answer.found
+
+    def is_open(self, question: Hashable) -> bool:
+        """Whether a question is being answered now; who asks it then depends on who began."""
+        number = self._open.get(question)
+        if number is None:
+            return False
+        self._limit = min(self._limit, number)
+        return True
+
+    def limited(self) -> None:
+        """Take note that what is being found out depends on how the analysis got here."""
+        self._limit = _FOR_THIS_MODULE
+
+    @contextmanager
+    def answering(self, question: Hashable) -> Iterator[Callable[[Any], None]]:
+        """Answer a question; what is yielded keeps the answer, and may go uncalled."""
+        number = self._open[question] = len(self._open)
+        outer_asked, outer_limit = self.asked, self._limit
+        self.asked, self._limit = set(), _FOR_ALL
+        mark = len(self._provisional)
+        kept: list[Any] = []
+        try:
+            yield kept.append
+        finally:
+            del self._open[question]
+            asked, limit = self.asked, self._limit
+            outer_asked |= asked
+            self.asked = outer_asked
+            is_free = limit >= number
+            self._limit = outer_limit if is_free else min(outer_limit, limit)
+        if is_free:
+            self._forget(mark)
+        if kept and is_free:
+            self._answers[question] = _Answer(kept[0], frozenset(asked), _FOR_ALL)
+        elif kept and question not in self._answers:
+            self._answers[question] = _Answer(kept[0], frozenset(asked), limit)
+            self._provisional.append(question)
+
+    def recall(self, question: Hashable, answer: Callable[[], T], meanwhile: T) -> T:
+        """Return the answer to a question, found once; `meanwhile` where that asks it again."""
+        found = self.find(question)
+        if found is not MISSING:
+            result: T = found
+            return result
+        if self.is_open(question):
+            return meanwhile
+        with self.answering(question) as keep:
+            result = answer()
+            keep(result)
+        return result
+
+    def _forget(self, mark: int) -> None:
+        for question in self._provisional[mark:]:
+            self._answers.pop(question, None)
+        del self._provisional[mark:]
