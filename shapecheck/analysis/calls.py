@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
 from shapecheck.analysis import builtins, conformity, decorators, functions, objects
 from shapecheck.analysis.frame import Frame
@@ -57,6 +58,21 @@ class Arguments:
     def named(self) -> dict[str, Value]:
         """The values of the keyword arguments."""
         return {name: argument.value for name, argument in self.kwargs.items()}
+
+
+Caller: TypeAlias = Callable[[Frame, Arguments, ast.Call, str], Value]
+CALLERS: Final[dict[str, Caller]] = {}
+"""What calling a library's function gives that calls what it is given, by dotted name."""
+
+
+def caller(*names: str) -> Callable[[Caller], Caller]:
+    """Register what calling a library's function gives, by its dotted names."""
+
+    def register(handler: Caller) -> Caller:
+        CALLERS.update(dict.fromkeys(names, handler))
+        return handler
+
+    return register
 
 
 def call(frame: Frame, node: ast.Call) -> Value:
@@ -203,6 +219,8 @@ def _site(
 def _library(frame: Frame, name: str, arguments: Arguments, node: ast.Call, label: str) -> Value:
     if name in _CONTAINERS:
         return _container(frame, _CONTAINERS[name], arguments)
+    if name in CALLERS:
+        return CALLERS[name](frame, arguments, node, label)
     handler = builtins.FUNCTIONS.get(name)
     if handler is not None:
         return handler(frame, arguments.values, arguments.named, node)

@@ -11,7 +11,7 @@ from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Argument, Dotted, Function
+from shapecheck.analysis.values import NOTHING, Argument, Dotted, Function, Partial
 from shapecheck.ops import UNKNOWN, Value
 
 KINDS: Final = frozenset(("builtins.staticmethod", "builtins.classmethod"))
@@ -77,6 +77,9 @@ def _apply(frame: Frame, decorator: ast.expr, name: str, value: Value) -> Value:
     if not isinstance(value, Function):
         return UNKNOWN
     made = frame.hush(Frame.eval, decorator)
+    transformed = _transformed(frame, made, value, decorator, name)
+    if transformed is not NOTHING:
+        return transformed
     if isinstance(made, Function):
         if _same_type(made):
             return value
@@ -86,6 +89,19 @@ def _apply(frame: Frame, decorator: ast.expr, name: str, value: Value) -> Value:
     if name.partition(".")[0] in _CHANGE or not functions.declaration(value).shaped:
         return UNKNOWN
     return value  # the annotations of what an unknown library decorates
+
+
+def _transformed(
+    frame: Frame, made: Value, value: Function, decorator: ast.expr, name: str
+) -> Value:
+    """Return what `@vmap` or `@partial(vmap, out_dims=1)` makes; `NOTHING` for other decorators."""
+    from shapecheck.analysis.calls import CALLERS, Arguments, invoke
+
+    target = made.function if isinstance(made, Partial) else made
+    if not isinstance(target, Dotted) or target.name not in CALLERS:
+        return NOTHING
+    call = ast.copy_location(ast.Call(decorator, [], []), decorator)
+    return frame.hush(invoke, made, Arguments((Argument(value),), {}), call, name)
 
 
 def _same_type(decorator: Function) -> bool:

@@ -14,6 +14,7 @@ from shapecheck.analysis import functional as _functional
 from shapecheck.analysis import methods as _methods
 from shapecheck.analysis import numbers as _numbers
 from shapecheck.analysis import statements as _statements
+from shapecheck.analysis import transforms as _transforms
 from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.faults import Fault, located
 from shapecheck.analysis.frame import Budget, BudgetExceeded, Frame
@@ -25,7 +26,7 @@ from shapecheck.analysis.values import NOTHING, Class, Function, Object, Scope, 
 from shapecheck.ops import Value
 from shapecheck.signatures import StubError
 
-_registered = (_expressions, _functional, _methods, _numbers, _statements)
+_registered = (_expressions, _functional, _methods, _numbers, _statements, _transforms)
 _programs: WeakKeyDictionary[Host, Program] = WeakKeyDictionary()
 
 

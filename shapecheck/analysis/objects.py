@@ -26,6 +26,7 @@ from shapecheck.analysis.values import (
     ModuleRef,
     Object,
     OpInstance,
+    Partial,
     Path,
     Ref,
     Sequence,
@@ -560,9 +561,14 @@ def _field(
     return UNKNOWN
 
 
+_AUTOGRAD: Final = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
+
+
 def _class_attribute(frame: Frame, owner: Class, name: str) -> Value:
     found = find_member(owner, name)
     if found is None:
+        if name == "apply" and not _AUTOGRAD.isdisjoint(ancestry(owner)):
+            return Partial(Dotted("torch.autograd.Function.apply"), (owner,), ())
         return UNKNOWN
     home, statement = found
     if isinstance(statement, ast.FunctionDef):

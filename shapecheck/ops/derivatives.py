@@ -1,30 +1,11 @@
-"""Derivatives: tensors with the axes of what they are taken by."""
+"""Gradients: tensors like those that they are taken by."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from shapecheck.ops.call import UNKNOWN, Call, Value, rule
-from shapecheck.shapes import Shape, Tensor
-
-_TIMES: Final = {"jacobian": 1, "hessian": 2}
-
-
-@rule("derivative")
-def derivative(
-    call: Call, input: Value, self: Mapping[str, Value] | None = None, **rest: Value
-) -> Value:
-    """Return the derivative by one tensor; of a function's result nothing is known."""
-    (kind,) = call.extra
-    settings = self or {}
-    plain = settings.get("argnums", 0) == 0 and settings.get("has_aux", False) is False
-    if not plain or not isinstance(input, Tensor):
-        return UNKNOWN
-    if kind == "gradient":
-        return input
-    axes = call.facts.shape(input.shape).dims * _TIMES[kind]
-    return Tensor(Shape((*Shape.unknown().dims, *axes)), input.dtype)
+from shapecheck.shapes import Tensor
 
 
 @rule("gradients")

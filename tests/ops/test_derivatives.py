@@ -1,28 +1,10 @@
-"""Derivatives have the axes of what they are taken by."""
+"""A gradient has the axes of what it is taken by."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-from op_oracle import apply, forward, parse, show
+from op_oracle import apply, parse, show
 
 from shapecheck.ops import UNKNOWN
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("grad", "b d"), ("jacrev", "... b d"), ("jacfwd", "... b d"), ("hessian", "... b d b d")],
-)
-def test_functions_of_functions(name: str, expected: str) -> None:
-    def taken(*args: Any, **settings: Any) -> Any:
-        return show(forward(f"torch.func.{name}", ((UNKNOWN,), settings), *args))
-
-    assert taken(parse("b d"), parse("k")) == expected
-    assert taken(parse("b d"), parse("k"), argnums=1) is UNKNOWN
-    assert taken({"weight": parse("b d")}) is UNKNOWN
-    assert taken((parse("b d"),)) is UNKNOWN
-    assert taken(UNKNOWN) is UNKNOWN
 
 
 def test_autograd() -> None:
@@ -31,4 +13,3 @@ def test_autograd() -> None:
     assert show(apply("torch.autograd.grad", UNKNOWN, [x, w])) == ("b d", "d k")
     assert apply("torch.autograd.grad", UNKNOWN, [x, w], allow_unused=True) == (UNKNOWN, UNKNOWN)
     assert apply("torch.autograd.grad", UNKNOWN, UNKNOWN) is UNKNOWN
-    assert show(apply("torch.autograd.functional.jacobian", UNKNOWN, x)) == "... b d"
