@@ -128,3 +128,22 @@ NOT_REFUSED: Final = {
     "renorm": "a 0-d tensor",
 }
 """Ops some of whose erroneous inputs aren't refused, though they are about shapes, and why."""
+
+_BASE: Final = "a base class, without a forward"
+_CONTAINER: Final = "a container, without a forward"
+_RUNS: Final = "runs the modules that it is given, which the analysis follows"
+
+NOT_JUDGED: Final = {
+    "Module": _BASE,
+    "Container": _BASE,
+    "RNNBase": _BASE,
+    "RNNCellBase": _BASE,
+    "ModuleList": _CONTAINER,
+    "ModuleDict": _CONTAINER,
+    "ParameterList": _CONTAINER,
+    "ParameterDict": _CONTAINER,
+    "Sequential": _RUNS,
+    "DataParallel": _RUNS,
+    "SyncBatchNorm": "has the rule of BatchNorm, and runs on a GPU only",
+}
+"""Public classes of `torch.nn` that have no row in the table of modules, and why."""

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from conformance.judge import Verdict, judge_module, judge_op
 from conformance.modules import modules
-from conformance.reasons import NOT_REFUSED, WITHOUT_RULE
+from conformance.reasons import NOT_JUDGED, NOT_REFUSED, WITHOUT_RULE
 from conformance.samples import ops
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
@@ -31,6 +31,8 @@ with `out=` and by each alias, and the rule has to say what torch does:
 - with the sizes as numbers, with a name for each distinct size, and with leading axes hidden, the
   shapes and dtypes that a rule gives are those of the real result;
 - an input that torch refuses for its shapes is refused.
+
+Modules that the database lacks have samples of ours.
 
 `make conformance` runs all of it and writes this page; a part of it runs in `make test`.
 """
@@ -124,10 +126,14 @@ def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def _reasons() -> Iterator[str]:
-    yield "Ops without a rule:\n"
-    for reason in dict.fromkeys(WITHOUT_RULE.values()):
-        names = [f"`{name}`" for name, why in WITHOUT_RULE.items() if why == reason]
-        yield f"- {', '.join(names)}: {reason}."
+    for title, listed in (
+        ("Ops without a rule:", WITHOUT_RULE),
+        ("\nModules of `torch.nn` without a row below:", NOT_JUDGED),
+    ):
+        yield f"{title}\n"
+        for reason in dict.fromkeys(listed.values()):
+            names = [f"`{name}`" for name, why in listed.items() if why == reason]
+            yield f"- {', '.join(names)}: {reason}."
     yield "\nErroneous inputs that aren't refused:\n"
     for name, reason in NOT_REFUSED.items():
         yield f"- `{name}`: {reason}."

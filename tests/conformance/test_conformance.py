@@ -9,9 +9,10 @@ import warnings
 from typing import Any
 
 import pytest
+import torch
 from conformance.judge import Verdict, judge_module, judge_op
 from conformance.modules import modules
-from conformance.reasons import NOT_REFUSED, WITHOUT_RULE
+from conformance.reasons import NOT_JUDGED, NOT_REFUSED, WITHOUT_RULE
 from conformance.report import PAGE
 from conformance.samples import ops, title
 
@@ -45,6 +46,14 @@ def test_op(op: Any) -> None:
 @pytest.mark.parametrize("info", modules(), ids=lambda info: info.name)
 def test_module(info: Any) -> None:
     check(judge_module(info, SAMPLES))
+
+
+def test_every_module_is_judged_or_says_why_not() -> None:
+    classes = (one for one in vars(torch.nn).values() if isinstance(one, type))
+    public = {one.__name__ for one in classes if issubclass(one, torch.nn.Module)}
+    judged = {info.name.removeprefix("nn.") for info in modules()}
+    assert judged.isdisjoint(NOT_JUDGED)
+    assert judged | NOT_JUDGED.keys() == public
 
 
 def test_the_page_lists_everything() -> None:
