@@ -22,6 +22,7 @@ from shapecheck.analysis.values import (
     Bound,
     Content,
     Dict,
+    Dotted,
     Items,
     Object,
     OpInstance,
@@ -32,7 +33,7 @@ from shapecheck.analysis.values import (
 from shapecheck.analysis.verdicts import CONSTANTS, instance_of, truth
 from shapecheck.dims import Size
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.ops import UNKNOWN, Packed, Scalar, Value
 from shapecheck.ops.call import as_size
 from shapecheck.shapes import Run, Tensor
 
@@ -123,10 +124,10 @@ def _text(
 
 
 def _holds_parameters(value: Value, content: Content) -> bool:
-    """Whether a value is a module, of which `to`, `eval` and so on return the module itself."""
+    """Whether a value is a module or packed, of which `to`, `cuda` and so on return it itself."""
     if isinstance(content, (Sequence, Dict)):
         return content.kind.startswith("nn.")
-    return isinstance(content, Object) or isinstance(value, OpInstance)
+    return isinstance(content, Object) or isinstance(value, (OpInstance, Packed))
 
 
 Named: TypeAlias = Mapping[str, Value]
@@ -211,6 +212,16 @@ def _tuple(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Va
 @function("builtins.isinstance")
 def _isinstance(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return _verdict(instance_of(frame, *args) if len(args) == 2 else None)
+
+
+@function("torch.is_tensor")
+def _is_tensor(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return _verdict(instance_of(frame, args[0], Dotted("torch.Tensor")) if args else None)
+
+
+@function("torch.jit.is_scripting")
+def _never(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return False  # in Python; TorchScript isn't what is checked
 
 
 @function("builtins.bool")

@@ -10,7 +10,7 @@ from shapecheck.analysis import boundary
 from shapecheck.analysis.annotations import ClassDecl, TensorDecl, reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Object, Path, Ref, Union, options, own_size
+from shapecheck.analysis.values import Dotted, Object, Path, Ref, Union, options, own_size
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.analysis.verdicts import compared, equal, identical, instance_of, truth
 from shapecheck.dims import Composite, FloorDiv, Relation, Size, exact_quotient, part
@@ -43,6 +43,10 @@ def split(frame: Frame, test: ast.expr, asserted: bool = False) -> Paths:
             return _conjunction(frame, each, asserted)
         case ast.Call(func=ast.Name(id="isinstance"), args=[value, kind]):
             return _isinstance(frame, value, kind)
+        case ast.Call(func=ast.Attribute(value=module, attr="is_tensor") as func, args=[value]):
+            if frame.hush(Frame.eval, func) == Dotted("torch.is_tensor"):
+                kind = ast.copy_location(ast.Attribute(module, "Tensor", ast.Load()), func)
+                return _isinstance(frame, value, kind)
     value = frame.eval(test)
     if isinstance(test, (ast.Name, ast.Attribute)) and isinstance(value, Union):
         return _narrow(frame, test, value)

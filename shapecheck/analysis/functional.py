@@ -101,6 +101,14 @@ def _has(frame: Frame, owner: Value, name: str) -> bool | None:
 _NODE = ast.Constant(None)
 
 
+@calls.caller("torch._assert", "torch._check")
+def _assert(frame: Frame, arguments: calls.Arguments, node: ast.Call, label: str) -> Value:
+    """Run what is said to hold as an `assert`."""
+    if node.args and not isinstance(node.args[0], ast.Starred):
+        frame.run([ast.copy_location(ast.Assert(node.args[0]), node)])
+    return None
+
+
 @function("builtins.getattr")
 def _getattr(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call) -> Value:
     if len(args) < 2 or not isinstance(args[1], str):

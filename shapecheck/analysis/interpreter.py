@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from weakref import WeakKeyDictionary
 
 from shapecheck.analysis import conformity, decorators, functions, instances, objects
+from shapecheck.analysis import datasets as _datasets
 from shapecheck.analysis import expressions as _expressions
 from shapecheck.analysis import functional as _functional
 from shapecheck.analysis import methods as _methods
@@ -26,7 +27,7 @@ from shapecheck.analysis.values import NOTHING, Class, Function, Object, Scope, 
 from shapecheck.ops import Value
 from shapecheck.signatures import StubError
 
-_registered = (_expressions, _functional, _methods, _numbers, _statements, _transforms)
+_registered = (_datasets, _expressions, _functional, _methods, _numbers, _statements, _transforms)
 _programs: WeakKeyDictionary[Host, Program] = WeakKeyDictionary()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 import shapecheck.dims as dims
+from shapecheck import dtypes
 from shapecheck.analysis import boundary, decorators, functions
 from shapecheck.analysis.annotations import AnyDecl, FieldsDecl, reader
 from shapecheck.analysis.builtins import ITSELF
@@ -35,8 +36,8 @@ from shapecheck.analysis.values import (
     with_default,
 )
 from shapecheck.dims import Size, Sym
-from shapecheck.ops import UNKNOWN, Value
-from shapecheck.shapes import Matcher, Run, Tensor
+from shapecheck.ops import UNKNOWN, Packed, Value
+from shapecheck.shapes import Matcher, Run, Shape, Tensor
 
 
 def entered(frame: Frame, value: Value, node: ast.expr) -> Value:
@@ -409,6 +410,8 @@ def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Valu
         return _tensor_attribute(frame, owner, name, node)
     if isinstance(owner, OpInstance):
         return _op_attribute(owner, name)
+    if isinstance(owner, Packed):
+        return _packed_attribute(owner, name)
     if isinstance(owner, Ref):
         return _instance_attribute(frame, owner, name, node)
     if isinstance(owner, Super):
@@ -459,6 +462,14 @@ def _op_attribute(owner: OpInstance, name: str) -> Value:
     if found is UNKNOWN and (owner.cls.method(name) is not None or name in ITSELF):
         return Bound(owner, name)
     return found
+
+
+def _packed_attribute(owner: Packed, name: str) -> Value:
+    if name == "data":
+        return owner.data
+    if name == "batch_sizes":
+        return Tensor(Shape.of_rank(1), dtypes.INT64)
+    return Bound(owner, name) if name in ITSELF else UNKNOWN
 
 
 def _instance_attribute(frame: Frame, owner: Ref, name: str, node: ast.expr) -> Value:

@@ -24,7 +24,7 @@ from shapecheck.analysis.values import (
 )
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym, symbols, unknown
-from shapecheck.ops import UNKNOWN, DType, Repeated, Value
+from shapecheck.ops import UNKNOWN, DType, Packed, Repeated, Value
 from shapecheck.shapes import CertainFacts, Facts, Mismatch, Run, Tensor
 from shapecheck.signatures import Signature
 
@@ -87,7 +87,7 @@ def plain(frame: Frame, value: Value) -> Value:
     if isinstance(value, Path):
         return own_size(value.text)
     if isinstance(value, OpInstance):
-        return UNKNOWN
+        return value.attrs
     return value
 
 
@@ -190,6 +190,8 @@ def _unknowns(value: Value) -> set[Sym]:
         return set().union(*map(_unknowns, value))
     if isinstance(value, Repeated):
         return _unknowns((value.element, value.count))
+    if isinstance(value, Packed):
+        return _unknowns((value.data, value.batch))
     if isinstance(value, Tensor):
         return _unknowns(value.shape.dims)
     if isinstance(value, Run):

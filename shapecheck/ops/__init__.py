@@ -33,9 +33,32 @@ from shapecheck.ops import recurrent as _recurrent
 from shapecheck.ops import reduce as _reduce
 from shapecheck.ops import reshape as _reshape
 from shapecheck.ops import resize as _resize
+from shapecheck.ops import sequences as _sequences
 from shapecheck.ops import splitting as _splitting
 from shapecheck.ops import walk as _walk
 from shapecheck.ops import widen as _widen
-from shapecheck.ops.call import RULES, UNKNOWN, Call, DType, Repeated, Scalar, Unknown, Value, rule
+from shapecheck.ops.call import (
+    RULES,
+    UNKNOWN,
+    Call,
+    DType,
+    Packed,
+    Repeated,
+    Scalar,
+    Unknown,
+    Value,
+    rule,
+)
 
-__all__ = ["RULES", "UNKNOWN", "Call", "DType", "Repeated", "Scalar", "Unknown", "Value", "rule"]
+__all__ = [
+    "RULES",
+    "UNKNOWN",
+    "Call",
+    "DType",
+    "Packed",
+    "Repeated",
+    "Scalar",
+    "Unknown",
+    "Value",
+    "rule",
+]

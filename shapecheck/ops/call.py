@@ -50,11 +50,23 @@ class Repeated:
     count: IntSize
 
 
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A `PackedSequence`: the steps of all sequences as `data`, and how many sequences there are.
+
+    `batch` is a `Run` where there may be none at all.
+    """
+
+    data: Tensor
+    batch: Item = field(default_factory=lambda: Shape.unknown().dims[0])
+
+
 Value: TypeAlias = Any
 """An argument or a result as rules see it.
 
 A `Tensor`; a size (`int` or `dims.Size`); a `Scalar`; a Python `bool`, `float`, `str`, `None`,
-`slice` or `Ellipsis`; a `tuple` or `list` of values; a `Repeated`; a `DType`; or `UNKNOWN`.
+`slice` or `Ellipsis`; a `tuple` or `list` of values; a `Repeated`; a `Packed`; a `DType`; or
+`UNKNOWN`.
 """
 
 Rule: TypeAlias = Callable[..., Value]

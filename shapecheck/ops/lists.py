@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import shapecheck.dims as dims
 from shapecheck.dims import IntSize, size_of
-from shapecheck.ops.agree import counted, loose, promote_all, tensors_of
-from shapecheck.ops.call import UNKNOWN, Call, Repeated, Value, as_shape, replace, rule
+from shapecheck.ops.agree import counted, promote_all, tensors_of
+from shapecheck.ops.call import UNKNOWN, Call, Value, as_shape, rule
 from shapecheck.ops.elementwise import promoted
-from shapecheck.ops.joining import raised, same_shape
+from shapecheck.ops.joining import raised
 from shapecheck.shapes import Shape, Tensor, mismatch
 
 
@@ -79,42 +78,6 @@ def broadcast_shapes(call: Call, shapes: Value, **rest: Value) -> Value:
     if not all(isinstance(shape, (tuple, list)) for shape in shapes):
         return UNKNOWN
     return call.broadcast([Tensor(as_shape(shape)) for shape in shapes], strict=False).dims
-
-
-@rule("pad_sequence")
-def pad_sequence(call: Call, sequences: Value, batch_first: Value = False, **rest: Value) -> Value:
-    """Stack sequences of different lengths, padded to the longest."""
-    if isinstance(sequences, Repeated) and isinstance(one := sequences.element, Tensor):
-        return _pad_repeated(call, one, sequences.count, batch_first)
-    parts = tensors_of(sequences)
-    if not parts:
-        return Tensor.unknown()
-    shapes = [call.facts.shape(part.shape) for part in parts]
-    kind = promote_all(parts)
-    if any(shape.rank == 0 for shape in shapes):
-        raise mismatch("a sequence needs an axis", f"can't pad {shapes[0]}")
-    if not all(shape.at(0) is not None for shape in shapes) or not isinstance(batch_first, bool):
-        return Tensor(Shape.unknown(), kind)
-    lengths = [size_of(length) for shape in shapes if (length := shape.at(0)) is not None]
-    rests = [Tensor(replace(shape, 0)) for shape in shapes]
-    rest_shape = same_shape(call, rests, "can't pad sequences of elements {}")
-    longest = _longest(lengths)
-    front = (len(parts), longest) if batch_first else (longest, len(parts))
-    return Tensor(Shape((*front, *rest_shape.dims)), kind)
-
-
-def _pad_repeated(call: Call, one: Tensor, count: IntSize, batch_first: Value) -> Tensor:
-    shape = call.facts.shape(one.shape)
-    length = shape.at(0)
-    if length is None or not isinstance(batch_first, bool):
-        return Tensor(Shape.unknown(), one.dtype)
-    longest = dims.unknown() if loose(length) else length
-    front = (count, longest) if batch_first else (longest, count)
-    return Tensor(Shape((*front, *shape.dims[1:])), one.dtype)
-
-
-def _longest(lengths: Sequence[IntSize]) -> IntSize:
-    return dims.unknown() if any(map(loose, lengths)) else dims.extreme("max", lengths)
 
 
 @rule("atleast")

@@ -8,7 +8,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize
 from shapecheck.ops.agree import counted, size
-from shapecheck.ops.call import UNKNOWN, Call, Value, rule
+from shapecheck.ops.call import UNKNOWN, Call, Packed, Value, rule
 from shapecheck.ops.windows import expected
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
@@ -27,14 +27,17 @@ def recurrent(call: Call, input: Value, self: Mapping[str, Value], hx: Value = N
     width = hidden if projected == 0 else size(projected)
     layers = size(self["num_layers"]) * (directions or dims.unknown())
     last: IntSize = width * directions if directions else dims.unknown()
-    if not isinstance(input, Tensor):  # packed sequences, most likely
+    packed = input if isinstance(input, Packed) else None
+    tensor = packed.data if packed else input
+    if not isinstance(tensor, Tensor):  # packed sequences, most likely
         state = _states(Shape((layers, *Shape.unknown().dims, width)), layers, hidden, lstm)
         return (UNKNOWN, state)
-    shape = call.facts.shape(input.shape)
+    shape = call.facts.shape(tensor.shape)
     headline = f"can't take {shape}"
-    if shape.rank is not None and shape.rank not in (2, 3):
+    if shape.rank is not None and shape.rank not in ((2,) if packed else (2, 3)):
+        wanted_axes = "2 are" if packed else "2 or 3 are"
         raise mismatch(
-            f'"input" has {counted(shape.rank, "axis")}, where 2 or 3 are expected',
+            f'"input" has {counted(shape.rank, "axis")}, where {wanted_axes} expected',
             headline,
             "shape",
             "unsqueeze",
@@ -43,12 +46,14 @@ def recurrent(call: Call, input: Value, self: Mapping[str, Value], hx: Value = N
     found, wanted = shape.at(-1), size(self["input_size"])
     if found is not None and not call.unify(found, wanted):
         raise mismatch(expected(-1, found, wanted, "input_size"), headline, "shape", "transpose")
-    kind = input.dtype & (dtypes.FLOAT | dtypes.COMPLEX) or dtypes.ANY
+    kind = tensor.dtype & (dtypes.FLOAT | dtypes.COMPLEX) or dtypes.ANY
     output = Shape((*(shape.dims[:-1] if found is not None else Shape.unknown().dims), last))
-    batch = _batch(shape, self.get("batch_first"))
+    batch = (packed.batch,) if packed else _batch(shape, self.get("batch_first"))
     whole = Shape((layers, *batch, width))
     _check_state(call, hx, whole, lstm, headline)
-    return (Tensor(output, kind), _states(whole, layers, hidden, lstm, kind))
+    states = _states(whole, layers, hidden, lstm, kind)
+    found_output = Tensor(output, kind)
+    return (Packed(found_output, packed.batch) if packed else found_output, states)
 
 
 def _batch(shape: Shape, batch_first: Value) -> tuple[DimExpr | Run, ...]:

@@ -75,7 +75,10 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a signature returns: exactly one of these is set, or none for an unknown value."""
+    """What a signature returns: exactly one of these is set, or none for an unknown value.
+
+    `number` is `int`, `float` or `bool`.
+    """
 
     tensor: TensorForm | None = None
     items: tuple[Result, ...] | None = None
@@ -83,6 +86,15 @@ class Result:
     extra: tuple[Value, ...] = ()
     same: ast.expr | None = None
     nothing: bool = False
+    number: str | None = None
+
+
+NUMBERS: Final[Mapping[str, Callable[[], Value]]] = {
+    "int": dims.unknown,
+    "float": lambda: Scalar(dtypes.DEFAULT_FLOAT),
+    "bool": lambda: Scalar(dtypes.BOOL),
+}
+"""What is known of a number by its type."""
 
 
 class Evaluator(Protocol):
@@ -308,6 +320,8 @@ class Signature:
             return self.evaluator.evaluate(result.same, scope, call)
         if result.nothing:
             return None
+        if result.number is not None:
+            return NUMBERS[result.number]()
         form = result.tensor
         if form is None:
             return UNKNOWN

@@ -19,6 +19,7 @@ from shapecheck.signatures.evaluate import evaluate
 from shapecheck.signatures.index import Function, Source, StubError, StubFile
 from shapecheck.signatures.model import (
     FOLLOW,
+    NUMBERS,
     Edit,
     Param,
     Result,
@@ -117,6 +118,8 @@ class OpClass:
             return self.table.evaluate(form.same, {"self": instance}, None)
         if form.rule is not None:
             return RULES[form.rule](Call(Facts(), self.name, (), form.extra), self=instance)
+        if form.number is not None:
+            return NUMBERS[form.number]()
         if form.tensor is None or form.tensor.text is None:
             return UNKNOWN
         matcher = Matcher(Facts(), lambda source: self.table.size(source, {"self": instance}))
@@ -315,6 +318,8 @@ class Table:
         match node:
             case ast.Constant(value=None):
                 return Result(nothing=True)
+            case ast.Name(id=head) if head in NUMBERS:
+                return Result(number=head)
             case ast.Name(id=head) if head in _PLAIN:
                 return Result()
             case ast.Name(id="Tensor"):

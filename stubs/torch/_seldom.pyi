@@ -32,3 +32,22 @@ def _pair(x: Ints[2]) -> Is[x]: ...
 def _triple(x: Ints[3]) -> Is[x]: ...
 @also("torch.nn.init.calculate_gain")
 def _calculate_gain(nonlinearity: Any, param: Any = None) -> float: ...
+
+class finfo(Module):
+    eps: float
+    max: float
+    min: float
+    tiny: float
+    smallest_normal: float
+    resolution: float
+    bits: int
+    def __init__(self, type: Any = None) -> None: ...
+
+class iinfo(Module):
+    max: int
+    min: int
+    bits: int
+    def __init__(self, type: Any = None) -> None: ...
+
+@also("torch.testing.assert_close")
+def _assert_close(actual: Shaped[Tensor, "*s"], expected: Shaped[Tensor, "*s"], *, allow_subclasses: bool = True, rtol: Any = None, atol: Any = None, equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True, check_layout: bool = True, check_stride: bool = False, msg: Any = None) -> None: ...

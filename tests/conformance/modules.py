@@ -71,12 +71,8 @@ MORE: dict[str, list[tuple[Any, ...]]] = {
     "Fold": [((((4, 5), (2, 3))), (2, 18, 9)), ((4, 2, 1, 0, 2), (12, 4)), ((4, 2), (2, 8, 9))],
     "Hardsigmoid": [((), (2, 3)), ((), ())],
     "Identity": [((), (2, 3)), ((54, "unused"), (4,))],
-    **{
-        f"LazyBatchNorm{n}d": [((), shape)] for n, shape in _LATENT.items()
-    },
-    **{
-        f"LazyInstanceNorm{n}d": [((), shape)] for n, shape in _LATENT.items()
-    },
+    **{f"LazyBatchNorm{n}d": [((), shape)] for n, shape in _LATENT.items()},
+    **{f"LazyInstanceNorm{n}d": [((), shape)] for n, shape in _LATENT.items()},
     "LazyLinear": [((4,), (2, 3)), ((4,), (3,)), ((4, False), (2, 5, 3))],
     **{
         f"MaxUnpool{n}d": [

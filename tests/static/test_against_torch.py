@@ -26,6 +26,28 @@ pairs = torch.zeros(5, 2, 3)
 layer = nn.Linear(3, 4)
 net = nn.Sequential(layer, nn.Linear(4, 5))
 params = dict(layer.named_parameters())
+from torch import distributions as d
+from torch.distributions.transforms import AffineTransform, ExpTransform, TanhTransform
+rows, scale = torch.ones(4, 3), torch.ones(3)
+weights = torch.full((4, 3), 1 / 3)
+normal, choice = d.Normal(rows, scale), d.Categorical(weights)
+event = d.Independent(normal, 1)
+mixture = d.MixtureSameFamily(choice, d.Independent(d.Normal(pairs[:4].transpose(1, 2), 1.0), 1))
+from torch.nn.utils import rnn
+lengths = torch.tensor([5, 4, 2])
+padded, first = torch.zeros(5, 3, 7), torch.zeros(3, 5, 7)
+packed, packed_first = rnn.pack_padded_sequence(padded, lengths), rnn.pack_padded_sequence(
+    first, lengths, batch_first=True, enforce_sorted=False
+)
+lists = [torch.zeros(5, 7), torch.zeros(4, 7), torch.zeros(2, 7)]
+from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset
+from torch.utils.data import default_collate, random_split
+both = TensorDataset(pairs, torch.zeros(5))
+class Rows(Dataset):
+    def __len__(self):
+        return 12
+    def __getitem__(self, index):
+        return {"x": torch.zeros(2, 3), "y": [torch.zeros(3, 4), index], "z": (0.5, True)}
 """
 EXPRESSIONS = """\
 vmap(torch.dot, in_dims=(0, None))(a, v)
@@ -69,6 +91,45 @@ checkpoint(layer, a, use_reentrant=False)
 checkpoint(torch.matmul, a, b, use_reentrant=False, preserve_rng_state=False)
 checkpoint_sequential(net, 2, a, use_reentrant=False)
 tree_map(lambda x: x.sum(0), (a, pairs))
+normal.sample((7,)), normal.rsample(), normal.log_prob(rows), normal.entropy()
+normal.mean, normal.variance, torch.zeros(normal.batch_shape), torch.zeros(normal.event_shape)
+choice.sample((7,)), choice.probs, choice.mode, choice.log_prob(torch.zeros(9, 4)), choice.entropy()
+torch.zeros(choice.batch_shape + (2,)), torch.zeros(choice.event_shape)
+event.sample((7,)), event.log_prob(rows), event.log_prob(torch.ones(2, 4, 3)), event.mean
+torch.zeros(event.batch_shape), torch.zeros(event.event_shape), event.entropy()
+mixture.sample((7,)), mixture.log_prob(torch.zeros(4, 2)), mixture.mean
+d.TransformedDistribution(normal, [TanhTransform(), ExpTransform()]).rsample((5,))
+d.TransformedDistribution(event, AffineTransform(0.0, 2.0)).log_prob(rows)
+d.kl_divergence(normal, d.Normal(0.0, 1.0)), d.kl.kl_divergence(event, event)
+d.Binomial(torch.ones(4, 1), probs=scale / 4).sample()
+d.Multinomial(6, probs=weights).sample((2,)), d.Multinomial(6, probs=weights).mean
+d.MultivariateNormal(scale, torch.eye(3)).sample((5,))
+d.Wishart(4.0, torch.eye(3)).sample((2,))
+d.LowRankMultivariateNormal(rows, torch.ones(3, 2), scale).sample((5,))
+d.LKJCholesky(3).sample((2,))
+d.LogisticNormal(rows, scale).sample(), d.Dirichlet(rows).log_prob(weights)
+d.VonMises(0.0, scale).sample(), d.StudentT(3.0, rows).sample()
+d.RelaxedOneHotCategorical(torch.tensor(0.5), logits=weights).rsample()
+ExpTransform()(rows), AffineTransform(rows, 2.0)(scale), TanhTransform().inv(weights)
+nn.LSTM(7, 8)(packed)[1], nn.GRU(7, 8, 2, bidirectional=True)(packed)[1]
+nn.LSTM(7, 8, proj_size=2, batch_first=True)(packed_first)[1]
+rnn.pad_packed_sequence(nn.LSTM(7, 8, bidirectional=True)(packed)[0], total_length=6)
+rnn.pad_packed_sequence(nn.RNN(7, 8)(packed_first)[0], batch_first=True, total_length=6)
+rnn.pad_packed_sequence(rnn.pack_sequence(lists), total_length=5)
+rnn.pack_sequence(lists).data
+rnn.pad_sequence(lists), rnn.pad_sequence(lists, batch_first=True)
+both[0], torch.zeros(len(both))
+next(iter(DataLoader(both, batch_size=2, drop_last=True, shuffle=True)))
+next(iter(DataLoader(both))), [x for x, y in DataLoader(both, 5, drop_last=True)]
+next(iter(DataLoader(both, batch_size=None)))
+next(iter(DataLoader(both, 2, collate_fn=lambda rows: rows[0])))
+random_split(both, [3, 2])[1][0], Subset(both, [0, 2])[1]
+torch.zeros(len(random_split(both, [3, 2])[0]))
+next(iter(DataLoader(Subset(both, [0, 2]), 2, drop_last=True)))
+next(iter(DataLoader(Rows(), batch_size=4, drop_last=True)))["x"]
+next(iter(DataLoader(Rows(), batch_size=4, drop_last=True)))["y"]
+next(iter(DataLoader(Rows(), batch_size=4, drop_last=True)))["z"]
+default_collate([a, a]), default_collate([(a, 1), (a, 2)])
 torch.cond(torch.tensor(True), lambda x: x + 1, lambda x: x * 2, (a,))
 """
 
@@ -77,7 +138,7 @@ def shapes(value: Any) -> Any:
     """Return the shapes in a value, as the analysis writes them."""
     if isinstance(value, torch.Tensor):
         return " ".join(map(str, value.shape))
-    return [shapes(item) for item in value]
+    return [shapes(item) for item in value if item is not None]
 
 
 class NoSources:
@@ -106,7 +167,7 @@ def parts(expression: str, wanted: Any) -> list[tuple[str, str]]:
 def test_shape(expression: str) -> None:
     scope: dict[str, Any] = {}
     exec(SETUP, scope)
-    found = parts(expression, shapes(eval(expression, scope)))
+    found = parts(f"({expression})", shapes(eval(expression, scope)))
     asked = "".join(f"reveal_shape({part})\n" for part, _ in found)
     answers = said(f"{SETUP}from shapecheck import reveal_shape\n{asked}")
     assert answers == [f'Revealed shape is "{shape}"' for _, shape in found]
