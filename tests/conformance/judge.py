@@ -27,7 +27,9 @@ class Verdict:
     is at odds with it, isn't there. Of the calls as a function (or a module), `exact` counts those
     of which no size is unknown on numbers, `symbolic` those of which none is with names for the
     sizes, `skipped` those that torch itself can't run here. `refused` and `accepted` count torch's
-    erroneous inputs that are about shapes, `other` those that aren't.
+    erroneous inputs that are about shapes, `other` those that aren't. `large` counts calls on sizes
+    a thousand times as large that agree with what torch's fake tensors say, `too_large` those that
+    these can't run.
     """
 
     title: str
@@ -42,6 +44,8 @@ class Verdict:
     refused: int = 0
     accepted: int = 0
     other: int = 0
+    large: int = 0
+    too_large: int = 0
     complaints: list[str] = field(default_factory=list)
 
     @property
@@ -135,8 +139,29 @@ def _sample(verdict: Verdict, call: Call, seen: set[str]) -> None:
         symbolic = compatible(named, call.wanted, exact=True) is None
         verdict.exact += exact
         verdict.symbolic += symbolic
+        if call.init is None:
+            _enlarged(verdict, call, rule)
         if exact and symbolic:
             seen.add(key)
+
+
+def _enlarged(verdict: Verdict, call: Call, rule: Callable[..., Any]) -> None:
+    """Judge a call on sizes that are too large to run, by torch's fake tensors."""
+    big, wanted = samples.enlarged(call)
+    if wanted is REFUSED:
+        verdict.too_large += 1
+        return
+    try:
+        wrong = compatible(_by_number(rule, big), wanted)
+    except Mismatch as error:
+        wrong = f"refused: {error.problem.headline}: {error.problem.reason}"
+    if wrong is None:
+        verdict.large += 1
+        return
+    verdict.wrong["large"] += 1
+    if len(verdict.complaints) < WRONG_SHOWN:
+        args = abstract(big.args, numbers), abstract(dict(big.kwargs), numbers)
+        verdict.complaints.append(f"wrong: large {call.name} {args}: {wrong}")
 
 
 def _key(call: Call) -> str:

@@ -17,7 +17,7 @@ import torch
 from conformance.judge import Verdict, judge_module, judge_op
 from conformance.modules import modules
 from conformance.reasons import NOT_JUDGED, NOT_REFUSED, WITHOUT_RULE
-from conformance.samples import ops
+from conformance.samples import TIMES, ops
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 
@@ -30,7 +30,8 @@ with `out=` and by each alias, and the rule has to say what torch does:
 
 - with the sizes as numbers, with a name for each distinct size, and with leading axes hidden, the
   shapes and dtypes that a rule gives are those of the real result;
-- an input that torch refuses for its shapes is refused.
+- an input that torch refuses for its shapes is refused;
+- on sizes too large to run, torch's fake tensors are the judge.
 
 Modules that the database lacks have samples of ours.
 
@@ -104,6 +105,11 @@ def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
     forms = ", ".join(f"{right[form]:,} as {form}" for form in right)
     yield f"- {right.total():,} calls agree ({forms}), {wrong.total()} don't."
     yield f"- {sum(v.skipped for v in verdicts)} samples were skipped: torch can't run them here."
+    large, too_large = (sum(getattr(v, kind) for v in verdicts) for kind in ("large", "too_large"))
+    yield (
+        f"- On sizes {TIMES:,} times as large {large:,} calls agree with torch's fake tensors, "
+        f"{sum(v.wrong['large'] for v in verdicts)} don't ({too_large:,} can't be made that large)."
+    )
     refused, accepted = (
         sum(getattr(v, kind) for v in verdicts) for kind in ("refused", "accepted")
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from itertools import islice
 from typing import Any, Final
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 
 from shapecheck.runtime.ops import dotted_names
@@ -18,6 +20,8 @@ from shapecheck.runtime.ops import dotted_names
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from torch.testing._internal.common_methods_invocations import op_db
+
+logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)
 
 AMONG = 24
 """Among how many samples of an op the few of the fast part are picked."""
@@ -204,6 +208,34 @@ def attempt(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
             return function(*args, **kwargs)
         except Exception:  # noqa: BLE001 -- whatever torch raises, it refuses
             return REFUSED
+
+
+TIMES: Final = 1000
+"""How many times as large the sizes are that fake tensors judge."""
+
+
+def enlarged(call: Call) -> tuple[Call, Any]:
+    """Return a call with all sizes but 0 and 1 larger, and what torch's fake tensors make of it."""
+    function = _resolve(call.name)
+    with FakeTensorMode() as mode:
+        try:
+            args, kwargs = _larger(call.args, mode), _larger(dict(call.kwargs), mode)
+        except RuntimeError:  # more elements than can be counted
+            return call, REFUSED
+        big = replace(call, args=args, kwargs=kwargs)
+        return big, REFUSED if function is None else attempt(function, args, kwargs)
+
+
+def _larger(value: Any, mode: FakeTensorMode) -> Any:
+    if isinstance(value, torch.Tensor):
+        sizes = [size if size < 2 else TIMES * size for size in value.shape]
+        with mode:
+            return torch.empty(sizes, dtype=value.dtype, layout=value.layout)
+    if isinstance(value, dict):
+        return {key: _larger(item, mode) for key, item in value.items()}
+    if isinstance(value, (tuple, list)) and not isinstance(value, torch.Size):
+        return type(value)(_larger(item, mode) for item in value)
+    return value
 
 
 class _Recorder(TorchFunctionMode):
