@@ -382,6 +382,26 @@ def _checkpoint_sequential(frame: Frame, arguments: Arguments, node: ast.Call, l
     return value
 
 
+@caller("torchvision.transforms.Compose", "torchvision.transforms.v2.Compose")
+def _compose(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+    return _later("torchvision.transforms.Compose()", arguments, "transforms")
+
+
+@caller("torchvision.transforms.Compose()")
+def _composed(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+    """Pass a picture through all steps; what isn't a tensor yet may become one on the way."""
+    (steps,), rest = _ahead(arguments, 1)
+    parts = _branches(frame, steps)
+    if parts is None or len(rest.args) != 1:
+        return UNKNOWN
+    value, errors = rest.args[0].value, frame.errors
+    for index, step in enumerate(parts):
+        value = invoke(frame, step, _bare((value,)), node, f"{label}[{index}]")
+        if frame.errors > errors:
+            return UNKNOWN
+    return value
+
+
 @caller("torch.autograd.Function.apply")
 def _apply(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
     """Call the forward of a function with a backward of its own."""

@@ -58,7 +58,8 @@ class Param:
     """One parameter: its name, default, and what is known from its annotation.
 
     `tensor` is set for tensors, `scalar` for a union with numbers; `axis` names the group whose
-    axis the parameter selects; `count` is the length that `Ints[n]` brings an int to.
+    axis the parameter selects; `count` is the length that `Ints[n]` brings an int to; `other`:
+    something else than a tensor may be given, of which the signature says nothing.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Param:
     new_axis: bool = False
     count: int = 0
     dtype: bool = False
+    other: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,8 @@ class Signature:
         for param in self.params:
             value = bound[param.name]
             if param.tensor is None and isinstance(value, Tensor) and (param.axis or param.count):
+                return False
+            if param.other and not isinstance(value, Tensor):
                 return False
             if self.overloads and param.tensor is not None and isinstance(value, str):
                 return False

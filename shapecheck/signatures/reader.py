@@ -261,6 +261,10 @@ class Table:
                     pass
                 case _:
                     self._malformed(part, file)
+        if param.tensor is not None and any(
+            isinstance(p, ast.Name) and p.id == "Any" for p in parts
+        ):
+            return replace(param, other=True)
         return param
 
     def _malformed(self, node: ast.expr, file: StubFile) -> NoReturn:
@@ -398,7 +402,8 @@ def _mentioned(text: spec.Spec) -> Iterator[str]:
     for source in re.findall(r"\{([^{}]*)\}", str(text)):
         tree = _parse_expression(source)
         called = {n.func for n in ast.walk(tree) if isinstance(n, ast.Call)}
-        yield from (n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n not in called)
+        names = (n for n in ast.walk(tree) if isinstance(n, ast.Name) and n not in called)
+        yield from (name.id for name in names if name.id != "_")
 
 
 def _union(node: ast.expr) -> Iterator[ast.expr]:
