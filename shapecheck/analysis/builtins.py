@@ -321,6 +321,10 @@ def _replace(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> 
     "torch.jit.optimize_for_inference",
     "torch.fx.symbolic_trace",
     "torch.compiler.disable",
+    "torch.func.functionalize",
+    "torch.func.replace_all_batch_norm_modules_",
+    "torch.nn.utils.fuse_conv_bn_eval",
+    "torch.autograd.Variable",
     "torch.compiler.allow_in_graph",
     "torch.nn.DataParallel",
     "torch.nn.parallel.DataParallel",
@@ -345,7 +349,7 @@ def _wrapped(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> 
     return frame.state.new(content) if content is not None else value
 
 
-@function("typing.cast", "typing_extensions.cast")
+@function("typing.cast", "typing_extensions.cast", "torch.jit.annotate")
 def _cast(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return args[1] if len(args) == 2 else UNKNOWN
 

@@ -16,7 +16,8 @@ from shapecheck.ops import UNKNOWN, Value
 
 KINDS: Final = frozenset(("builtins.staticmethod", "builtins.classmethod"))
 PROPERTIES: Final = frozenset(
-    ("builtins.property", "functools.cached_property", "abc.abstractproperty")
+    "builtins.property functools.cached_property abc.abstractproperty "
+    "torch.distributions.utils.lazy_property".split()
 )
 _KEEP: Final = KINDS | frozenset(
     "torch.no_grad torch.inference_mode torch.enable_grad torch.set_grad_enabled torch.compile "

@@ -302,6 +302,27 @@ def _derived(times: int, frame: Frame, arguments: Arguments, node: ast.Call, lab
     return found
 
 
+@caller(
+    "torch.autograd.functional.vjp",
+    "torch.autograd.functional.hvp",
+    "torch.autograd.functional.vhp",
+)
+def _products_at(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+    """Return what a function returns for `inputs`, and what is like these."""
+    settings = _settings(arguments, "func inputs", {})
+    if settings is None:
+        return UNKNOWN
+    func, inputs = settings
+    parts = inputs if isinstance(inputs, tuple) else (inputs,)
+    return invoke(frame, func, _bare(parts), node, label), _alike(frame, inputs)
+
+
+@caller("torch.autograd.functional.jvp")
+def _jvp_at(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+    found = _products_at(frame, arguments, node, label)
+    return found if found is UNKNOWN else (found[0], _alike(frame, found[0]))
+
+
 @caller("torch.func.vjp", "functorch.vjp")
 def _vjp(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
     has_aux = arguments.named.get("has_aux", False)
@@ -380,6 +401,14 @@ def _checkpoint_sequential(frame: Frame, arguments: Arguments, node: ast.Call, l
     for index, step in enumerate(steps):
         value = invoke(frame, step, _bare((value,)), node, f"{label}[{index}]")
     return value
+
+
+@caller("torch.nn.utils.skip_init")
+def _skip_init(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+    """Make a module whose parameters hold nothing yet."""
+    if not arguments.args:
+        return UNKNOWN
+    return invoke(frame, arguments.values[0], _ahead(arguments, 1)[1], node, label)
 
 
 @caller("torchvision.transforms.Compose", "torchvision.transforms.v2.Compose")

@@ -7,7 +7,7 @@ from math import prod
 import shapecheck.dims as dims
 from shapecheck.dims import IntSize, size_of
 from shapecheck.ops.agree import counted, promote_all, tensors_of
-from shapecheck.ops.call import UNKNOWN, Call, Value, as_shape, rule
+from shapecheck.ops.call import UNKNOWN, Call, Repeated, Value, as_shape, rule
 from shapecheck.ops.elementwise import promoted
 from shapecheck.ops.joining import raised
 from shapecheck.shapes import Shape, Tensor, mismatch
@@ -78,6 +78,15 @@ def broadcast_shapes(call: Call, shapes: Value, **rest: Value) -> Value:
     if not all(isinstance(shape, (tuple, list)) for shape in shapes):
         return UNKNOWN
     return call.broadcast([Tensor(as_shape(shape)) for shape in shapes], strict=False).dims
+
+
+@rule("each")
+def each(call: Call, tensors: Value, **rest: Value) -> Value:
+    """Return tensors like those of a list."""
+    if isinstance(tensors, Repeated):
+        return tensors
+    parts = tensors_of(tensors)
+    return UNKNOWN if parts is None else parts
 
 
 @rule("atleast")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -117,3 +117,40 @@ def recurrent_cell(call: Call, input: Value, self: Mapping[str, Value], hx: Valu
     _check_state(call, hx, whole, family == "lstm", headline)
     state = Tensor(whole, tensor.dtype & dtypes.FLOAT or dtypes.ANY)
     return (state, state) if family == "lstm" else state
+
+
+@rule("recurrent op")
+def recurrent_op(call: Call, input: Value, args: Value = ()) -> Value:
+    """Judge what recurrent modules call: the output and the states, which the first states tell.
+
+    The arguments are the first states, the weights, and settings; for packed sequences the sizes
+    of the batches stand before them.
+    """
+    lstm = call.extra[0] == "lstm"
+    given = args if isinstance(args, (tuple, list)) else ()
+    count = 3 if lstm else 2
+    unknown = (UNKNOWN,) * count
+    if len(given) != 8 or not isinstance(input, Tensor):
+        return unknown
+    packed = not isinstance(given[2], bool)
+    states = given[1] if packed else given[0]
+    states = states if isinstance(states, (tuple, list)) else (states,)
+    directions = {True: 2, False: 1}.get(given[7] if packed else given[6])
+    if len(states) != count - 1 or not all(isinstance(one, Tensor) for one in states):
+        return unknown
+    shape, first = call.facts.shape(input.shape), call.facts.shape(states[0].shape)
+    width = first.at(-1)
+    if directions is None or width is None or shape.at(-1) is None:
+        return unknown
+    output = Tensor(Shape((*shape.dims[:-1], size(width) * directions)), input.dtype)
+    batch = first.dims[1:-1]
+    if not packed and first.rank == 3 and shape.rank == 3:
+        batch = _batch(shape, given[7])
+    ends = (
+        Tensor(Shape((s.dims[0], *batch, s.dims[-1])), input.dtype) for s in _shapes(call, states)
+    )
+    return (output, *ends)
+
+
+def _shapes(call: Call, states: Sequence[Tensor]) -> list[Shape]:
+    return [call.facts.shape(state.shape) for state in states]

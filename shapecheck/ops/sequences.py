@@ -144,3 +144,20 @@ def unpadded(
 ) -> Value:
     """Return what is padded as a list of sequences `n *f`."""
     return unpacked_list(call, packed(call, padded_sequences, lengths, batch_first))
+
+
+@rule("nested")
+def nested(call: Call, tensor_list: Value, **rest: Value) -> Value:
+    """Put tensors of different sizes beside each other: what isn't the same in all isn't known."""
+    if isinstance(tensor_list, Repeated) and isinstance(one := tensor_list.element, Tensor):
+        return Tensor(Shape((tensor_list.count, *call.facts.shape(one.shape).dims)), one.dtype)
+    parts = tensors_of(tensor_list)
+    if not parts:
+        return Tensor.unknown()
+    shapes = [call.facts.shape(part.shape) for part in parts]
+    rank = shapes[0].rank
+    if rank is None or any(shape.rank != rank for shape in shapes):
+        return Tensor(Shape.unknown(), promote_all(parts))
+    columns = zip(*(shape.dims for shape in shapes), strict=True)
+    same = (c[0] if len(set(c)) == 1 else dims.unknown() for c in columns)
+    return Tensor(Shape((len(parts), *same)), promote_all(parts))

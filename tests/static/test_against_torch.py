@@ -42,6 +42,10 @@ packed, packed_first = rnn.pack_padded_sequence(padded, lengths), rnn.pack_padde
 lists = [torch.zeros(5, 7), torch.zeros(4, 7), torch.zeros(2, 7)]
 from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset
 from torch.utils.data import default_collate, random_split
+from torch.nn.attention import flex_attention
+lstm_weights, gru = nn.LSTM(7, 8)._flat_weights, nn.GRU(7, 8)._flat_weights
+states = (torch.zeros(1, 3, 8), torch.zeros(1, 3, 8))
+cell, lstm = list(nn.GRUCell(3, 8).parameters()), list(nn.LSTMCell(3, 8).parameters())
 both = TensorDataset(pairs, torch.zeros(5))
 class Rows(Dataset):
     def __len__(self):
@@ -130,6 +134,24 @@ next(iter(DataLoader(Rows(), batch_size=4, drop_last=True)))["x"]
 next(iter(DataLoader(Rows(), batch_size=4, drop_last=True)))["y"]
 next(iter(DataLoader(Rows(), batch_size=4, drop_last=True)))["z"]
 default_collate([a, a]), default_collate([(a, 1), (a, 2)])
+torch.embedding(b, torch.zeros(2, 5).long()), torch.celu(a)
+torch.conv_tbc(pairs, pairs[:2, :1].mT, v[:1])
+torch.batch_norm(pairs, None, None, None, None, True, 0.1, 1e-5, False)
+torch.lstm(padded, states, lstm_weights, True, 1, 0.0, False, False, False)
+torch.gru(packed.data, packed.batch_sizes, states[0], gru, True, 1, 0.0, False, False)[1]
+torch.gru_cell(a, torch.zeros(2, 8), cell[0], cell[1])
+torch.lstm_cell(a, (states[0][0][:2], states[1][0][:2]), lstm[0], lstm[1])
+torch.kl_div(a, a, 0), torch.kl_div(a, a)
+torch._foreach_mul([a, b], 2), torch._foreach_sqrt([a, b])
+torch.sparse.sum(a.to_sparse(), 0).to_dense(), torch.sparse.sum(a.to_sparse())
+torch.sparse.softmax(a.to_sparse(), 1), torch.sparse_coo_tensor(torch.zeros(2, 1), [1.0], (4, 5))
+torch.sparse.mm(a.to_sparse_csr(), b), torch.sparse.addmm(torch.zeros(2, 4), a.to_sparse(), b)
+torch.nested.to_padded_tensor(torch.nested.nested_tensor([a, torch.zeros(5, 3)]), 0.0, (2, 7, 3))
+torch.nested.nested_tensor([a, a]).to_padded_tensor(0.0)
+functional.vjp(torch.matmul, (a, b), torch.zeros(2, 4)), functional.jvp(torch.sin, a, a)
+functional.hvp(lambda x: x.square().sum(), a, a), torch.autograd.Variable(a)
+d.utils.broadcast_all(a, v), d.utils.logits_to_probs(a), torch.binomial(a, a)
+flex_attention.create_mask(lambda b, h, q, k: q > k, None, 4, 5, 6, device="cpu")
 torch.cond(torch.tensor(True), lambda x: x + 1, lambda x: x * 2, (a,))
 """
 
