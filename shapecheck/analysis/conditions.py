@@ -13,10 +13,10 @@ from shapecheck.analysis.state import State
 from shapecheck.analysis.values import Dotted, Object, Path, Ref, Union, options, own_size
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.analysis.verdicts import compared, equal, identical, instance_of, truth
-from shapecheck.dims import Composite, FloorDiv, Relation, Size, exact_quotient, part
+from shapecheck.dims import Composite, FloorDiv, Kind, Relation, Size, exact_quotient, part
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_dim
-from shapecheck.shapes import Run, Tensor
+from shapecheck.shapes import Item, Run, Shape, Tensor
 
 Paths = tuple[State | None, State | None]
 
@@ -259,13 +259,36 @@ def _tuples(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...]) -> Paths:
                     return None, frame.state
                 _learn(yes, x, y)
         return yes, no
-    for short, long in ((a, b), (b, a)):
-        if len(runs) == 1 and runs[0] in short and len(long) >= len(short) - 1:
-            at = short.index(runs[0])
-            count = len(long) - len(short) + 1
-            learned = (i if isinstance(i, Run) else as_dim(i) for i in long[at : at + count])
-            yes.facts.learn_run(runs[0].symbol, tuple(learned))
+    _learn_equal(yes, a, b)
     return yes, no
+
+
+def _learn_equal(state: State, a: Sequence[Value], b: Sequence[Value]) -> None:
+    """Record that two shapes with runs are equal, as far as it is clear which items meet."""
+    left, right = (
+        list(state.facts.shape(Shape(tuple(map(_as_item, side)))).dims) for side in (a, b)
+    )
+    for end in (0, -1):
+        while left and right:
+            x, y = left[end], right[end]
+            if x != y:
+                if isinstance(x, Run) or isinstance(y, Run):
+                    break
+                if _is_size(x) and _is_size(y):
+                    _learn(state, x, y)
+            del left[end], right[end]
+    if len(left) != 1 or (len(right) == 1 and _is_named(left[0])):
+        left, right = right, left
+    if len(left) == 1 and isinstance(run := left[0], Run) and run not in right:
+        state.facts.learn_run(run.symbol, tuple(right))
+
+
+def _as_item(value: Value) -> Item:
+    return value if isinstance(value, Run) else as_dim(value)
+
+
+def _is_named(item: Item) -> bool:
+    return not isinstance(item, Run) or item.symbol.kind is Kind.NAME
 
 
 def _as_size(value: Value) -> Value:
