@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis import boundary, decorators, functions
-from shapecheck.analysis.annotations import AnyDecl, FieldsDecl, reader
+from shapecheck.analysis.annotations import AnyDecl, Declared, FieldsDecl, TensorDecl, reader
 from shapecheck.analysis.builtins import ITSELF
 from shapecheck.analysis.frame import SPECIAL, Frame
 from shapecheck.analysis.modules import library
@@ -487,8 +488,9 @@ def _instance_attribute(frame: Frame, owner: Ref, name: str, node: ast.expr) -> 
         return UNKNOWN
     if name == "__dict__":
         return Bound(owner, name)
-    if content.attrs.get(name, UNKNOWN) is not UNKNOWN:
-        return content.attrs[name]
+    value = content.attrs.get(name, UNKNOWN)
+    if value is not UNKNOWN:
+        return _told(frame, owner, content, name, value) if _is_vague(frame, value) else value
     found = find_member(content.cls, name)
     if found is None:
         return _inherited(frame, owner, content, name)
@@ -552,16 +554,8 @@ def _field(
         default = isinstance(statement.value, ast.Constant) and not is_dataclass(home)
         fixed = default and name not in content.attrs
         if not isinstance(declared, AnyDecl) and not fixed:
-            scope = _scope(content.path or owner.serial)
+            value = _declared(frame, owner, content, name, declared)
             path = f"{content.path}.{name}" if content.path else name
-            value = boundary.declare(
-                frame,
-                declared,
-                path,
-                Matcher(frame.state.facts),
-                lambda text: dims.own(text, scope),
-                lambda text: Run(Sym(text, dims.Kind.UNKNOWN, scope)),
-            )
             value = with_default(value, path, statement.value)
             set_attribute(frame, owner, name, value)
             return value
@@ -573,6 +567,43 @@ def _field(
 
 
 _AUTOGRAD: Final = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
+
+
+def _declared(frame: Frame, owner: Ref, content: Object, name: str, declared: Declared) -> Value:
+    """Return what a field is declared to be, in terms of the instance's own names."""
+    scope = _scope(content.path or owner.serial)
+    return boundary.declare(
+        frame,
+        declared,
+        f"{content.path}.{name}" if content.path else name,
+        Matcher(frame.state.facts),
+        lambda text: dims.own(text, scope),
+        lambda text: Run(Sym(text, dims.Kind.UNKNOWN, scope)),
+    )
+
+
+def _is_vague(frame: Frame, value: Value) -> bool:
+    """Whether nothing says which axes some of a tensor's are, or how many."""
+    if not isinstance(value, Tensor):
+        return False
+    items = frame.state.facts.shape(value.shape).dims
+    return any(isinstance(item, Run) and not item.symbol.telling for item in items)
+
+
+def _told(frame: Frame, owner: Ref, content: Object, name: str, value: Tensor) -> Value:
+    """Return a field as it is declared, where that says more than what was assigned to it."""
+    found = find_member(content.cls, name)
+    if found is None or not isinstance(found[1], ast.AnnAssign):
+        return value
+    declared = reader(found[0].module).read(found[1].annotation)
+    if not isinstance(declared, TensorDecl) or declared.text is None:
+        return value
+    if Matcher(frame.state.facts.copy()).match(declared.text, value.shape) is not None:
+        return value
+    told = _declared(frame, owner, content, name, declared)
+    told = replace(told, dtype=told.dtype & value.dtype or value.dtype)
+    set_attribute(frame, owner, name, told)
+    return told
 
 
 def _class_attribute(frame: Frame, owner: Class, name: str) -> Value:
