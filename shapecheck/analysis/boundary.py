@@ -56,8 +56,8 @@ def declare(
     `path` names it in the sizes that are its own; `name` and `run` make the dimensions of names
     that aren't bound yet (None: unknown ones).
     """
-    if name is not None and run is None:
-        run = lambda text: Run(Sym(text))  # noqa: E731
+    if run is None:
+        run = _new_run if name is None else lambda text: Run(Sym(text))
     match declared:
         case TensorDecl(text=None, dtype=dtype):
             return Tensor(Shape.unknown(), dtype)
@@ -102,6 +102,10 @@ def declare(
     return UNKNOWN
 
 
+def _new_run(name: str) -> Item:
+    return Run(Sym.fresh(name))
+
+
 def leaves_open(value: Value) -> bool:
     """Whether a result's annotation leaves open how many axes a tensor has."""
     if isinstance(value, tuple):
@@ -120,10 +124,33 @@ def closer(frame: Frame, promised: Value, found: Value) -> Value:
         return promised
     said = frame.state.facts.shape(promised.shape)
     shape = Shape(frame.state.facts.items(found.shape.dims))
-    if said.rank is not None or shape.rank is None or shape.rank < said.least_rank:
+    vague = any(isinstance(item, Run) and not item.symbol.telling for item in shape.dims)
+    if said.rank is not None or vague or shape.least_rank < said.least_rank:
         return promised
+    _call_as_promised(said, shape)
     dtype = promised.dtype & found.dtype or promised.dtype
     return Tensor(shape, dtype)
+
+
+def _call_as_promised(said: Shape, found: Shape) -> None:
+    """Give unknown dimensions of a result the names that its annotation has for them."""
+    at = next(i for i, item in enumerate(said.dims) if isinstance(item, Run))
+    behind = len(said.dims) - at - 1
+    inner = found.dims[at : len(found.dims) - behind]
+    labels: list[str] = [*map(str, said.dims[:at]), *_labels(said.dims[at], len(inner))]
+    labels += map(str, said.dims[at + 1 :])
+    for item, label in zip(found.dims, labels, strict=True):
+        if isinstance(item, Size) and (symbol := item.symbol) is not None:
+            symbol.label(label)
+
+
+def _labels(run: Item, count: int) -> list[str]:
+    """Return names for the dimensions that a run of an annotation turned out to be."""
+    assert isinstance(run, Run)
+    name = run.symbol.name.removeprefix("#")
+    if name == "...":
+        return ["_"] * count
+    return [name] if count == 1 else [f"{name}[{axis}]" for axis in range(count)]
 
 
 def _fields(

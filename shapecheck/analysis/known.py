@@ -21,7 +21,6 @@ from shapecheck.analysis.frame import EXPRESSIONS, Frame
 from shapecheck.analysis.host import Coverage, Host, Options, Source
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.values import Bound, Class, Dotted, Function, Union
-from shapecheck.dims import Kind, Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Run, Tensor
 
@@ -102,17 +101,8 @@ def _grade(value: Value, facts: Facts) -> Grade:
 def _named(item: object) -> bool:
     """Whether a dimension is made of numbers and of symbols that have a name."""
     if isinstance(item, Run):
-        return _has_name(item.symbol)
-    return all(map(_has_name, dims.symbols(item)))  # type: ignore[arg-type]  # no run
-
-
-def _has_name(symbol: Sym) -> bool:
-    match symbol.scope:
-        case ("run", Sym() as spanned):
-            return _has_name(spanned)
-    if symbol.kind is not Kind.UNKNOWN or symbol.left_open:
-        return True
-    return symbol.name not in ("_", "...")
+        return item.symbol.telling
+    return all(symbol.telling for symbol in dims.symbols(item))  # type: ignore[arg-type]  # no run
 
 
 def _annotated(module: Module) -> Iterator[Function]:

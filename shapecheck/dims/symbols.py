@@ -121,6 +121,14 @@ class Sym:
         )
 
     @property
+    def telling(self) -> bool:
+        """Whether there is a name for it, or an annotation leaves open what it is."""
+        match self.scope:
+            case ("run", Sym() as spanned):
+                return spanned.telling
+        return self.kind is not Kind.UNKNOWN or self.left_open or self.name not in ("_", "...")
+
+    @property
     def owner(self) -> object:
         """What the symbol, or the one that it stands in for, belongs to."""
         if isinstance(self.scope, StandIn):
