@@ -179,6 +179,7 @@ _BARE: Final[Mapping[str, Declared]] = {
     "builtins.dict": DictDecl(AnyDecl()),
     "typing.Dict": DictDecl(AnyDecl()),
 }
+_TYPE_VARIABLES: Final = ("typing.TypeVar", "typing_extensions.TypeVar")
 _TYPED_DICTS: Final = ("typing.TypedDict", "typing_extensions.TypedDict")
 _TRANSPARENT: Final = frozenset(
     f"{module}.{name}"
@@ -250,8 +251,20 @@ class Reader:
                 return self._named(node)
             case ast.Subscript(value=head, slice=inner):
                 return self._subscript(node, self.resolve(head), inner)
+            case ast.Call(func=func):
+                return self._variable(node) if self._makes_variable(func) else ANY
             case _:
                 return ANY
+
+    def _makes_variable(self, node: ast.expr) -> bool:
+        made = self.resolve(node)
+        return isinstance(made, Dotted) and made.name in _TYPE_VARIABLES
+
+    def _variable(self, node: ast.Call) -> Declared:
+        """Return what a type variable stands for: its bound, or one of its constraints."""
+        bound = [keyword.value for keyword in node.keywords if keyword.arg == "bound"]
+        kinds = [self.read(one) for one in bound or node.args[1:]]
+        return _union(*kinds) if len(kinds) > 1 else kinds[0] if kinds else ANY
 
     def _quoted(self, text: str, node: ast.expr) -> Declared:
         try:

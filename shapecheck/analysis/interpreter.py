@@ -25,10 +25,10 @@ from shapecheck.analysis.report import Reporter
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import NOTHING, Class, Function, Object, Scope, Sequence
 from shapecheck.ops import Value
-from shapecheck.signatures import StubError
+from shapecheck.signatures import StubError, table
 
 _registered = (_datasets, _expressions, _functional, _methods, _numbers, _statements, _transforms)
-_programs: WeakKeyDictionary[Host, Program] = WeakKeyDictionary()
+_programs: WeakKeyDictionary[Host, dict[str, Program]] = WeakKeyDictionary()
 
 
 def check_module(source: Source, host: Host, options: Options) -> list[Diagnostic]:
@@ -43,10 +43,9 @@ def check_module(source: Source, host: Host, options: Options) -> list[Diagnosti
 
 
 def _analyze(source: Source, host: Host, options: Options) -> list[Diagnostic]:
-    program = program_of(host, options)
+    program = program_of(host, options, source.name)
     if program.knows_otherwise(source):
-        _programs.pop(host)
-        program = program_of(host, options)
+        program = _programs[host][program.own] = _new(host, options, program.own)
     program.memory.begin()
     module = program.add(source)
     module.reporter = Reporter(module.lines)
@@ -63,14 +62,25 @@ def _analyze(source: Source, host: Host, options: Options) -> list[Diagnostic]:
     return found
 
 
-def program_of(host: Host, options: Options) -> Program:
-    """Return the program that a host gives the modules of."""
-    program = _programs.get(host)
-    if program is None or program.options != options:
-        program = Program(host, options)
-        program.evaluate = _evaluate
-        program.decorate = decorators.decorated
-        _programs[host] = program
+def program_of(host: Host, options: Options, module: str) -> Program:
+    """Return the program that a host gives the modules of, as it is seen from one of them.
+
+    A package that there are shipped signatures for is seen by itself as it is.
+    """
+    own = module.partition(".")[0]
+    signatures = table(options.stubs)
+    if not (signatures.knows(own) and signatures.ships(own)):
+        own = ""
+    programs = _programs.setdefault(host, {})
+    if own not in programs or programs[own].options != options:
+        programs[own] = _new(host, options, own)
+    return programs[own]
+
+
+def _new(host: Host, options: Options, own: str) -> Program:
+    program = Program(host, options, own)
+    program.evaluate = _evaluate
+    program.decorate = decorators.decorated
     return program
 
 

@@ -41,7 +41,7 @@ def measure(source: Source, host: Host, options: Options) -> Coverage:
     apart = _Apart(host)
     with _observed(source.name, seen):
         interpreter.check_module(source, apart, options)
-    module = interpreter.program_of(apart, options).module(source.name)
+    module = interpreter.program_of(apart, options, source.name).module(source.name)
     assert module is not None
     found = Coverage(0, 0, 0, Counter())
     for function in _annotated(module):

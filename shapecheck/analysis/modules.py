@@ -232,6 +232,7 @@ SPECIAL: Final = frozenset(
         "math",
         "operator",
         "shapecheck",
+        "torch",
         "typeguard",
         "typing",
         "typing_extensions",
@@ -268,10 +269,15 @@ def _memo(signatures: Table) -> Memo:
 
 
 class Program:
-    """All modules of the program, read when they are needed."""
+    """All modules of the program, read when they are needed.
 
-    def __init__(self, host: Host, options: Options) -> None:
+    `own` is the top-level package of the module that is checked, where shipped signature files
+    describe it: that one is looked into all the same.
+    """
+
+    def __init__(self, host: Host, options: Options, own: str = "") -> None:
         self.host = host
+        self.own = own
         self.options = options
         self.table = table(options.stubs)
         self.evaluate: Evaluate = lambda module, node: UNKNOWN
@@ -297,7 +303,7 @@ class Program:
         """Return the module of a dotted name, None where its source isn't to be analysed."""
         if name not in self._modules:
             root = name.partition(".")[0]
-            if root in SPECIAL or self.table.knows(root):
+            if root in SPECIAL or (self.table.knows(root) and root != self.own):
                 return None
             source = self.host.source(name)
             self._modules[name] = None

@@ -138,6 +138,7 @@ class Table:
         self.folders = tuple(folders)
         self._loaded = False
         self._packages: set[str] = set()
+        self._described: set[str] = set()
         self._functions: dict[str, list[tuple[Function, StubFile]]] = {}
         self._classes: dict[str, OpClass] = {}
         self._aliases: dict[str, str] = {}
@@ -175,6 +176,11 @@ class Table:
         self._load()
         return root in self._packages
 
+    def ships(self, root: str) -> bool:
+        """Whether a top-level package is described by the last folder only, the shipped one."""
+        self._load()
+        return root not in self._described
+
     def names(self, root: str) -> Iterator[str]:
         """Yield the dotted names of all functions and methods of a top-level package."""
         self._load()
@@ -186,7 +192,10 @@ class Table:
         self._loaded = True
         for folder in self.folders:
             for file in index.files(folder, keep=folder == self.folders[-1]):
-                self._packages.add(file.prefix.partition(".")[0])
+                root = file.prefix.partition(".")[0]
+                self._packages.add(root)
+                if folder != self.folders[-1]:
+                    self._described.add(root)
                 self._add(file)
 
     def _add(self, file: StubFile) -> None:
