@@ -162,7 +162,11 @@ _TENSORS: Final = frozenset(
 _LISTS: Final = frozenset(
     "builtins.list typing.List typing.Sequence collections.abc.Sequence typing.Iterable "
     "collections.abc.Iterable builtins.set typing.Set typing.Iterator collections.abc.Iterator "
-    "typing.Collection collections.abc.Collection".split()
+    "typing.Collection collections.abc.Collection typing.Generator collections.abc.Generator "
+    "typing.AsyncIterator collections.abc.AsyncIterator typing.AsyncIterable "
+    "collections.abc.AsyncIterable typing.AsyncGenerator collections.abc.AsyncGenerator "
+    "typing.Deque collections.deque typing.FrozenSet builtins.frozenset "
+    "typing.MutableSequence collections.abc.MutableSequence".split()
 )
 _OF_TENSORS: Final = frozenset(("Collection", "Iterable"))
 _DICTS: Final = frozenset(
@@ -287,6 +291,10 @@ class Reader:
                 return Dotted(f"{owner.name}.{node.attr}")
             if isinstance(owner, ModuleRef):
                 return self.module.program.member(owner.name, node.attr)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return Dotted(node.value)  # the base of a class that a call makes
+        if isinstance(node, ast.Call):
+            return self.module.program.evaluate(self.module, node)
         return UNKNOWN
 
     def _named(self, node: ast.Name | ast.Attribute) -> Declared:

@@ -26,6 +26,7 @@ from shapecheck.analysis.annotations import (
 )
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import iterate
+from shapecheck.analysis.mappings import values
 from shapecheck.analysis.values import (
     Callback,
     Dict,
@@ -33,7 +34,9 @@ from shapecheck.analysis.values import (
     OpInstance,
     Sequence,
     Union,
+    one_of,
     own_size,
+    scope_of,
 )
 from shapecheck.dims import DimExpr, Kind, Size, Sym
 from shapecheck.explain import Message
@@ -76,7 +79,7 @@ def declare(
             made = tuple(declare(frame, o, path, matcher, name, run) for o in options)
             return frame.state.either(*made)
         case ListDecl(element=element) | TupleDecl(items=None, element=element):
-            inner = declare(frame, element, f"{path}[]", matcher, name, run)
+            inner = declare(frame, element, one_of(f"{path}[]"), matcher, name, run)
             count = dims.own(f"len({path})") if name is not None else None
             kind = "list" if isinstance(declared, ListDecl) else "tuple"
             return frame.state.new(Sequence(None, _item(element, inner), kind, count))
@@ -88,13 +91,14 @@ def declare(
             )
         case DictDecl(value=value):
             return frame.state.new(
-                Dict(None, declare(frame, value, f"{path}[]", matcher, name, run))
+                Dict(None, declare(frame, value, one_of(f"{path}[]"), matcher, name, run))
             )
         case FieldsDecl(fields=fields):
             return frame.state.new(Dict(_fields(frame, fields, path, name is not None)))
         case CallableDecl():
             return Callback(declared)
         case ClassDecl(cls=cls):
+            path = one_of(path) if name is None else path  # of a call's result
             return frame.state.new(Object(cls, {}, path))
         case ModuleDecl(name=kind):
             found = frame.program.table.lookup_class(kind)
@@ -157,7 +161,7 @@ def _fields(
     frame: Frame, fields: Iterable[tuple[str, Declared]], path: str, named: bool
 ) -> dict[Value, Value]:
     """Return the values of a TypedDict's keys; the names in its annotations are its own."""
-    scope = ("fields", path)
+    scope = scope_of(path, "fields")
     matcher = Matcher(frame.state.facts)
     return {
         key: declare(
@@ -200,6 +204,10 @@ def check(frame: Frame, declared: Declared, value: Value, matcher: Matcher) -> F
             own = Matcher(matcher.facts)  # the names in a TypedDict are its own
             pairs = ((kind, given[key]) for key, kind in fields if key in given)
             return _check_each(frame, pairs, own)
+        case DictDecl(value=kind):
+            content = frame.state.content(value)
+            if isinstance(content, Dict):
+                return _check_each(frame, ((kind, one) for one in values(content)), matcher)
         case TupleDecl(items=items) if items is not None:
             if isinstance(value, tuple) and len(items) == len(value):
                 return _check_each(frame, zip(items, value, strict=True), matcher)

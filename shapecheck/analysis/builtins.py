@@ -16,11 +16,14 @@ from shapecheck.analysis import boundary
 from shapecheck.analysis.annotations import TensorDecl
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, first, iterate, length
+from shapecheck.analysis.mappings import of_pairs, united
 from shapecheck.analysis.values import (
     NOTHING,
     Argument,
     Bound,
+    Class,
     Content,
+    Context,
     Dict,
     Dotted,
     Items,
@@ -93,7 +96,9 @@ def method(frame: Frame, receiver: Value, name: str) -> Method | None:
     if isinstance(content, Dict):
         return _METHODS.get(("dict", name))
     if isinstance(content, Object):
-        return _METHODS.get(("module", name))
+        return _METHODS.get(("module", name)) or _METHODS.get(("record", name))
+    if isinstance(receiver, Class):
+        return _METHODS.get(("record class", name))
     if isinstance(receiver, tuple):
         return _METHODS.get(("tuple", name))
     if isinstance(receiver, Bound) and receiver.name == "__dict__":
@@ -274,24 +279,23 @@ def _pure(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
     return UNKNOWN
 
 
-@function("builtins.dict", "collections.OrderedDict")
-def _dict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return as_dict(frame, args, kwargs)
-
-
 def as_dict(frame: Frame, args: list[Value], kwargs: Named) -> Value:
     """Return a new dict of what `dict(...)` is called with."""
-    if not args:
-        return frame.state.new(Dict(dict(kwargs)))
-    content = frame.state.content(args[0])
-    if isinstance(content, Dict) and content.items is not None:
-        return frame.state.new(Dict({**content.items, **kwargs}))
-    items = iterate(frame, args[0])[0]
-    items = None if items is None else tuple(_pair(frame, item) for item in items)
-    pairs = items is not None and all(
-        isinstance(i, tuple) and len(i) == 2 and isinstance(i[0], (str, int)) for i in items
-    )
-    return frame.state.new(Dict({**dict(items), **kwargs} if pairs and items is not None else None))
+    held = content_of_dict(frame, args[0]) if args else Dict({})
+    return frame.state.new(united(frame.state, Dict({}), held, kwargs))
+
+
+def content_of_dict(frame: Frame, value: Value) -> Dict:
+    """Return what `dict(value)` holds."""
+    content = frame.state.content(value)
+    if isinstance(content, Dict):
+        return content
+    items, element = iterate(frame, value)
+    if items is not None:
+        return of_pairs(_pair(frame, item) for item in items)
+    element = _pair(frame, element)
+    pair = isinstance(element, tuple) and len(element) == 2
+    return Dict(None, element[1] if pair else UNKNOWN)
 
 
 def _pair(frame: Frame, value: Value) -> Value:
@@ -347,6 +351,11 @@ def _wrapped(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> 
     value = args[0] if args else UNKNOWN
     content = frame.state.content(value)
     return frame.state.new(content) if content is not None else value
+
+
+@function("contextlib.nullcontext", "contextlib.closing")
+def _nullcontext(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return Context(args[0] if args else kwargs.get("enter_result"), swallows=False)
 
 
 @function("typing.cast", "typing_extensions.cast", "torch.jit.annotate")

@@ -10,7 +10,16 @@ from shapecheck.analysis import boundary
 from shapecheck.analysis.annotations import ClassDecl, TensorDecl, reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Dotted, Object, Path, Ref, Union, options, own_size
+from shapecheck.analysis.values import (
+    Dotted,
+    Object,
+    Path,
+    Ref,
+    Union,
+    names_in,
+    options,
+    own_size,
+)
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.analysis.verdicts import compared, equal, identical, instance_of, truth
 from shapecheck.dims import Composite, FloorDiv, Kind, Relation, Size, exact_quotient, part
@@ -48,12 +57,27 @@ def split(frame: Frame, test: ast.expr, asserted: bool = False) -> Paths:
                 kind = ast.copy_location(ast.Attribute(module, "Tensor", ast.Load()), func)
                 return _isinstance(frame, value, kind)
     value = frame.eval(test)
+    if isinstance(test, ast.Name) and isinstance(value, Scalar):
+        meant = _meant(frame, test)
+        if meant is not None:
+            return split(frame, meant, asserted)
     if isinstance(test, (ast.Name, ast.Attribute)) and isinstance(value, Union):
         return _narrow(frame, test, value)
     known = truth(frame, value)
     if known is not None:
         return (frame.state, None) if known else (None, frame.state)
     return _unread(frame, asserted)
+
+
+def _meant(frame: Frame, test: ast.Name) -> ast.expr | None:
+    """Return the condition that a variable was set to, where nothing in it has changed since."""
+    source, since = frame.sources.get(test.id), frame.state.since
+    if not isinstance(source, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
+        return None
+    line = source.lineno
+    if since.get(test.id) != line or test.lineno <= line or test.id in names_in(source):
+        return None
+    return source if all(since.get(name, 0) <= line for name in names_in(source)) else None
 
 
 def _unread(frame: Frame, asserted: bool = False) -> Paths:
@@ -118,7 +142,7 @@ def _comparison(
         if isinstance(a, DType) and isinstance(b, DType):
             yes, no = _dtypes(frame, left, a, b)
         else:
-            yes, no = _equality(frame, a, b, asserted)
+            yes, no = equality(frame, a, b, asserted)
         return (yes, no) if isinstance(op, ast.Eq) else (no, yes)
     known = compared(frame, op, a, b)
     if known is not None:
@@ -185,7 +209,7 @@ def refine(state: State, node: ast.expr, value: Value) -> None:
             state.heap[owner] = replace(content, attrs={**content.attrs, node.attr: value})
 
 
-def _equality(frame: Frame, a: Value, b: Value, asserted: bool) -> Paths:
+def equality(frame: Frame, a: Value, b: Value, asserted: bool = False) -> Paths:
     """Split on `a == b`; where it holds, sizes that stand on both sides are equal."""
     a, b = (_spelled_out(frame, value) for value in (a, b))
     if isinstance(a, tuple) and isinstance(b, tuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from shapecheck.analysis import functions
@@ -11,7 +12,7 @@ from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import NOTHING, Argument, Dotted, Function, Partial
+from shapecheck.analysis.values import NOTHING, Argument, Context, Dotted, Function, Partial
 from shapecheck.ops import UNKNOWN, Value
 
 KINDS: Final = frozenset(("builtins.staticmethod", "builtins.classmethod"))
@@ -32,6 +33,7 @@ _KEEP: Final = KINDS | frozenset(
     "shapecheck.shapecheck shapecheck.runtime.shapecheck".split()
 )
 """Decorators that leave what a function takes and returns as it was."""
+_MANAGERS: Final = frozenset(("contextlib.contextmanager", "contextlib.asynccontextmanager"))
 _CHANGE: Final = frozenset(("torch", "contextlib", "functools", "functorch"))
 """Packages whose other decorators don't."""
 
@@ -68,7 +70,9 @@ def _made(
     value: Value = function
     known = list(names(function.module, node))
     for decorator, name in zip(reversed(node.decorator_list), reversed(known), strict=True):
-        if name not in _KEEP and name not in PROPERTIES:
+        if name in _MANAGERS and isinstance(value, Function):
+            value = replace(value, manages=True)
+        elif name not in _KEEP and name not in PROPERTIES:
             value = _apply(frame or Frame(function.module, State()), decorator, name, value)
     return value
 
@@ -78,6 +82,8 @@ def _apply(frame: Frame, decorator: ast.expr, name: str, value: Value) -> Value:
     if not isinstance(value, Function):
         return UNKNOWN
     made = frame.hush(Frame.eval, decorator)
+    if isinstance(made, Context):
+        return value
     transformed = _transformed(frame, made, value, decorator, name)
     if transformed is not NOTHING:
         return transformed

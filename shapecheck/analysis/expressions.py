@@ -8,6 +8,7 @@ from shapecheck.analysis import calls, objects, operators
 from shapecheck.analysis.conditions import split
 from shapecheck.analysis.frame import Frame, expression
 from shapecheck.analysis.iteration import UNROLL, iterate, iterated, length
+from shapecheck.analysis.mappings import of_pairs, put, united
 from shapecheck.analysis.state import State
 from shapecheck.analysis.statements import define, store
 from shapecheck.analysis.values import Dict, Items, Sequence, options
@@ -72,20 +73,19 @@ def _set(frame: Frame, node: ast.Set) -> Value:
 
 @expression(ast.Dict)
 def _dict(frame: Frame, node: ast.Dict) -> Value:
-    items: dict[Value, Value] | None = {}
+    made = frame.state.new(Dict({}))
     for key, value in zip(node.keys, node.values, strict=True):
         held = frame.eval(value)
-        if key is None:
-            content = frame.state.content(held)
-            known = content.items if isinstance(content, Dict) else None
-            items = None if items is None or known is None else {**items, **known}
+        name = None if key is None else frame.eval(key)
+        content = frame.state.content(made)
+        assert isinstance(content, Dict)
+        if key is not None:
+            put(frame, made, content, name, held)
             continue
-        name = frame.eval(key)
-        if items is not None and isinstance(name, (str, int)):
-            items[name] = held
-        else:
-            items = None
-    return frame.state.new(Dict(items))
+        other = frame.state.content(held)
+        other = other if isinstance(other, Dict) else Dict(None)
+        frame.state.heap[made] = united(frame.state, content, other, {})
+    return made
 
 
 @expression(ast.Slice)
@@ -180,13 +180,6 @@ def _await(frame: Frame, node: ast.Await) -> Value:
     return frame.eval(node.value)
 
 
-@expression(ast.Yield)
-def _yield(frame: Frame, node: ast.Yield) -> Value:
-    if node.value is not None:
-        frame.eval(node.value)
-    return UNKNOWN
-
-
 @expression(ast.ListComp)
 @expression(ast.GeneratorExp)
 @expression(ast.SetComp)
@@ -203,13 +196,11 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.Set
 def _dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
     pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
     items, element, _ = _generate(frame, node.generators, pair)
-    if items is not None and all(
-        isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], (str, int))
-        for item in items
-    ):
-        return frame.state.new(Dict(dict(items)))
-    value = element[1] if isinstance(element, tuple) and len(element) == 2 else UNKNOWN
-    return frame.state.new(Dict(None, value))
+    if items is not None and (made := of_pairs(items)).items is not None:
+        return frame.state.new(made)
+    pairs = items if items is not None else (element,)
+    values = [item[1] for item in pairs if isinstance(item, tuple) and len(item) == 2]
+    return frame.state.new(Dict(None, frame.state.either(*values) if values else UNKNOWN))
 
 
 def _generate(

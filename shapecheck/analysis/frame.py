@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from shapecheck import explain
 from shapecheck.analysis.faults import Fault
@@ -22,6 +22,9 @@ from shapecheck.dims import Atom, Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Evaluate, Matcher, Tensor
+
+if TYPE_CHECKING:
+    from shapecheck.analysis.generators import Yielded
 
 MAX_DEPTH: Final = 16
 MAX_RECURSION: Final = 4
@@ -67,8 +70,13 @@ class Budget:
 
 @dataclass(slots=True)
 class Loop:
-    """The states that leave a loop early."""
+    """The states that leave a loop early; `unrolled` if its body is run once for each item.
 
+    `heads` are the states that the loops inside of it have begun with so far.
+    """
+
+    unrolled: bool = False
+    heads: dict[ast.AST, State] = field(default_factory=dict)
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
 
@@ -84,7 +92,7 @@ class Frame:
 
     `nested` are the functions and classes that the body defines, with the state at their
     definition; `outer_names` the names that it declares `nonlocal`; `supposed` what strict mode has
-    told to be supposed equal to something.
+    told to be supposed equal to something; `heads` the identities of what loops begin with.
     """
 
     def __init__(
@@ -109,8 +117,11 @@ class Frame:
         self.budget = budget or Budget()
         self.matcher = Matcher(state.facts)
         self.loops: list[Loop] = []
+        self.heads: dict[object, Ref] = {}
         self.returns: list[tuple[Value, State]] = []
+        self.yields: list[Yielded] = []
         self.check_return: Callable[[ast.expr, Value], Value] | None = None
+        self.check_yield: Callable[[ast.expr, Value], Value] | None = None
         self.sources: dict[str, ast.expr] = {}
         self.nested: list[tuple[Function | Class, State]] = []
         self.outer_names: set[str] = set()
@@ -176,6 +187,7 @@ class Frame:
 
     def run_all(self, body: Sequence[ast.stmt], subject: str, told: bool) -> None:
         """Execute a whole body; where its analysis ends early, that is `told`, and why."""
+        quiet = self.quiet
         try:
             self.run(body)
         except BudgetExceeded:
@@ -185,6 +197,7 @@ class Frame:
             reason, help_ = f"{subject} is nested too deeply here to be analysed", ""
         else:
             return
+        self.quiet = quiet
         if self.at is not None and told:
             self.note(self.at, f"{reason}: it is checked up to here, and not further{help_}")
 
@@ -204,7 +217,7 @@ class Frame:
     def joined(self, one: State, other: State, place: object = None) -> State:
         """Join two states; it costs as many steps as there is to compare."""
         self.budget.left -= len(one.vars) + len(one.heap) // _AT_ONCE
-        return one.join(other, place)
+        return one.join(other, place, None if place is None else self.heads)
 
     def resume(self, state: State | None) -> None:
         """Go on in another state; None where the program can't get to."""

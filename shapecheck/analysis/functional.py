@@ -6,61 +6,24 @@ import ast
 from collections.abc import Mapping
 
 from shapecheck import dtypes
-from shapecheck.analysis import calls, objects
+from shapecheck.analysis import objects
 from shapecheck.analysis.builtins import function
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import UNROLL, iterate, length
 from shapecheck.analysis.values import (
-    Argument,
     Bound,
     Callback,
     Class,
     Dotted,
     Function,
-    Items,
     Object,
     OpInstance,
     Partial,
     Ref,
 )
-from shapecheck.analysis.verdicts import CONSTANTS, is_op, truth
+from shapecheck.analysis.verdicts import CONSTANTS, is_op
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Scalar, Value
 from shapecheck.shapes import Tensor
-
-
-def _apply(frame: Frame, target: Value, args: list[Value], node: ast.Call) -> Value:
-    arguments = calls.Arguments(tuple(map(Argument, args)), {})
-    return calls.invoke(frame, target, arguments, node, frame.segment(node.func))
-
-
-@function("builtins.map")
-def _map(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call) -> Value:
-    if len(args) < 2:
-        return UNKNOWN
-    target, sources = args[0], args[1:]
-    parts = [iterate(frame, source) for source in sources]
-    known = [items for items, _ in parts if items is not None]
-    if len(known) == len(parts) and min(map(len, known)) <= UNROLL:
-        rows = zip(*known, strict=False)
-        return Items(tuple(_apply(frame, target, list(row), node) for row in rows))
-    with frame.doubting():
-        element = _apply(frame, target, [element for _, element in parts], node)
-    return Items(None, element, length(frame, sources[0]) if len(sources) == 1 else None)
-
-
-@function("builtins.filter")
-def _filter(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call) -> Value:
-    if len(args) != 2:
-        return UNKNOWN
-    items, element = iterate(frame, args[1])
-    if items is None or len(items) > UNROLL:
-        return Items(None, element)
-    results = (item if args[0] is None else _apply(frame, args[0], [item], node) for item in items)
-    verdicts = [truth(frame, result) for result in results]
-    if None in verdicts:
-        return Items(None, frame.state.either(*items))
-    return Items(tuple(item for item, kept in zip(items, verdicts, strict=True) if kept))
 
 
 @function("builtins.hasattr")
@@ -101,14 +64,6 @@ def _has(frame: Frame, owner: Value, name: str) -> bool | None:
 _NODE = ast.Constant(None)
 
 
-@calls.caller("torch._assert", "torch._check")
-def _assert(frame: Frame, arguments: calls.Arguments, node: ast.Call, label: str) -> Value:
-    """Run what is said to hold as an `assert`."""
-    if node.args and not isinstance(node.args[0], ast.Starred):
-        frame.run([ast.copy_location(ast.Assert(node.args[0]), node)])
-    return None
-
-
 @function("builtins.getattr")
 def _getattr(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call) -> Value:
     if len(args) < 2 or not isinstance(args[1], str):
@@ -140,3 +95,11 @@ def _callable(
     if isinstance(value, (*CONSTANTS, tuple, Size, Tensor)):
         return False
     return Scalar(dtypes.BOOL)
+
+
+@function("torch._assert", "torch._check")
+def _assert(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call) -> Value:
+    """Run what is said to hold as an `assert`."""
+    if node.args and not isinstance(node.args[0], ast.Starred):
+        frame.run([ast.copy_location(ast.Assert(node.args[0]), node)])
+    return None

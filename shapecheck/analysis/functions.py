@@ -16,6 +16,7 @@ from shapecheck.analysis.annotations import (
     CallableDecl,
     ClassDecl,
     Declared,
+    ListDecl,
     NoneDecl,
     TupleDecl,
     UnionDecl,
@@ -24,7 +25,9 @@ from shapecheck.analysis.annotations import (
 )
 from shapecheck.analysis.faults import Fault, Step, given
 from shapecheck.analysis.frame import MAX_DEPTH, MAX_RECURSION, Budget, BudgetExceeded, Frame
+from shapecheck.analysis.generators import entered, is_generator, outcome
 from shapecheck.analysis.heap import changed, encloses, has_anonymous, inside, moved, view
+from shapecheck.analysis.mappings import entries
 from shapecheck.analysis.memory import MISSING
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.state import State
@@ -37,6 +40,7 @@ from shapecheck.analysis.values import (
     Function,
     Object,
     Ref,
+    is_one,
     names_in,
     with_default,
 )
@@ -142,7 +146,8 @@ def bind(
             given = []
         elif param.kind == "double-star":
             rest = {key: argument.value for key, argument in named.items()}
-            bound[param.name] = Argument(frame.state.new(Dict(rest)))
+            made = frame.state.new(Dict(rest))
+            bound[param.name] = Argument(made, None, tuple(named.values()))
             named = {}
         elif given and param.kind == "positional":
             bound[param.name] = given.pop(0)
@@ -179,6 +184,9 @@ def invoke(
     label: str,
 ) -> Value:
     """Call a function: fit the arguments to its annotations, or look into its body."""
+    if function.manages:
+        plain = replace(function, manages=False)
+        return entered(frame, function, invoke(frame, plain, args, kwargs, node, label))
     bound = bind(frame, function, args, kwargs)
     if bound is None:
         return UNKNOWN
@@ -249,13 +257,13 @@ def _arguments_fit(
         declared, argument = param.declared, bound[param.name]
         if not speaks(declared):
             continue
-        for one in argument.parts if param.kind == "star" else (argument,):
+        for name, one in _parts(frame, param, argument):
             found = boundary.check(frame, declared, one.value, matcher)
             if found[0] is None:
                 continue
             frame.state.facts.atoms, frame.state.facts.runs = before.atoms, before.runs
             text = None if one.node is None else frame.segment(one.node)
-            subject = f'argument "{param.name}" of "{label}"'
+            subject = f'argument "{name}" of "{label}"'
             message = boundary.message(frame, subject, found, matcher, text, one.value)
             frame.error(one.node or node, _with_origins(message, found[0], matcher, origin))
             return False
@@ -263,6 +271,17 @@ def _arguments_fit(
             origin.setdefault(name, param.name)
     strict.report(frame, node, f'"{label}"', before.atoms)
     return True
+
+
+def _parts(frame: Frame, param: Parameter, argument: Argument) -> list[tuple[str, Argument]]:
+    """Return the arguments that a parameter takes, with what they are called."""
+    if param.kind == "star":
+        return [(param.name, one) for one in argument.parts]
+    if param.kind == "double-star":
+        content = frame.state.content(argument.value)
+        names = entries(content) if isinstance(content, Dict) else ()
+        return list(zip(map(str, names), argument.parts, strict=False))
+    return [(param.name, argument)]
 
 
 def _with_origins(
@@ -333,8 +352,6 @@ def look_into(
     memory, budget, outer = frame.program.memory, frame.budget, frame.state
     if frame.depth >= MAX_DEPTH or budget.active.count(function.node) >= MAX_RECURSION:
         memory.limited()
-        return UNKNOWN
-    if _is_generator(function):
         return UNKNOWN
     seen = None if function.home is not None else view(values, outer.heap, outer.facts)
     question = None if seen is None else ("call", function.node, seen.key)
@@ -444,7 +461,9 @@ def _run(
     steps = allowed - max(budget.left, 0)
     needs = max(steps, budget.needs)
     found = [value, *(held for content in changes.values() for held in inside(content))]
+    made = (c for r, c in changes.items() if r not in heap and isinstance(c, Object))
     lasts = refs is not None and facts is None and not any(map(encloses, found))
+    lasts = lasts and not any(is_one(one.path) for one in made)
     anonymous = any(map(has_anonymous, found))
     return Outcome(value, changes, faults, refs or (), facts, steps, needs, lasts, anonymous)
 
@@ -463,7 +482,7 @@ def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> 
                 if isinstance(frame.state.content(content.attrs[name]), (ListContent, Dict)):
                     heap[content.attrs[name]] = None
             attrs = {name: held for name, held in content.attrs.items() if name not in stored}
-            heap[value] = Object(content.cls, attrs, content.path)
+            heap[value] = replace(content, attrs=attrs)
     return UNKNOWN
 
 
@@ -479,6 +498,8 @@ def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
     """Run a function's body; return its result and the state in which it ends."""
     if isinstance(function.node, ast.Lambda):
         return frame.eval(function.node.body), frame.state
+    if is_generator(function):
+        return outcome(frame, function.node.body)
     frame.run(function.node.body)
     ends = [*frame.returns, *([(None, frame.state)] if frame.alive else [])]
     if not ends:
@@ -489,10 +510,6 @@ def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
         end = frame.joined(end, its_end)
         value = end.vars.pop("\0")
     return value, end
-
-
-def _is_generator(function: Function) -> bool:
-    return function.node in function.module.survey.generators
 
 
 def check_braces(frame: Frame, function: Function) -> None:
@@ -543,17 +560,24 @@ def check_body(
     matcher.runs.pop("...", None)
     given = (frame.state.vars.get(param.name) for param in says.params)
     frame.state.facts.declared = tuple(one.shape for one in given if isinstance(one, Tensor))
-    if speaks(says.result) and not _is_generator(function):
-        frame.check_return = lambda node, value: _returned(frame, says.result, node, value)
+    if is_generator(function):
+        if isinstance(says.result, ListDecl) and speaks(says.result):
+            item = says.result.element
+            frame.check_yield = lambda node, value: _given_out(frame, item, node, value, "yielded")
+    elif speaks(says.result):
+        frame.check_return = lambda node, value: _given_out(
+            frame, says.result, node, value, "returned"
+        )
     frame.run_all(function.node.body, f'"{function.name}"', told=says.shaped)
     return frame
 
 
 def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
     """Return what a parameter is when the body begins."""
-    if param.kind == "double-star":
-        return frame.state.new(Dict(None))
     declared = param.declared
+    if param.kind == "double-star":
+        element = boundary.declare(frame, declared, f"{param.name}[]", matcher)
+        return frame.state.new(Dict(None, element))
     if param.kind == "star":
         element = boundary.declare(frame, declared, param.name, matcher)
         return frame.state.new(ListContent(None, element, "tuple"))
@@ -561,8 +585,8 @@ def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
     return with_default(value, param.name, param.default)
 
 
-def _returned(frame: Frame, declared: Declared, node: ast.expr, value: Value) -> Value:
-    """Fit a returned value to the result's annotation."""
+def _given_out(frame: Frame, declared: Declared, node: ast.expr, value: Value, verb: str) -> Value:
+    """Fit a value that is returned or yielded to the result's annotation."""
     matcher = Matcher(frame.state.facts, frame.matcher.evaluate)
     matcher.names.update(frame.matcher.names)
     matcher.runs.update(frame.matcher.runs)
@@ -576,9 +600,10 @@ def _returned(frame: Frame, declared: Declared, node: ast.expr, value: Value) ->
     for part, item, where in parts:
         found = boundary.check(frame, part, item, matcher)
         if found[0] is not None:
-            text = frame.segment(where)
-            subject = f'returned value "{text}"' if len(text) <= 40 else "returned value"
+            text = None if isinstance(where, ast.YieldFrom) else frame.segment(where)
+            named = text is not None and len(text) <= 40
+            subject = f'{verb} value "{text}"' if named else f"{verb} value"
             frame.error(where, boundary.message(frame, subject, found, matcher, text, item))
             return value
-    strict.report(frame, node, "the returned value", before)
+    strict.report(frame, node, f"the {verb} value", before)
     return value

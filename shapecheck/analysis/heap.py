@@ -11,6 +11,7 @@ from shapecheck.analysis.values import (
     Bound,
     Class,
     Content,
+    Context,
     Dict,
     Function,
     Items,
@@ -36,27 +37,33 @@ _MOST: Final = 64
 def inside(content: Content) -> tuple[Value, ...]:
     """Return the values in content."""
     if isinstance(content, Object):
-        return tuple(content.attrs.values())
-    if isinstance(content, (Sequence, Dict)):
-        items = content.items
-        if items is None:
-            return (content.element,)
-        return tuple(items.values()) if not isinstance(items, tuple) else items
+        return (*content.attrs.values(), content.like)
+    if isinstance(content, Dict):
+        held = content.known if content.items is None else content.items
+        return (*held.values(), content.element, content.default)
+    if isinstance(content, Sequence):
+        return (content.element,) if content.items is None else content.items
     return ()
 
 
 def changed(content: Content, change: Callable[[Value], Value]) -> Content:
     """Return content with something else in the place of each value in it."""
     if isinstance(content, Object):
-        return replace(content, attrs={name: change(v) for name, v in content.attrs.items()})
+        attrs = {name: change(v) for name, v in content.attrs.items()}
+        return replace(content, attrs=attrs, like=change(content.like))
     if isinstance(content, Sequence):
         items = None if content.items is None else tuple(map(change, content.items))
         count = None if content.count is None else change(content.count)
         return replace(content, items=items, element=change(content.element), count=count)
     if isinstance(content, Dict):
         held = content.items
-        known = None if held is None else {key: change(value) for key, value in held.items()}
-        return replace(content, items=known, element=change(content.element))
+        return replace(
+            content,
+            items=None if held is None else {key: change(value) for key, value in held.items()},
+            element=change(content.element),
+            known={key: change(value) for key, value in content.known.items()},
+            default=change(content.default),
+        )
     return content
 
 
@@ -85,6 +92,8 @@ def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[
             waiting += value.captured()
         elif kind is Items:
             waiting += [*(value.items or ()), value.element, value.first]
+        elif kind is Context:
+            waiting.append(value.value)
 
 
 def moved(value: Value, places: Mapping[Ref, Ref]) -> Value:
@@ -105,6 +114,8 @@ def moved(value: Value, places: Mapping[Ref, Ref]) -> Value:
         items = None if value.items is None else moved(value.items, places)
         first = moved(value.first, places)
         return Items(items, moved(value.element, places), value.count, first)
+    if kind is Context:
+        return Context(moved(value.value, places), value.swallows)
     return value
 
 
@@ -121,6 +132,8 @@ def parts(value: Value) -> Iterator[Value]:
         inner = (value.function, *value.args, *(given for _, given in value.kwargs))
     elif kind is Items:
         inner = (*(value.items or ()), value.element, value.count, value.first)
+    elif kind is Context:
+        inner = (value.value,)
     elif kind is OpInstance:
         inner = tuple(value.attrs.values())
     elif kind is Tensor:
@@ -211,7 +224,8 @@ class _Looking:
         elif kind is Function or kind is Class:
             if value.home is not None:
                 raise Unrecognisable
-            return ("defined", value.node, self.value(getattr(value, "defaults", ())))
+            manages = getattr(value, "manages", False)
+            return ("defined", value.node, manages, self.value(getattr(value, "defaults", ())))
         elif kind is Partial:
             named = [(name, self.value(given)) for name, given in value.kwargs]
             return ("partial", self.value(value.function), self.value(value.args), *named)
@@ -223,6 +237,8 @@ class _Looking:
         elif kind is Items:
             shown = (value.items, value.element, value.count, value.first)
             return (kind, *map(self.value, shown))
+        elif kind is Context:
+            return (kind, self.value(value.value), value.swallows)
         elif kind is Path:
             self.names_sizes = True
         hashable: Hashable = value
@@ -232,14 +248,15 @@ class _Looking:
         if isinstance(content, Object):
             self.names_sizes |= content.path is not None
             attrs = [(name, self.value(value)) for name, value in content.attrs.items()]
-            return (self.value(content.cls), content.path, *attrs)
+            return (self.value(content.cls), content.path, self.value(content.like), *attrs)
         if isinstance(content, Sequence):
             items = self.value(content.items)
-            about = (content.element, content.kind, content.count, content.names)
+            about = (content.element, content.kind, content.count, content.names, content.blank)
             return (items, *map(self.value, about))
         if isinstance(content, Dict):
             held = None if content.items is None else tuple(content.items.items())
-            return (content.kind, self.value(content.element), self.value(held))
+            rest = (content.element, tuple(content.known.items()), content.default)
+            return (content.kind, content.blank, self.value(held), *map(self.value, rest))
         return None
 
     def known(self, facts: Facts) -> Iterator[Hashable]:

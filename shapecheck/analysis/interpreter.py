@@ -10,10 +10,14 @@ from weakref import WeakKeyDictionary
 
 from shapecheck.analysis import conformity, decorators, functions, instances, objects
 from shapecheck.analysis import datasets as _datasets
+from shapecheck.analysis import dict_methods as _dict_methods
 from shapecheck.analysis import expressions as _expressions
 from shapecheck.analysis import functional as _functional
+from shapecheck.analysis import iterators as _iterators
 from shapecheck.analysis import methods as _methods
 from shapecheck.analysis import numbers as _numbers
+from shapecheck.analysis import operator_functions as _operator_functions
+from shapecheck.analysis import records as _records
 from shapecheck.analysis import statements as _statements
 from shapecheck.analysis import transforms as _transforms
 from shapecheck.analysis.annotations import reader
@@ -27,7 +31,19 @@ from shapecheck.analysis.values import NOTHING, Class, Function, Object, Scope, 
 from shapecheck.ops import Value
 from shapecheck.signatures import StubError, table
 
-_registered = (_datasets, _expressions, _functional, _methods, _numbers, _statements, _transforms)
+_registered = (
+    _datasets,
+    _dict_methods,
+    _expressions,
+    _functional,
+    _iterators,
+    _methods,
+    _numbers,
+    _operator_functions,
+    _records,
+    _statements,
+    _transforms,
+)
 _programs: WeakKeyDictionary[Host, dict[str, Program]] = WeakKeyDictionary()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import shapecheck.dims as dims
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.values import NOTHING, Dict, Items, Object, Sequence
+from shapecheck.analysis.values import NOTHING, Dict, Items, Object, Ref, Sequence, Union, one_of
 from shapecheck.dims import IntSize, Kind, Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
@@ -58,7 +58,10 @@ def iterate(frame: Frame, value: Value) -> tuple[tuple[Value, ...] | None, Value
     content = frame.state.content(value)
     if isinstance(content, Object):
         made = frame.special(value, "__iter__", [], _HERE)
-        return iterate(frame, made) if made is not NOTHING and made != value else (None, UNKNOWN)
+        if made is not NOTHING:
+            return iterate(frame, made) if made != value else (None, _next(frame, value))
+        item = frame.special(value, "__getitem__", [dims.unknown()], _HERE)
+        return (None, UNKNOWN if item is NOTHING else item)
     if isinstance(content, Sequence):
         return content.items, another(frame, content.element)
     if isinstance(content, Dict):
@@ -66,6 +69,12 @@ def iterate(frame: Frame, value: Value) -> tuple[tuple[Value, ...] | None, Value
             return tuple(content.items), UNKNOWN
         return None, UNKNOWN
     return None, UNKNOWN
+
+
+def _next(frame: Frame, value: Value) -> Value:
+    """Return what any item of an iterator is."""
+    made = frame.special(value, "__next__", [], _HERE)
+    return UNKNOWN if made is NOTHING else made
 
 
 def first(frame: Frame, value: Value, element: Value) -> Value:
@@ -80,8 +89,18 @@ def first(frame: Frame, value: Value, element: Value) -> Value:
 def another(frame: Frame, value: Value) -> Value:
     """Return one of several values of which `value` says what they have in common.
 
-    Sizes that aren't known are then different ones each time.
+    Sizes that aren't known, and instances of which only the class is, are then different ones
+    each time.
     """
+    if isinstance(value, Ref):
+        content = frame.state.content(value)
+        if not isinstance(content, Object) or content.path is None:
+            return value
+        attrs = dict.fromkeys(content.attrs, UNKNOWN)
+        like = content.like or value
+        return frame.state.new(Object(content.cls, attrs, one_of(content.path), like))
+    if isinstance(value, Union):
+        return Union(tuple(another(frame, option) for option in value.options))
     if isinstance(value, Tensor):
         items = frame.state.facts.items(value.shape.dims)
         return replace(value, shape=Shape(tuple(map(_other, items))))
@@ -93,7 +112,7 @@ def another(frame: Frame, value: Value) -> Value:
 def _other(item: Item) -> Item:
     if isinstance(item, Run):
         return Run(item.symbol.again()) if item.symbol.kind is Kind.UNKNOWN else item
-    if any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(item)):
+    if any(symbol.varies for symbol in dims.symbols(item)):
         alone = item.symbol if isinstance(item, Size) else None
         return dims.unknown() if alone is None else Size.of(alone.again())
     return item

@@ -6,14 +6,13 @@ import ast
 from dataclasses import replace
 
 import shapecheck.dims as dims
-from shapecheck.analysis.builtins import ITSELF, Named, on
+from shapecheck.analysis.builtins import ITSELF, Named, function, on
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import another, as_list
 from shapecheck.analysis.numbers import prod
 from shapecheck.analysis.values import (
     Bound,
     Dict,
-    Items,
     Object,
     Ref,
     Sequence,
@@ -54,7 +53,7 @@ def _extend(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: as
 @on("list", "pop", "popleft")
 def _pop(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(owner)
-    index = args[0] if args else -1
+    index = args[0] if args else 0 if _called(node) == "popleft" else -1
     if not isinstance(content, Sequence):
         return UNKNOWN
     if (
@@ -66,36 +65,73 @@ def _pop(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.C
         item = rest.pop(index)
         frame.state.heap[owner] = Sequence(tuple(rest), kind=content.kind)
         return item
-    element = frame.state.element(content)
-    count = content.length
-    left = None if count is None else count - 1
-    frame.state.heap[owner] = Sequence(None, element, content.kind, left)
-    return another(frame, element)
+    frame.state.heap[owner] = _mixed(frame, content, -1)
+    return another(frame, frame.state.element(content))
 
 
-@on("list", "insert", "reverse", "clear", "appendleft")
-def _changed(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else ""
+
+
+def _mixed(frame: Frame, content: Sequence, added: int) -> Sequence:
+    """Return a list of which the order isn't known any more, so many items longer."""
+    count = None if content.length is None else content.length + added
+    blank = content.blank or content.items == ()
+    return Sequence(None, frame.state.element(content), content.kind, count, blank=blank)
+
+
+@on("list", "reverse", "sort")
+def _ordered(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(owner)
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-    frame.state.heap[owner] = None
-    if isinstance(content, Sequence) and content.items is not None:
-        items = [] if name == "clear" else list(content.items)
-        if name == "reverse":
-            items.reverse()
-        elif name == "insert" and len(args) == 2 and isinstance(args[0], int):
-            items.insert(args[0], args[1])
-        elif name == "appendleft" and len(args) == 1:
-            items.insert(0, args[0])
-        elif name != "clear":
-            return None
-        frame.state.heap[owner] = Sequence(tuple(items), kind=content.kind)
+    assert isinstance(content, Sequence)
+    if _called(node) == "reverse" and content.items is not None:
+        frame.state.heap[owner] = replace(content, items=content.items[::-1])
+    else:
+        frame.state.heap[owner] = _mixed(frame, content, 0)
     return None
 
 
-@on("list", "remove", "sort", "extendleft")
-def _shuffled(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    frame.state.heap[owner] = None
+@on("list", "clear")
+def _cleared(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(owner)
+    assert isinstance(content, Sequence)
+    frame.state.heap[owner] = Sequence((), kind=content.kind)
     return None
+
+
+@on("list", "insert", "appendleft", "extendleft")
+def _inserted(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(owner)
+    if not isinstance(content, Sequence) or not args:
+        return None
+    name = _called(node)
+    added = as_list(frame, args[0]) if name == "extendleft" else Sequence((args[-1],))
+    longer = frame.state.extended(content, added)
+    at = args[0] if name == "insert" else 0
+    if longer.items is None or content.items is None or not isinstance(at, int) or name[0] == "e":
+        frame.state.heap[owner] = replace(_mixed(frame, longer, 0), blank=False)
+    else:
+        items = list(content.items)
+        items.insert(at, args[-1])
+        frame.state.heap[owner] = replace(longer, items=tuple(items))
+    return None
+
+
+@on("list", "remove")
+def _removed(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(owner)
+    assert isinstance(content, Sequence)
+    frame.state.heap[owner] = _mixed(frame, content, -1)
+    return None
+
+
+@function("collections.deque")
+def _deque(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    """Make a deque; one with a greatest length may drop what it has too much of."""
+    held = as_list(frame, args[0]) if args else Sequence(())
+    if len(args) > 1 or kwargs.get("maxlen") is not None:
+        held = replace(_mixed(frame, held, 0), count=None)
+    return frame.state.new(replace(held, kind="deque"))
 
 
 @on("list", "index", "count")
@@ -110,53 +146,6 @@ def _copy(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.
     return frame.state.new(frame.state.content(owner))
 
 
-@on("dict", "items")
-def _items(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = frame.state.content(owner)
-    assert isinstance(content, Dict)
-    if content.items is None:
-        return Items(None, (UNKNOWN, content.element))
-    return Items(tuple(content.items.items()))
-
-
-@on("dict", "values")
-def _values(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = frame.state.content(owner)
-    assert isinstance(content, Dict)
-    return Items(None if content.items is None else tuple(content.items.values()), content.element)
-
-
-@on("dict", "keys")
-def _keys(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = frame.state.content(owner)
-    assert isinstance(content, Dict)
-    return Items(None if content.items is None else tuple(content.items))
-
-
-@on("dict", "get")
-def _get(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = frame.state.content(owner)
-    assert isinstance(content, Dict)
-    if not args:
-        return UNKNOWN
-    missing = args[1] if len(args) > 1 else None
-    if content.items is None:
-        return frame.state.either(content.element, missing)
-    return content.items.get(args[0], missing) if isinstance(args[0], (str, int)) else UNKNOWN
-
-
-@on("dict", "update")
-def _update(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = frame.state.content(owner)
-    other = frame.state.content(args[0]) if args else Dict({})
-    frame.state.heap[owner] = None
-    if isinstance(content, Dict) and isinstance(other, Dict) and len(args) < 2:
-        if content.items is not None and other.items is not None:
-            items = {**content.items, **other.items, **kwargs}
-            frame.state.heap[owner] = Dict(items, kind=content.kind)
-    return None
-
-
 @on("attributes", "update")
 def _set_all(frame: Frame, owner: Bound, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     """Assign the attributes of an instance, by `instance.__dict__.update(...)`."""
@@ -165,40 +154,10 @@ def _set_all(frame: Frame, owner: Bound, args: list[Value], kwargs: Named, node:
     other = frame.state.content(args[0]) if args else Dict({})
     if isinstance(content, Object) and isinstance(other, Dict) and other.items is not None:
         attrs = {**content.attrs, **{str(k): v for k, v in other.items.items()}, **kwargs}
-        frame.state.heap[made] = Object(content.cls, attrs, content.path)
+        frame.state.heap[made] = replace(content, attrs=attrs)
     else:
         frame.state.heap[made] = None
     return None
-
-
-@on("dict", "pop", "setdefault")
-def _take(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = frame.state.content(owner)
-    if not isinstance(content, Dict) or content.items is None or not args:
-        frame.state.heap[owner] = None
-        return UNKNOWN
-    key, missing = args[0], args[1] if len(args) > 1 else None
-    if not isinstance(key, (str, int)):
-        frame.state.heap[owner] = None
-        return UNKNOWN
-    items = dict(content.items)
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "pop":
-        found = items.pop(key, missing)
-    else:
-        found = items.setdefault(key, missing)
-    frame.state.heap[owner] = Dict(items, kind=content.kind)
-    return found
-
-
-@on("dict", "copy")
-def _copied(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return frame.state.new(frame.state.content(owner))
-
-
-@on("dict", "clear", "popitem")
-def _emptied(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    frame.state.heap[owner] = None
-    return UNKNOWN
 
 
 @on("tuple", "numel")

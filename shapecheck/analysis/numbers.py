@@ -10,7 +10,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.builtins import Named, family, function
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import as_list, iterate, length
+from shapecheck.analysis.iteration import another, as_list, iterate, length
 from shapecheck.analysis.operators import integers, is_size, operate
 from shapecheck.analysis.values import (
     Sequence,
@@ -24,11 +24,15 @@ from shapecheck.shapes import Tensor
 @family("builtins.min", "builtins.max")
 def _extreme(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     values = args if len(args) > 1 else list(iterate(frame, args[0])[0] or ()) if args else []
-    if values and all(isinstance(v, (int, Size)) and not isinstance(v, bool) for v in values):
+    plain = values and "key" not in kwargs
+    if plain and all(map(is_size, values)):
         return dims.extreme(name, values)
-    if values and all(isinstance(v, (int, float)) for v in values):
+    if plain and all(isinstance(v, (int, float)) for v in values):
         return min(values) if name == "min" else max(values)
-    return UNKNOWN
+    if values:
+        return frame.state.either(*values)
+    found = another(frame, iterate(frame, args[0])[1]) if args else UNKNOWN
+    return frame.state.either(found, kwargs["default"]) if "default" in kwargs else found
 
 
 @function("builtins.int", "operator.index")

@@ -22,6 +22,7 @@ from shapecheck.analysis.values import (
     Argument,
     Bound,
     Class,
+    Context,
     Dict,
     Dotted,
     Function,
@@ -34,6 +35,7 @@ from shapecheck.analysis.values import (
     Sequence,
     Super,
     own_size,
+    scope_of,
     with_default,
 )
 from shapecheck.dims import Size, Sym
@@ -43,13 +45,15 @@ from shapecheck.shapes import Matcher, Run, Shape, Tensor
 
 def entered(frame: Frame, value: Value, node: ast.expr) -> Value:
     """Return what `with value as name` binds: what `__enter__` returns, else not known."""
+    if isinstance(value, Context):
+        return value.value
     content = frame.state.content(value)
     if not isinstance(content, Object):
         return UNKNOWN
-    enter = find_method(content.cls, "__enter__")
+    enter = find_method(content.cls, "__enter__") or find_method(content.cls, "__aenter__")
     if enter is None:
         return value
-    return functions.invoke(frame, enter, [Argument(value)], {}, node, "__enter__")
+    return functions.invoke(frame, enter, [Argument(value)], {}, node, enter.name)
 
 
 # Classes ----------------------------------------------------------------------------------------
@@ -305,13 +309,8 @@ def _symbolic(cls: Class, path: str, quiet: bool = True) -> tuple[State, Ref]:
     _forget_changing(end, ref, cls)
     end.vars, end.since = {}, {}
     end.facts.guarded = False
-    end.adopt(_scope(path))
+    end.adopt(scope_of(path, "field"))
     return end, ref
-
-
-def _scope(owner: object) -> tuple[str, object]:
-    """Return the scope of the names in the annotations of one instance's fields."""
-    return ("field", owner)
 
 
 def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
@@ -343,7 +342,7 @@ def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
         for name, value in content.attrs.items()
         if name not in changing and not _is_placeholder(state, value)
     }
-    state.heap[ref] = Object(content.cls, attrs, content.path)
+    state.heap[ref] = replace(content, attrs=attrs)
 
 
 def _is_placeholder(state: State, value: Value) -> bool:
@@ -386,8 +385,10 @@ def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
     """Assign an attribute of an instance."""
     content = frame.state.content(owner)
     if isinstance(content, Object):
-        attrs = {**content.attrs, name: value}
-        frame.state.heap[owner] = Object(content.cls, attrs, content.path)
+        frame.state.heap[owner] = replace(content, attrs={**content.attrs, name: value})
+        others = frame.state.content(content.like)
+        if content.like is not None and isinstance(others, Object):
+            frame.state.heap[content.like] = replace(others, attrs={**others.attrs, name: UNKNOWN})
 
 
 # Attributes ---------------------------------------------------------------------------------------
@@ -504,6 +505,8 @@ def _inherited(frame: Frame, owner: Ref, content: Object, name: str) -> Value:
     """Return an attribute that a library's base class gives, or that nothing is known of."""
     if is_module(content.cls) and name in _MODULE_METHODS:
         return Bound(owner, name)
+    if name in ("_replace", "_asdict", "_make") and _is_named_tuple(content.cls):
+        return Bound(content.cls if name == "_make" else owner, name)
     if content.path is not None and not is_module(content.cls) and _is_config(content.cls):
         return Path(f"{content.path}.{name}")
     return UNKNOWN
@@ -571,7 +574,7 @@ _AUTOGRAD: Final = frozenset(("torch.autograd.Function", "torch.autograd.functio
 
 def _declared(frame: Frame, owner: Ref, content: Object, name: str, declared: Declared) -> Value:
     """Return what a field is declared to be, in terms of the instance's own names."""
-    scope = _scope(content.path or owner.serial)
+    scope = scope_of(content.path or str(owner.serial), "field")
     return boundary.declare(
         frame,
         declared,
@@ -611,7 +614,8 @@ def _class_attribute(frame: Frame, owner: Class, name: str) -> Value:
     if found is None:
         if name == "apply" and not _AUTOGRAD.isdisjoint(ancestry(owner)):
             return Partial(Dotted("torch.autograd.Function.apply"), (owner,), ())
-        return UNKNOWN
+        made = name == "_make" and _is_named_tuple(owner)
+        return Bound(owner, name) if made else UNKNOWN
     home, statement = found
     if isinstance(statement, ast.FunctionDef):
         kinds = set(decorators.names(home.module, statement))

@@ -10,6 +10,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, another, as_list
+from shapecheck.analysis.mappings import any_of, fetch, is_key, opened, put, remove, united
 from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.values import NOTHING, Dict, Items, Path, Ref, Sequence, Union, own_size
 from shapecheck.analysis.verdicts import compared, truth
@@ -162,6 +163,10 @@ def _others(frame: Frame, op: ast.operator, left: Value, right: Value) -> Value:
         return Scalar(kind)
     if isinstance(op, ast.Add):
         return _concatenate(frame, left, right)
+    if isinstance(op, ast.BitOr):
+        a, b = frame.state.content(left), frame.state.content(right)
+        if isinstance(a, Dict) and isinstance(b, Dict):
+            return frame.state.new(united(frame.state, a, b, {}))
     if isinstance(op, ast.Mult):
         for items, count in ((left, right), (right, left)):
             if is_size(count):
@@ -226,18 +231,24 @@ _LOGIC: Final[Mapping[type[ast.operator], Callable[[bool, bool], bool]]] = {
 
 def unary(frame: Frame, node: ast.UnaryOp) -> Value:
     """Return the value of `-x`, `~x`, `+x`, `not x`."""
-    operand = frame.eval(node.operand)
+    return signed(frame, node, node.op, frame.eval(node.operand), node.operand)
+
+
+def signed(
+    frame: Frame, node: ast.expr, op: ast.unaryop, operand: Value, source: ast.expr
+) -> Value:
+    """Apply a unary operator to a value; `source` is its expression."""
     if isinstance(operand, Tensor):
         names = {ast.USub: "neg", ast.Invert: "invert", ast.UAdd: "pos"}
-        name = names.get(type(node.op))
+        name = names.get(type(op))
         signature = name and frame.program.table.signature(f"torch.Tensor.__{name}__")
         if not signature:
             return UNKNOWN
-        site = Site(node, "-" if name == "neg" else "~", (("operand", node.operand),))
+        site = Site(node, "-" if name == "neg" else "~", (("operand", source),))
         return apply(frame, signature, [operand], {}, site)
-    if isinstance(node.op, ast.USub) and isinstance(operand, (int, float, Size)):
+    if isinstance(op, ast.USub) and isinstance(operand, (int, float, Size)):
         return -operand
-    if isinstance(node.op, ast.Not) and (known := truth(frame, operand)) is not None:
+    if isinstance(op, ast.Not) and (known := truth(frame, operand)) is not None:
         return not known
     return operand if isinstance(operand, Scalar) else UNKNOWN
 
@@ -248,9 +259,12 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
     values = [frame.eval(right) for right in node.comparators]
     if len(values) == 1 and type(node.ops[0]) in _COMPARE:
         ways = [(a, b) for a in _options(left) for b in _options(values[0])]
+        nodes = node.left, node.comparators[0]
         if 1 < len(ways) <= 4:
-            return frame.state.either(*(frame.hush(_compared, node, a, b) for a, b in ways))
-        return _compared(frame, node, certain(left, values[0]), certain(values[0], left))
+            each = [frame.hush(compared_values, node, node.ops[0], a, b, nodes) for a, b in ways]
+            return frame.state.either(*each)
+        left, right = certain(left, values[0]), certain(values[0], left)
+        return compared_values(frame, node, node.ops[0], left, right, nodes)
     links = zip(node.ops, (left, *values), values, strict=False)
     found = [compared(frame, op, a, b) for op, a, b in links]
     if False in found:
@@ -262,17 +276,23 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
     return _truth_value(left, *values)
 
 
-def _compared(frame: Frame, node: ast.Compare, left: Value, right: Value) -> Value:
-    """Return the value of `left == right` and the like."""
-    op = type(node.ops[0])
+def compared_values(
+    frame: Frame,
+    node: ast.expr,
+    op: ast.cmpop,
+    left: Value,
+    right: Value,
+    nodes: tuple[ast.expr, ast.expr],
+) -> Value:
+    """Return the value of `left == right` and the like; `nodes` are the operands' expressions."""
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        symbol, name = _COMPARE[op]
+        symbol, name = _COMPARE[type(op)]
         signature = frame.program.table.signature(f"torch.Tensor.__{name}__")
         if signature is None or left is None or right is None:
             return UNKNOWN
-        pairs = tuple(zip(_ROLES, (node.left, node.comparators[0]), strict=True))
+        pairs = tuple(zip(_ROLES, nodes, strict=True))
         return apply(frame, signature, [left, right], {}, Site(node, symbol, pairs))
-    known = compared(frame, node.ops[0], left, right)
+    known = compared(frame, op, left, right)
     return _truth_value(left, right) if known is None else known
 
 
@@ -290,15 +310,22 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     """Return the value of `owner[index]`."""
     owner = certain(frame.eval(node.value), None)
     if isinstance(owner, Tensor):
-        index = index_value(frame, node.slice)
-        signature = frame.program.table.signature("torch.Tensor.__getitem__")
-        if signature is None:
-            return UNKNOWN
-        site = Site(node, "[...]", (("tensor", node.value),))
-        return apply(frame, signature, [owner, index], {}, site)
+        return item(frame, node, owner, index_value(frame, node.slice), node.value)
     index = frame.eval(node.slice)
     if isinstance(owner, tuple):
         _check_index(frame, node, owner, index)
+    return item(frame, node, owner, index, node.value)
+
+
+def item(frame: Frame, node: ast.expr, owner: Value, index: Value, source: ast.expr) -> Value:
+    """Return an item of a value; `source` is the value's expression."""
+    if isinstance(owner, Tensor):
+        signature = frame.program.table.signature("torch.Tensor.__getitem__")
+        if signature is None:
+            return UNKNOWN
+        site = Site(node, "[...]", (("tensor", source),))
+        return apply(frame, signature, [owner, index], {}, site)
+    if isinstance(owner, tuple):
         return _item(frame, owner, index)
     if isinstance(owner, Items) and owner.items is not None:
         return _item(frame, owner.items, index)
@@ -311,6 +338,8 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     content = frame.state.content(owner)
     if isinstance(content, Sequence):
         if content.items is not None:
+            if not isinstance(index, (int, slice)):
+                return any_of(frame, list(content.items))
             found = _item(frame, content.items, index)
             if isinstance(found, tuple) and isinstance(index, slice):
                 return frame.state.new(Sequence(found, kind=content.kind))
@@ -319,9 +348,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
             return frame.state.new(Sequence(None, content.element, content.kind))
         return another(frame, content.element)
     if isinstance(content, Dict):
-        if content.items is None:
-            return content.element
-        return content.items.get(index, UNKNOWN) if _hashable(index) else UNKNOWN
+        return fetch(frame, owner, content, index)
     if isinstance(owner, Path) and isinstance(index, (int, str)):
         return Path(f"{owner.text}[{index!r}]")
     return UNKNOWN
@@ -338,10 +365,6 @@ def _check_index(frame: Frame, node: ast.Subscript, shape: tuple[Value, ...], in
             axes = f"{known.rank} {'axis' if known.rank == 1 else 'axes'}"
             text = f'"{frame.segment(node)}" is out of range: {known} has {axes}'
             frame.error(node, Message(text))
-
-
-def _hashable(value: Value) -> bool:
-    return isinstance(value, (str, int, tuple, type(None)))
 
 
 def _item(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
@@ -441,8 +464,8 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
         return
     index = frame.eval(target.slice)
     content = frame.state.content(owner)
-    if isinstance(content, Dict) and content.items is not None and _hashable(index):
-        frame.state.heap[owner] = Dict({**content.items, index: value}, kind=content.kind)
+    if isinstance(content, Dict):
+        put(frame, owner, content, index, value)
     elif isinstance(content, Sequence) and content.items is not None and isinstance(index, int):
         if -len(content.items) <= index < len(content.items):
             items = list(content.items)
@@ -456,12 +479,11 @@ def delete_item(frame: Frame, target: ast.Subscript) -> None:
     """Delete `owner[index]`."""
     owner, index = frame.eval(target.value), frame.eval(target.slice)
     content = frame.state.content(owner)
-    items = content.items if isinstance(content, (Sequence, Dict)) else None
-    if isinstance(content, Dict) and isinstance(items, Mapping) and _hashable(index):
-        left = {key: value for key, value in items.items() if key != index}
-        frame.state.heap[owner] = Dict(left, kind=content.kind)
-    elif isinstance(content, Sequence) and isinstance(items, tuple) and isinstance(index, int):
-        kept = [*items]
+    if isinstance(content, Dict):
+        sure = is_key(index)
+        frame.state.heap[owner] = remove(content, index) if sure else opened(frame.state, content)
+    elif isinstance(content, Sequence) and content.items is not None and isinstance(index, int):
+        kept = [*content.items]
         del kept[index : index + 1 or None]
         frame.state.heap[owner] = Sequence(tuple(kept), kind=content.kind)
     else:
@@ -476,6 +498,10 @@ def augmented(frame: Frame, node: ast.AugAssign) -> Value:
     content = frame.state.content(left)
     if isinstance(content, Sequence) and isinstance(node.op, ast.Add):
         frame.state.heap[left] = frame.state.extended(content, as_list(frame, right))
+        return left
+    other = frame.state.content(right)
+    if isinstance(content, Dict) and isinstance(other, Dict) and isinstance(node.op, ast.BitOr):
+        frame.state.heap[left] = united(frame.state, content, other, {})
         return left
     return operate(frame, node, node.op, left, right, (load, node.value), isinstance(left, Tensor))
 

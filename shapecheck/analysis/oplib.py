@@ -10,7 +10,7 @@ from typing import Final
 from shapecheck import explain
 from shapecheck.analysis import strict
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import Range
+from shapecheck.analysis.iteration import Range, another
 from shapecheck.analysis.values import (
     Argument,
     Dict,
@@ -93,7 +93,7 @@ def plain(frame: Frame, value: Value) -> Value:
 
 def _repeated(frame: Frame, element: Value, count: IntSize | None) -> Value:
     """Return a list of tensors of which only the kind is known, and perhaps their number."""
-    item = plain(frame, element)
+    item = plain(frame, another(frame, element))
     if not isinstance(item, Tensor):
         return UNKNOWN
     return Repeated(item, unknown() if count is None else count)

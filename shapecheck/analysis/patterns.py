@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 import shapecheck.dims as dims
-from shapecheck.analysis.conditions import Paths, of_kind
+from shapecheck.analysis.conditions import Paths, equality, of_kind
 from shapecheck.analysis.conditions import split as split_condition
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import iterate
+from shapecheck.analysis.mappings import fetch
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import Dict, Sequence
 from shapecheck.ops import UNKNOWN, Value
@@ -27,6 +28,8 @@ def split(frame: Frame, pattern: ast.pattern, value: Value, node: ast.expr | Non
             return _any_of(frame, patterns, value, node)
         case ast.MatchValue(value=wanted) if node is not None:
             return split_condition(frame, _compare(node, ast.Eq(), wanted))
+        case ast.MatchValue(value=wanted):
+            return equality(frame, value, frame.eval(wanted))
         case ast.MatchSingleton(value=wanted) if node is not None:
             constant = ast.copy_location(ast.Constant(wanted), pattern)
             return split_condition(frame, _compare(node, ast.Is(), constant))
@@ -39,10 +42,9 @@ def split(frame: Frame, pattern: ast.pattern, value: Value, node: ast.expr | Non
             frame.resume(yes)
             content = frame.state.content(value)
             for key, inner in zip(keys, patterns, strict=True):
-                named = key.value if isinstance(key, ast.Constant) else None
-                known = content.items if isinstance(content, Dict) else None
-                item = content.element if isinstance(content, Dict) else UNKNOWN
-                _into(frame, inner, item if known is None else known.get(named, UNKNOWN))
+                named = key.value if isinstance(key, ast.Constant) else UNKNOWN
+                held = fetch(frame, value, content, named) if isinstance(content, Dict) else UNKNOWN
+                _into(frame, inner, held)
             return frame.state, no
     return _unread(frame, pattern)
 

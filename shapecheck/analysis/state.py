@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import shapecheck.dims as dims
 from shapecheck.analysis.heap import changed, inside, reachable
-from shapecheck.analysis.values import Content, Dict, Object, OpInstance, Ref, Sequence, Union
+from shapecheck.analysis.values import (
+    NOTHING,
+    Content,
+    Dict,
+    Object,
+    OpInstance,
+    Ref,
+    Sequence,
+    Union,
+    one_of,
+)
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_tensor
@@ -67,7 +77,7 @@ class State:
         if content.items is not None and other.items is not None:
             if len(content.items) + len(other.items) <= _ITEMS:
                 return Sequence((*content.items, *other.items), kind=content.kind)
-        parts = [self.element(part) for part in (content, other) if part.items != ()]
+        parts = [self.element(p) for p in (content, other) if p.items != () and not p.blank]
         counts = content.length, other.length
         total = None if None in counts else sum(count for count in counts if count is not None)
         return Sequence(None, self.either(*parts) if parts else UNKNOWN, content.kind, total)
@@ -124,13 +134,15 @@ class State:
             if content is not None:
                 self.heap[ref] = changed(content, lambda value: _adopted(value, scope))
 
-    def join(self, other: State, place: object = None) -> State:
+    def join(
+        self, other: State, place: object = None, heads: dict[object, Ref] | None = None
+    ) -> State:
         """Return what holds on both of two paths.
 
-        `place` identifies a loop head: what differs gets a symbol that is the same each time
-        round, so that a fixpoint can be seen.
+        `place` identifies a loop head: what differs gets a symbol, or an identity from `heads`,
+        that is the same each time round, so that a fixpoint can be seen.
         """
-        joiner = _Joiner(self, other, place)
+        joiner = _Joiner(self, other, place, heads)
         theirs = other.heap
         joiner.heap = {r: c for r, c in self.heap.items() if r in theirs and theirs[r] is c}
         merged: dict[str, Value] = {}
@@ -172,8 +184,14 @@ def _adopted(value: Value, scope: object) -> Value:
 
 
 class _Joiner:
-    def __init__(self, left: State, right: State, place: object) -> None:
-        self.left, self.right, self.place = left, right, place
+    def __init__(
+        self,
+        left: State,
+        right: State,
+        place: object,
+        heads: dict[object, Ref] | None = None,
+    ) -> None:
+        self.left, self.right, self.place, self.heads = left, right, place, heads
         self.heap: dict[Ref, Content] = {}
 
     def ref(self, ref: Ref) -> None:
@@ -195,7 +213,7 @@ class _Joiner:
                     n: self.value(a.attrs.get(n, UNKNOWN), b.attrs.get(n, UNKNOWN), (*key, n))
                     for n in names
                 },
-                a.path,
+                a.path if a.path == b.path else one_of(a.path or b.path or ""),
             )
         if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind:
             if a.items is not None and b.items is not None and len(a.items) == len(b.items):
@@ -203,20 +221,35 @@ class _Joiner:
                 items = tuple(self.value(x, y, (*key, i)) for i, (x, y) in pairs)
                 return Sequence(items, kind=a.kind)
             count = a.length if a.length == b.length else None
-            return Sequence(None, self.elements(a, b, key), a.kind, count)
+            blank = all(side.blank or side.items == () for side in (a, b))
+            return Sequence(None, self.elements(a, b, key), a.kind, count, blank=blank)
         if isinstance(a, Dict) and isinstance(b, Dict) and a.kind == b.kind:
-            if a.items is not None and b.items is not None and a.items.keys() == b.items.keys():
-                return Dict(
-                    {k: self.value(v, b.items[k], (*key, k)) for k, v in a.items.items()},
-                    kind=a.kind,
-                )
-            return Dict(None, UNKNOWN, a.kind)
+            return self.mapping(a, b, key)
         return None
+
+    def mapping(self, a: Dict, b: Dict, key: tuple[object, ...]) -> Dict:
+        default = a.default if a.default == b.default else NOTHING
+        if a.items is not None and b.items is not None and a.items.keys() == b.items.keys():
+            items = {k: self.value(v, b.items[k], (*key, k)) for k, v in a.items.items()}
+            return Dict(items, kind=a.kind, default=default)
+        known: dict[Value, Value] = {}
+        mine, theirs = (side.known if side.items is None else side.items for side in (a, b))
+        for name in (*mine, *(name for name in theirs if name not in mine)):
+            each = [
+                held.get(name, side.element)
+                for side, held in ((a, mine), (b, theirs))
+                if name in held or (side.items is None and not side.blank)
+            ]
+            known[name] = self.value(each[0], each[-1], (*key, name))
+        others = [side.element for side in (a, b) if side.items is None and not side.blank]
+        element = self.value(others[0], others[-1], (*key, "element")) if others else UNKNOWN
+        return Dict(None, element, a.kind, known, not others, default)
 
     def elements(self, a: Sequence, b: Sequence, key: tuple[object, ...]) -> Value:
         found: list[Value] = []
         for side in (a, b):
-            found.extend(side.items if side.items is not None else (side.element,))
+            if not side.blank:
+                found.extend(side.items if side.items is not None else (side.element,))
         if not found:
             return UNKNOWN
         joined = found[0]
@@ -259,8 +292,17 @@ class _Joiner:
         content = self.content(self.left.content(a), self.right.content(b), key)
         if content is None:
             return UNKNOWN
-        ref = Ref()
+        ref = self.merged(a, key)
         self.heap[ref] = content
+        return ref
+
+    def merged(self, a: Ref, key: tuple[object, ...]) -> Ref:
+        """Return the identity of what may be either of two; at a loop's head, the same again."""
+        if self.heads is None:
+            return Ref()
+        ref = self.heads.get((self.place, key))
+        if ref is None or (ref is not a and (ref in self.left.heap or ref in self.right.heap)):
+            ref = self.heads[self.place, key] = Ref()
         return ref
 
     def union(self, a: Value, b: Value, key: tuple[object, ...]) -> Value:
@@ -269,6 +311,12 @@ class _Joiner:
         options = list(a.options if isinstance(a, Union) else (a,))
         for extra in b.options if isinstance(b, Union) else (b,):
             for index, option in enumerate(options):
+                if isinstance(option, Ref) and isinstance(extra, Ref):
+                    merged = self.refs(option, extra, (*key, "option"))
+                    if merged is UNKNOWN:
+                        return UNKNOWN
+                    options[index] = merged
+                    break
                 if type(option) is type(extra) and isinstance(
                     option, Tensor | OpInstance | type(None)
                 ):

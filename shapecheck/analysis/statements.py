@@ -11,12 +11,13 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis import boundary, decorators, objects, patterns
 from shapecheck.analysis.annotations import reader
+from shapecheck.analysis.carried import carried
 from shapecheck.analysis.conditions import split
 from shapecheck.analysis.frame import Frame, Loop, statement
-from shapecheck.analysis.iteration import UNROLL, first, iterate, iterated, length
+from shapecheck.analysis.iteration import UNROLL, another, first, iterate, iterated, length
 from shapecheck.analysis.operators import augmented, delete_item, is_size, store_item
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Bound, Class, Dotted, Function, Ref, default_nodes
+from shapecheck.analysis.values import Bound, Class, Context, Dotted, Function, Ref, default_nodes
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.dims import IntSize
 from shapecheck.explain import Message
@@ -203,6 +204,7 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     loop = Loop()
     frame.loops.append(loop)
     if items is not None and len(items) <= _unrolled(node):
+        loop.unrolled = True
         _unroll(frame, node, loop, items)
     elif items is not None:
         _fixpoint(frame, node, loop, frame.state.either(*items), items[0], len(items))
@@ -267,8 +269,14 @@ def _fixpoint(
     is known of what the body makes of it afterwards.
     """
     start = frame.fork()
-    head = start.copy()
-    errors, returns = frame.errors, len(frame.returns)
+    around = frame.loops[-2].heads if len(frame.loops) > 1 and not frame.loops[-2].unrolled else {}
+    place = (node.lineno, node.col_offset)
+    known = around.get(node)
+    if known is not None:  # that of the time before: what begins with less ends there as well
+        frame.resume(frame.joined(start, known, place))
+        head_element = element
+    head = frame.fork()
+    errors, given = frame.errors, (len(frame.returns), len(frame.yields))
     outer, frame.quiet = frame.quiet, True
     failed = False
     for round_ in range(_ROUNDS):
@@ -276,22 +284,24 @@ def _fixpoint(
         _once(frame, node, loop, head_element if round_ == 0 else element)
         if round_ == 0 and frame.errors > errors and not outer:
             failed = True
-            _restart(frame, loop, before.copy(), returns)
+            _restart(frame, loop, before.copy(), given)
             frame.quiet = False
             _once(frame, node, loop, head_element)
             frame.quiet = True
         if not frame.alive:
             break
-        after = frame.joined(before, frame.state, (node.lineno, node.col_offset))
-        stable = after.vars == head.vars and after.facts == head.facts and _same(after, head)
+        after = frame.joined(before, frame.state, place)
+        after.heap = after.kept(tuple(after.vars.values()), start)
+        stable = _stable(after, head, node) and (round_ > 0 or head_element is element)
         head = after
         if stable:
             break
         if round_ == _ROUNDS - 2:
             _widen(before, head)
-        _restart(frame, loop, head.copy(), returns)
+        _restart(frame, loop, head.copy(), given)
+    around[node] = head.copy()
     frame.quiet = outer or failed
-    _restart(frame, loop, head.copy(), returns)
+    _restart(frame, loop, head.copy(), given)
     counted = _count_from(frame.state)
     _once(frame, node, loop, element)
     frame.quiet = outer
@@ -305,9 +315,9 @@ def _fixpoint(
                 frame.state.heap[ref] = replace(content, count=total)
 
 
-def _restart(frame: Frame, loop: Loop, state: State, returns: int) -> None:
+def _restart(frame: Frame, loop: Loop, state: State, given: tuple[int, int]) -> None:
     """Go back to a loop's head, as if its body hadn't run."""
-    del frame.returns[returns:]
+    del frame.returns[given[0] :], frame.yields[given[1] :]
     loop.breaks.clear()
     frame.resume(state)
 
@@ -334,6 +344,16 @@ def _grown(state: State, counted: Mapping[Ref, IntSize]) -> dict[Ref, IntSize]:
     return found
 
 
+def _stable(after: State, head: State, node: ast.For | ast.AsyncFor | ast.While) -> bool:
+    """Whether what a loop's body takes over is as it was before."""
+    taken = (name for name in carried(node) if name in after.vars)
+    return (
+        all(name in head.vars and after.vars[name] == head.vars[name] for name in taken)
+        and after.facts == head.facts
+        and _same(after, head)
+    )
+
+
 def _same(a: State, b: State) -> bool:
     return all(b.heap.get(ref) == content for ref, content in a.heap.items() if ref in b.heap)
 
@@ -355,7 +375,7 @@ def _once(
         yes, _ = split(frame, node.test)
         frame.resume(yes)
     else:
-        store(frame, node.target, element, node.iter)
+        store(frame, node.target, another(frame, element), node.iter)
     if frame.alive:
         frame.run(node.body)
     _continue(frame, loop)
@@ -442,19 +462,23 @@ def _short(text: str) -> str:
 @statement(ast.With)
 @statement(ast.AsyncWith)
 def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> None:
+    expected = False
     for item in node.items:
-        value = objects.entered(frame, frame.eval(item.context_expr), item.context_expr)
+        manager = frame.eval(item.context_expr)
+        expected = expected or _expects_error(item.context_expr, manager)
+        value = objects.entered(frame, manager, item.context_expr)
         if item.optional_vars is not None:
             store(frame, item.optional_vars, value, item.context_expr)
-    expected = any(_expects_error(item.context_expr) for item in node.items)
     frame.caught += expected
     frame.run(node.body)
     frame.caught -= expected
     frame.alive = frame.alive or expected
 
 
-def _expects_error(node: ast.expr) -> bool:
+def _expects_error(node: ast.expr, manager: Value) -> bool:
     """Whether a context manager takes an error of its body for granted."""
+    if isinstance(manager, Context):
+        return manager.swallows
     name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
     return name.rpartition(".")[2] in _EXPECTING
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Final, Protocol
 
 import shapecheck.dims as dims
 from shapecheck.dims import IntSize, Size
-from shapecheck.dims.symbols import Default
+from shapecheck.dims.symbols import Default, Each
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.signatures import OpClass
 
@@ -54,7 +54,8 @@ class Function:
     """A function or lambda of analysed source; `owner` is the class that it is a method of.
 
     `home` holds the variables of the function around it, `defaults` the values of the parameters'
-    defaults as they were at the definition, where there is such a function.
+    defaults as they were at the definition, where there is such a function. `manages`: it is
+    under `@contextmanager`.
     """
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -62,6 +63,7 @@ class Function:
     owner: Class | None = None
     home: Scope | None = None
     defaults: tuple[Value, ...] = ()
+    manages: bool = False
 
     @property
     def name(self) -> str:
@@ -89,6 +91,7 @@ class Function:
             and self.node is other.node
             and self.home is other.home
             and self.defaults == other.defaults
+            and self.manages == other.manages
         )
 
     def __hash__(self) -> int:
@@ -190,16 +193,41 @@ class Path:
     text: str
 
 
+_MARK: Final = "\0"
+_one = count()
+
+
+def one_of(path: str) -> str:
+    """Return the path of an instance that is one of several, all of which are at `path`."""
+    return f"{_unmarked(path)}{_MARK}{next(_one)}{_MARK}"
+
+
+def is_one(path: str | None) -> bool:
+    """Whether a path is that of one instance of several."""
+    return path is not None and _MARK in path
+
+
+def _unmarked(path: str) -> str:
+    return "".join(path.split(_MARK)[::2])
+
+
+def scope_of(path: str, kind: str = "") -> object:
+    """Return the scope of the sizes, or of the names of this kind, that belong to a path."""
+    owner = (kind, path) if kind else path
+    return Each(owner) if _MARK in path else owner
+
+
 def own_size(path: str, default: object = NOTHING) -> Size:
     """Return the size that an int of the program's own is, `n` or `config.width`.
 
     Those with one owner are in one scope: they are different sizes, unless their defaults are
     equal. One that is None by default is chosen to fit, so that it may be any of the others.
     """
-    owner = path.rpartition(".")[0] or 0
+    name = _unmarked(path) if _MARK in path else path
+    owner = scope_of(path.rpartition(".")[0]) or 0
     if default is None:
-        return dims.own(path, (owner, path))
-    return dims.own(path, Default(owner, default) if type(default) is int else owner)
+        return dims.own(name, (owner, path))
+    return dims.own(name, Default(owner, default) if type(default) is int else owner)
 
 
 def with_default(value: Value, path: str, default: ast.expr | None) -> Value:
@@ -244,7 +272,8 @@ class Sequence:
     """The content of a list: its items where they are known, else what any item is.
 
     `count` is the number of items that aren't known one by one, where it is known.
-    `kind` is `list`, `nn.ModuleList`, `nn.Sequential`, or `set`.
+    `kind` is `list`, `nn.ModuleList`, `nn.Sequential`, `deque` or `set`. `blank`: nothing is in it
+    as yet, but it isn't known to stay empty.
     """
 
     items: tuple[Value, ...] | None
@@ -253,6 +282,7 @@ class Sequence:
     count: IntSize | None = None
     names: tuple[str, ...] = ()
     """What the first items are called as attributes, of an `nn.Sequential` with names."""
+    blank: bool = False
 
     @property
     def length(self) -> IntSize | None:
@@ -272,12 +302,29 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
+class Context:
+    """What calling a function under `@contextmanager` gives: `value` is what `with` binds.
+
+    `swallows`: it may keep what its body raises to itself.
+    """
+
+    value: Value
+    swallows: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Dict:
-    """The content of a dict: its items where the keys are known, else what any value is."""
+    """The content of a dict: its items where the keys are known, else what is; see `mappings`.
+
+    `default` makes what is missing in a `defaultdict`.
+    """
 
     items: Mapping[Value, Value] | None
     element: Value = UNKNOWN
     kind: str = "dict"
+    known: Mapping[Value, Value] = field(default_factory=dict)
+    blank: bool = False
+    default: Value = NOTHING
 
     def __hash__(self) -> int:
         return id(self)
@@ -287,12 +334,14 @@ class Dict:
 class Object:
     """The content of an instance of an analysed class: the attributes that are known.
 
-    `path` names a symbolic instance (`self`, `config`) for the sizes that are its own.
+    `path` names a symbolic instance (`self`, `config`) for the sizes that are its own. `like`
+    stands for any of the instances that it is one of, where it is one of several.
     """
 
     cls: Class
     attrs: Mapping[str, Value]
     path: str | None = None
+    like: Ref | None = None
 
     def __hash__(self) -> int:
         return id(self)
@@ -333,4 +382,6 @@ def unchanging(value: Value) -> bool:
         return all(map(unchanging, value.options))
     if isinstance(value, (Bound, Super)):
         return unchanging(value.receiver)
+    if isinstance(value, Items):
+        return unchanging(value.element) and unchanging(value.items or ())
     return not isinstance(value, (Partial, Function, OpInstance))

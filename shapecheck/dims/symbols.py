@@ -51,6 +51,13 @@ class Default:
     value: int
 
 
+@dataclass(frozen=True, slots=True)
+class Each:
+    """The scope of the sizes of one thing among several alike: each has others."""
+
+    owner: object
+
+
 class Sym:
     """A symbol. Symbols of the same name, kind, scope and size are the same object.
 
@@ -134,6 +141,11 @@ class Sym:
         if isinstance(self.scope, StandIn):
             return self.scope.symbol.owner
         return self.scope.owner if isinstance(self.scope, Default) else self.scope
+
+    @property
+    def varies(self) -> bool:
+        """Whether it is another size for the next one of several things that are alike."""
+        return self.kind is Kind.UNKNOWN or type(self.owner) is Each
 
     @property
     def default(self) -> int | None:
