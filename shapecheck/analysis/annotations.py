@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from shapecheck import dtypes, spec
 from shapecheck.analysis.host import Span
 from shapecheck.analysis.modules import Module
-from shapecheck.analysis.values import NOTHING, Class, Dotted, ModuleRef
+from shapecheck.analysis.values import NOTHING, Class, Dotted, ModuleRef, Ref, Shaped
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 
@@ -201,6 +201,15 @@ def shape_type(value: Value) -> str | None:
     return None
 
 
+def shaped_type(head: Dotted, index: Value) -> Value:
+    """Return what `head[index]` is: a tensor type with a shape, else `UNKNOWN`."""
+    category = shape_type(head)
+    match index:
+        case (Dotted(name=kind), str(text)) if category is not None and kind in _TENSORS:
+            return Shaped(category, text)
+    return UNKNOWN
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What is wrong with an annotation, and where."""
@@ -294,7 +303,7 @@ class Reader:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             return Dotted(node.value)  # the base of a class that a call makes
         if isinstance(node, ast.Call):
-            return self.module.program.evaluate(self.module, node)
+            return self.module.program.evaluate(self.module, node, {})
         return UNKNOWN
 
     def _named(self, node: ast.Name | ast.Attribute) -> Declared:
@@ -357,6 +366,8 @@ class Reader:
         category = shape_type(head)
         if category is not None:
             return self._shaped(node, category, inner)
+        if isinstance(head, Ref):
+            return self._made(node, inner)
         if not isinstance(head, Dotted):
             return ANY
         name = head.name
@@ -389,6 +400,14 @@ class Reader:
                 return TupleDecl(None, items[0])
             return TupleDecl(items)
         return ANY
+
+    def _made(self, node: ast.Subscript, inner: ast.expr) -> Declared:
+        """Read `Floats["b c"]` where an object of the program's own makes the annotation."""
+        made = self.module.program.evaluate(self.module, node, {})
+        if not isinstance(made, Shaped):
+            return ANY
+        text = ast.copy_location(ast.Constant(made.text), inner)
+        return self._with_text(TensorDecl(), text, dtypes.CATEGORIES[made.category])
 
     def _annotated(self, node: ast.Subscript, args: list[ast.expr]) -> Declared:
         base = self.read(args[0])

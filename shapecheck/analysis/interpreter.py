@@ -24,11 +24,11 @@ from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.faults import Fault, located
 from shapecheck.analysis.frame import Budget, BudgetExceeded, Frame
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source
-from shapecheck.analysis.modules import Module, Program
+from shapecheck.analysis.modules import DEFINITIONS, Module, Program
 from shapecheck.analysis.report import Reporter
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import NOTHING, Class, Function, Object, Scope, Sequence
-from shapecheck.ops import Value
+from shapecheck.ops import UNKNOWN, Value
 from shapecheck.signatures import StubError, table
 
 _registered = (
@@ -100,10 +100,13 @@ def _new(host: Host, options: Options, own: str) -> Program:
     return program
 
 
-def _evaluate(module: Module, node: ast.expr) -> Value:
-    """Evaluate a global's right side, where no statement has run."""
-    frame = Frame(module, State(), quiet=True)
-    value = frame.eval(node)
+def _evaluate(module: Module, node: ast.expr, names: Mapping[str, Value]) -> Value:
+    """Evaluate a global's right side, where no statement has run but those that bind `names`."""
+    frame = Frame(module, State(dict(names)), quiet=True)
+    try:
+        value = frame.eval(node)
+    except BudgetExceeded:
+        return UNKNOWN
     for ref, content in frame.state.heap.items():
         if isinstance(content, Object) or (
             isinstance(content, Sequence) and content.kind in ("nn.Sequential", "nn.ModuleList")
@@ -122,7 +125,7 @@ def _annotations(module: Module) -> None:
 def _run_script(module: Module) -> None:
     """Execute the module's body as Python would."""
     frame = Frame(module, State(), budget=Budget.of(module.source.text.count("\n")))
-    body = [n for n in module.tree.body if not isinstance(n, _DEFINITIONS)]
+    body = [n for n in module.tree.body if not isinstance(n, DEFINITIONS)]
     shaped = any(functions.speaks(reader(module).read(n)) for n in module.survey.annotations)
     frame.run_all(body, "this module's own code", told=shaped)
 
@@ -160,9 +163,6 @@ def _fails_alone(fault: Fault) -> bool:
     question = ("alone", function.node)
     reporter = module.program.memory.recall(question, checked, Reporter(module.lines))
     return reporter.blames(fault.node)
-
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 def _functions(module: Module) -> Iterator[tuple[Function, Class | None]]:

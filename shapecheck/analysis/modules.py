@@ -6,7 +6,7 @@ import ast
 import builtins
 import contextlib
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from shapecheck.analysis.values import NOTHING, Class, Dotted, Function, ModuleR
 from shapecheck.ops import UNKNOWN, DType, Value
 from shapecheck.signatures import Table, table
 
-Evaluate = Callable[["Module", ast.expr], Value]
+Evaluate = Callable[["Module", ast.expr, Mapping[str, Value]], Value]
 
 
 class Survey:
@@ -128,6 +128,15 @@ def syntax(source: Source) -> Syntax:
     return Syntax(source)
 
 
+DEFINITIONS: Final = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+)
+
+
 class Module:
     """One parsed module. `reporter` is None unless its own diagnostics are wanted."""
 
@@ -163,15 +172,17 @@ class Module:
             return self.program.decorate(Function(node, self))
         if isinstance(node, ast.ClassDef):
             return Class(node, self)
-        for candidate in nodes:
-            if isinstance(candidate, (ast.Import, ast.ImportFrom)):
-                return self._imported(name, candidate)
-        if len(nodes) > 1:
+        redefined = isinstance(node, ast.Assign) and node in self.tree.body
+        imports = [one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom))]
+        if imports and not redefined:
+            return self._imported(name, imports[0])
+        if len(nodes) > 1 and not (redefined and isinstance(nodes[-2], DEFINITIONS)):
             return UNKNOWN
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             if len(targets) == 1 and isinstance(targets[0], ast.Name):
-                return self.program.evaluate(self, node.value)
+                before = {name: self._define(name, nodes[:-1])} if len(nodes) > 1 else {}
+                return self.program.evaluate(self, node.value, before)
         return UNKNOWN
 
     def _starred(self, name: str) -> Value:
@@ -282,7 +293,7 @@ class Program:
         self.own = own
         self.options = options
         self.table = table(options.stubs)
-        self.evaluate: Evaluate = lambda module, node: UNKNOWN
+        self.evaluate: Evaluate = lambda module, node, names: UNKNOWN
         self.decorate: Callable[[Function], Value] = lambda function: function
         self.memory = Memory()
         self.problems: list[Any] = []

@@ -8,11 +8,22 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
+from shapecheck.analysis.annotations import shaped_type
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, another, as_list
 from shapecheck.analysis.mappings import any_of, fetch, is_key, opened, put, remove, united
 from shapecheck.analysis.oplib import Site, apply
-from shapecheck.analysis.values import NOTHING, Dict, Items, Path, Ref, Sequence, Union, own_size
+from shapecheck.analysis.values import (
+    NOTHING,
+    Dict,
+    Dotted,
+    Items,
+    Path,
+    Ref,
+    Sequence,
+    Union,
+    own_size,
+)
 from shapecheck.analysis.verdicts import compared, truth
 from shapecheck.dims import IntSize, Size
 from shapecheck.explain import Message
@@ -327,6 +338,8 @@ def item(frame: Frame, node: ast.expr, owner: Value, index: Value, source: ast.e
         return apply(frame, signature, [owner, index], {}, site)
     if isinstance(owner, tuple):
         return _item(frame, owner, index)
+    if isinstance(owner, Dotted):
+        return shaped_type(owner, index)
     if isinstance(owner, Items) and owner.items is not None:
         return _item(frame, owner.items, index)
     if isinstance(owner, Range) and is_size(index):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shapecheck import explain
+from shapecheck import dtypes, explain
 from shapecheck.analysis import strict
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, another
 from shapecheck.analysis.values import (
     Argument,
     Dict,
+    Dotted,
     Items,
     OpInstance,
     Path,
@@ -86,9 +87,18 @@ def plain(frame: Frame, value: Value) -> Value:
         return UNKNOWN
     if isinstance(value, Path):
         return own_size(value.text)
+    if isinstance(value, Dotted):
+        return _NUMBER_TYPES.get(value.name, value)
     if isinstance(value, OpInstance):
         return value.attrs
     return value
+
+
+_NUMBER_TYPES: Final = {
+    f"builtins.{name}": DType(dtypes.of(dtype))
+    for name, dtype in (("bool", "bool"), ("int", "int64"), ("float", "float64"))
+}
+"""The dtypes that Python's own types stand for as an argument."""
 
 
 def _repeated(frame: Frame, element: Value, count: IntSize | None) -> Value:
@@ -205,16 +215,21 @@ def _unknowns(value: Value) -> set[Sym]:
 
 def _one_source(frame: Frame, site: Site) -> bool:
     """Whether the operands of an op come from one variable, as in `x[:, None] - x`."""
-    roots = [
-        {
-            child.id
-            for child in ast.walk(node)
-            if isinstance(child, ast.Name) and isinstance(frame.state.vars.get(child.id), Tensor)
-        }
-        for _, node in site.operands
-        if node is not None
-    ]
+    roots = [set(_sources(frame, node)) for _, node in site.operands if node is not None]
     return len(roots) > 1 and len(set().union(*roots)) == 1 and all(roots)
+
+
+def _sources(frame: Frame, node: ast.AST) -> Iterator[str]:
+    """Yield the variables and attributes with tensors that an expression is made from."""
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        owner = node.value if isinstance(node, ast.Attribute) else None
+        inner = [] if owner is None else list(_sources(frame, owner))
+        if not inner and isinstance(frame.hush(Frame.eval, node), Tensor):
+            inner = [ast.unparse(node)]
+        yield from inner
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _sources(frame, child)
 
 
 def _positions(given: Sequence[Value]) -> list[int]:

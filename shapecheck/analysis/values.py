@@ -180,6 +180,14 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
+class Shaped:
+    """A tensor type with a shape, made by an expression: `Float[Tensor, "b c"]`."""
+
+    category: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Callback:
     """A function of which only its annotation, a `CallableDecl`, is known."""
 

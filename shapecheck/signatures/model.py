@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias
 
 import shapecheck.dims as dims
@@ -175,7 +175,8 @@ class Signature:
         for candidate in (self, *self.overloads):
             bound = candidate.bind(args, kwargs)
             if bound is not None and candidate.admits(bound):
-                return candidate.run(facts, bound, label or self.name, instance, same_source)
+                found = candidate.run(facts, bound, label or self.name, instance, same_source)
+                return _into(found, kwargs.get("out"))
         return UNKNOWN
 
     def admits(self, bound: Mapping[str, Value]) -> bool:
@@ -415,6 +416,13 @@ def _wanted(misfit: Misfit) -> str:
     if "{" not in misfit.expected:  # the signature's own names mean nothing to the reader
         return str(misfit.value)
     return str(misfit.value) if text == str(misfit.value) else f"{misfit.value} ({text})"
+
+
+def _into(result: Value, out: Value) -> Value:
+    """Return a result as it is in the tensor that it is written to."""
+    if isinstance(result, Tensor) and isinstance(out, Tensor):
+        return replace(result, dtype=out.dtype)
+    return result
 
 
 def _flatten(args: Sequence[Value]) -> Value:
