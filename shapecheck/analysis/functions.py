@@ -26,7 +26,7 @@ from shapecheck.analysis.annotations import (
 from shapecheck.analysis.faults import Fault, Step, given
 from shapecheck.analysis.frame import MAX_DEPTH, MAX_RECURSION, Budget, BudgetExceeded, Frame
 from shapecheck.analysis.generators import entered, is_generator, outcome
-from shapecheck.analysis.heap import changed, encloses, has_anonymous, inside, moved, view
+from shapecheck.analysis.heap import Renewing, View, encloses, inside, unknowns, view
 from shapecheck.analysis.mappings import entries
 from shapecheck.analysis.memory import MISSING
 from shapecheck.analysis.modules import Module
@@ -361,16 +361,15 @@ def look_into(
     if seen is None:
         outcome = _run(frame, function, values, matcher, Budget(allowed, charged=budget.charged))
     elif known is not MISSING and (question in budget.charged or known.needs <= allowed):
-        outcome = known.at(seen.refs)
+        outcome = known.at(seen)
     elif memory.is_open(question):
         return UNKNOWN
     else:
         with memory.answering(question) as keep:
-            outcome = _run(frame, function, values, matcher, Budget(allowed), seen.refs)
+            outcome = _run(frame, function, values, matcher, Budget(allowed), seen)
             if outcome is not None and outcome.lasts:
-                if outcome.anonymous:
-                    memory.limited()
                 keep(outcome)
+                outcome = outcome.at(seen)
     if outcome is None:
         budget.left -= allowed
         memory.limited()
@@ -394,8 +393,8 @@ class Outcome:
 
     `refs` are the things on the heap that the call saw. `facts` are those at the end where the
     call has taught something. `steps` is what it took, `needs` the least number of steps with which
-    all in it can be run to its end. It `lasts` if it is what any call gives that sees the same;
-    there may be `anonymous` sizes in it, which are called after the variables they first get into.
+    all in it can be run to its end. It `lasts` if it is what any call gives that sees the same, but
+    for the unknowns that come into being with the call, if there are any `new` ones.
     """
 
     value: Value
@@ -406,22 +405,19 @@ class Outcome:
     steps: int
     needs: int
     lasts: bool
-    anonymous: bool
+    new: bool
 
-    def at(self, refs: tuple[Ref, ...]) -> Outcome:
-        """Return what a call gives that sees other things on the heap, but alike."""
-        places = dict(zip(self.refs, refs, strict=True))
+    def at(self, seen: View) -> Outcome:
+        """Return what a call gives that sees this, which is like what was seen."""
+        places = dict(zip(self.refs, seen.refs, strict=True))
         for ref in self.changes:
             if ref not in places:
                 places[ref] = Ref()
-        if all(one is other for one, other in places.items()):
+        if not self.new and all(one is other for one, other in places.items()):
             return self
-
-        def move(value: Value) -> Value:
-            return moved(value, places)
-
-        changes = {places[ref]: changed(held, move) for ref, held in self.changes.items()}
-        return replace(self, value=move(self.value), changes=changes)
+        moving = Renewing(places, seen.symbols.__contains__)
+        changes = {places[ref]: moving.content(held) for ref, held in self.changes.items()}
+        return replace(self, value=moving.value(self.value), changes=changes)
 
 
 def _run(
@@ -430,11 +426,12 @@ def _run(
     values: Mapping[str, Value],
     matcher: Matcher | None,
     budget: Budget,
-    refs: tuple[Ref, ...] | None = None,
+    seen: View | None = None,
 ) -> Outcome | None:
-    """Run a body on values, with only `refs` of the heap; None where it takes too many steps."""
+    """Run a body on values, with what was seen of the heap; None where it takes too many steps."""
     outer = frame.state
-    heap = dict(outer.heap) if refs is None else {r: outer.content(r) for r in refs}
+    refs = () if seen is None else seen.refs
+    heap = dict(outer.heap) if seen is None else {r: outer.content(r) for r in refs}
     before, allowed = outer.facts.copy(), budget.left
     start = State(dict(values), {}, dict(heap), outer.facts.copy())
     inner = Frame(
@@ -462,10 +459,10 @@ def _run(
     needs = max(steps, budget.needs)
     found = [value, *(held for content in changes.values() for held in inside(content))]
     made = (c for r, c in changes.items() if r not in heap and isinstance(c, Object))
-    lasts = refs is not None and facts is None and not any(map(encloses, found))
+    lasts = seen is not None and facts is None and not any(map(encloses, found))
     lasts = lasts and not any(is_one(one.path) for one in made)
-    anonymous = any(map(has_anonymous, found))
-    return Outcome(value, changes, faults, refs or (), facts, steps, needs, lasts, anonymous)
+    new = seen is not None and not all(s in seen.symbols for v in found for s in unknowns(v))
+    return Outcome(value, changes, faults, refs, facts, steps, needs, lasts, new)
 
 
 def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> Value:

@@ -24,9 +24,9 @@ from shapecheck.analysis.values import (
     Super,
     Union,
 )
-from shapecheck.dims import Atom, Composite, Size, Sym
+from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
 from shapecheck.ops import Value
-from shapecheck.shapes import Facts, Run, Tensor
+from shapecheck.shapes import Facts, Run, Shape, Tensor
 
 Heap = dict[Ref, Content]
 
@@ -96,27 +96,83 @@ def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[
             waiting.append(value.value)
 
 
-def moved(value: Value, places: Mapping[Ref, Ref]) -> Value:
-    """Return a value with other things on the heap in the place of those that it refers to."""
-    kind = type(value)
-    if kind is Ref:
-        return places.get(value, value)
-    if kind is tuple or kind is list:
-        return kind(moved(item, places) for item in value)
-    if kind is Union:
-        return Union(tuple(moved(option, places) for option in value.options))
-    if kind is Bound or kind is Super:
-        return replace(value, receiver=moved(value.receiver, places))
-    if kind is Partial:
-        kwargs = tuple((name, moved(v, places)) for name, v in value.kwargs)
-        return Partial(moved(value.function, places), moved(value.args, places), kwargs)
-    if kind is Items:
-        items = None if value.items is None else moved(value.items, places)
-        first = moved(value.first, places)
-        return Items(items, moved(value.element, places), value.count, first)
-    if kind is Context:
-        return Context(moved(value.value, places), value.swallows)
-    return value
+class Moving:
+    """Puts other things on the heap, and other symbols, in the place of those in a value."""
+
+    def __init__(self, places: Mapping[Ref, Ref]) -> None:
+        self.places = places
+
+    def symbol(self, symbol: Sym) -> Sym:
+        """Return the symbol of a size that stands for another one."""
+        return symbol
+
+    def run(self, symbol: Sym) -> Sym:
+        """Return the symbol that stands for that of a run."""
+        return self.symbol(symbol)
+
+    def value(self, value: Value) -> Value:
+        """Return a value with all in it replaced."""
+        kind = type(value)
+        if kind is Ref:
+            return self.places.get(value, value)
+        if kind is Size:
+            moved = {symbol: self.symbol(symbol) for symbol in dims.symbols(value)}
+            other: dict[Atom, IntSize] = {
+                old: Size.of(new) for old, new in moved.items() if old is not new
+            }
+            return dims.substitute(value, other) if other else value
+        if kind is Composite:
+            return dims.merge(map(self.value, value.parts))
+        if kind is Run:
+            symbol = self.run(value.symbol)
+            return value if symbol is value.symbol else Run(symbol)
+        if kind is Tensor:
+            items = self.value(value.shape.dims)
+            return value if items == value.shape.dims else replace(value, shape=Shape(items))
+        if kind is tuple or kind is list:
+            return kind(map(self.value, value))
+        if kind is Union:
+            return Union(self.value(value.options))
+        if kind is Bound or kind is Super:
+            return replace(value, receiver=self.value(value.receiver))
+        if kind is Partial:
+            kwargs = tuple((name, self.value(given)) for name, given in value.kwargs)
+            return Partial(self.value(value.function), self.value(value.args), kwargs)
+        if kind is Items:
+            shown = (value.items, value.element, value.count, value.first)
+            return Items(*map(self.value, shown))
+        if kind is Context:
+            return Context(self.value(value.value), value.swallows)
+        if kind is OpInstance:
+            made = OpInstance(value.cls, {n: self.value(v) for n, v in value.attrs.items()})
+            return value if made == value else made  # results are remembered by identity
+        return value
+
+    def content(self, content: Content) -> Content:
+        """Return content with all in it replaced."""
+        return changed(content, self.value)
+
+
+class Renewing(Moving):
+    """Puts new unknowns in the place of those that `keeps` doesn't say to keep."""
+
+    def __init__(self, places: Mapping[Ref, Ref], keeps: Callable[[Sym], bool]) -> None:
+        super().__init__(places)
+        self._keeps = keeps
+        self._made: dict[Sym, Sym] = {}
+
+    def symbol(self, symbol: Sym) -> Sym:
+        """Return the same new unknown for the same one; what is derived from it follows."""
+        if symbol.kind is not Kind.UNKNOWN:
+            return symbol
+        made = self._made.get(symbol)
+        if made is None:
+            if symbol.is_derived:
+                made = symbol.following(self.symbol)
+            else:
+                made = symbol if self._keeps(symbol) else symbol.again()
+            self._made[symbol] = made
+        return made
 
 
 def parts(value: Value) -> Iterator[Value]:
@@ -152,14 +208,17 @@ def encloses(value: Value) -> bool:
     )
 
 
-def has_anonymous(value: Value) -> bool:
-    """Whether there is a size in a value that will be called after a variable."""
-    return any(
-        symbol.is_anonymous
-        for part in parts(value)
-        if isinstance(part, (Size, Composite))
-        for symbol in dims.symbols(part)
-    )
+def unknowns(value: Value) -> Iterator[Sym]:
+    """Yield the symbols in a value of which nothing is known."""
+    for part in parts(value):
+        kind = type(part)
+        if kind is Run:
+            found: Iterable[Sym] = (part.symbol,)
+        elif kind is Size or kind is Composite:
+            found = dims.symbols(part)
+        else:
+            continue
+        yield from (symbol for symbol in found if symbol.kind is Kind.UNKNOWN)
 
 
 class Unrecognisable(Exception):
@@ -170,11 +229,13 @@ class Unrecognisable(Exception):
 class View:
     """What a call sees: two calls with equal keys give the same.
 
-    `refs` are the things on the heap that it can reach, in the order in which they are met.
+    `refs` are the things on the heap that it can reach, in the order in which they are met;
+    `symbols` are in what it sees.
     """
 
     key: Hashable
     refs: tuple[Ref, ...]
+    symbols: frozenset[Sym]
 
 
 def view(values: Mapping[str, Value], heap: Mapping[Ref, Content], facts: Facts) -> View | None:
@@ -188,7 +249,7 @@ def view(values: Mapping[str, Value], heap: Mapping[Ref, Content], facts: Facts)
         hash(key)
     except (Unrecognisable, TypeError):
         return None
-    return View(key, tuple(looking.refs))
+    return View(key, tuple(looking.refs), frozenset(looking.symbols))
 
 
 class _Looking:

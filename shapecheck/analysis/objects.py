@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import shapecheck.dims as dims
@@ -13,6 +13,7 @@ from shapecheck.analysis import boundary, decorators, functions
 from shapecheck.analysis.annotations import AnyDecl, Declared, FieldsDecl, TensorDecl, reader
 from shapecheck.analysis.builtins import ITSELF
 from shapecheck.analysis.frame import SPECIAL, Frame
+from shapecheck.analysis.heap import Renewing, inside, unknowns
 from shapecheck.analysis.modules import library
 from shapecheck.analysis.operators import certain
 from shapecheck.analysis.oplib import Site, apply
@@ -281,8 +282,23 @@ def symbolic(cls: Class, path: str) -> tuple[State, Ref]:
     """
     memory = cls.module.program.memory
     question = ("symbolic", cls, path)
-    state, ref = memory.recall(question, lambda: _symbolic(cls, path), (State(), Ref()))
-    return state.copy(), ref
+    made = memory.recall(question, lambda: _symbolic(cls, path), _Symbolic(State(), Ref()))
+    state = made.state.copy()
+    if made.has_anonymous:
+        state.change(Renewing({}, lambda symbol: not symbol.is_anonymous))
+    return state, made.ref
+
+
+@dataclass(frozen=True, slots=True)
+class _Symbolic:
+    """A symbolic instance: the state that it is in, and itself.
+
+    `has_anonymous`: there are unknowns in it that get called after variables.
+    """
+
+    state: State
+    ref: Ref
+    has_anonymous: bool = False
 
 
 def check_init(cls: Class) -> None:
@@ -291,12 +307,12 @@ def check_init(cls: Class) -> None:
         keep(_symbolic(cls, "self", quiet=False))
 
 
-def _symbolic(cls: Class, path: str, quiet: bool = True) -> tuple[State, Ref]:
+def _symbolic(cls: Class, path: str, quiet: bool = True) -> _Symbolic:
     state = State()
     ref = state.new(Object(cls, {}, path))
     init = find_method(cls, "__init__")
     if init is None:
-        return state, ref
+        return _Symbolic(state, ref)
     self_name = functions.declaration(init).params[0].name
     for one, same in _given_alike(cls, init):
         if one.atom is not None:
@@ -310,7 +326,8 @@ def _symbolic(cls: Class, path: str, quiet: bool = True) -> tuple[State, Ref]:
     end.vars, end.since = {}, {}
     end.facts.guarded = False
     end.adopt(scope_of(path, "field"))
-    return end, ref
+    values = (value for content in end.heap.values() for value in inside(content))
+    return _Symbolic(end, ref, any(s.is_anonymous for v in values for s in unknowns(v)))
 
 
 def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:

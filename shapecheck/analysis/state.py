@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import shapecheck.dims as dims
-from shapecheck.analysis.heap import changed, inside, reachable
+from shapecheck.analysis.heap import Moving, changed, inside, reachable
 from shapecheck.analysis.values import (
     NOTHING,
     Content,
@@ -17,7 +15,7 @@ from shapecheck.analysis.values import (
     Union,
     one_of,
 )
-from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
+from shapecheck.dims import DimExpr, Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_tensor
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor
@@ -120,19 +118,19 @@ class State:
 
     def adopt(self, scope: object) -> None:
         """Make the dimension names of a function sizes of the program's own, of this scope."""
-        atoms = self.facts.atoms.items()
-        self.facts.atoms = {
-            next(iter(_adopted(Size.of(atom), scope).atoms())): _adopted(value, scope)
-            for atom, value in atoms
+        self.change(_Adopting(scope))
+
+    def change(self, moving: Moving) -> None:
+        """Put other things in the place of those on the heap and in the facts."""
+        facts, value = self.facts, moving.value
+        facts.atoms = {
+            next(iter(value(Size.of(atom)).atoms())): value(size)
+            for atom, size in facts.atoms.items()
         }
-        self.facts.runs = {
-            run.symbol: _adopted(items, scope)
-            for symbol, items in self.facts.runs.items()
-            if isinstance(run := _adopted(Run(symbol), scope), Run)
-        }
+        facts.runs = {moving.run(symbol): value(items) for symbol, items in facts.runs.items()}
         for ref, content in self.heap.items():
             if content is not None:
-                self.heap[ref] = changed(content, lambda value: _adopted(value, scope))
+                self.heap[ref] = moving.content(content)
 
     def join(
         self, other: State, place: object = None, heads: dict[object, Ref] | None = None
@@ -161,26 +159,21 @@ class State:
         return State(merged, {**other.since, **since}, heap, self.facts.join(other.facts))
 
 
-def _adopted(value: Value, scope: object) -> Value:
-    """Return a value in which sizes of the program's own stand for dimension names."""
-    if isinstance(value, Tensor):
-        return replace(value, shape=Shape(tuple(_adopted(i, scope) for i in value.shape.dims)))
-    if isinstance(value, Size):
-        names = [symbol for symbol in dims.symbols(value) if symbol.kind is Kind.NAME]
-        return dims.substitute(value, {s: dims.own(s.name, scope) for s in names})
-    if isinstance(value, Composite):
-        return dims.merge(_adopted(part, scope) for part in value.parts)
-    if isinstance(value, Run):
-        named = value.symbol.kind is Kind.NAME
-        return Run(Sym(value.symbol.name, Kind.UNKNOWN, scope)) if named else value
-    if isinstance(value, tuple):
-        return tuple(_adopted(item, scope) for item in value)
-    if isinstance(value, OpInstance):
-        made = OpInstance(value.cls, {k: _adopted(v, scope) for k, v in value.attrs.items()})
-        return value if made == value else made  # results are remembered by identity
-    if isinstance(value, Union):
-        return Union(tuple(_adopted(option, scope) for option in value.options))
-    return value
+class _Adopting(Moving):
+    """Puts sizes of the program's own in the place of dimension names."""
+
+    def __init__(self, scope: object) -> None:
+        super().__init__({})
+        self._scope = scope
+
+    def symbol(self, symbol: Sym) -> Sym:
+        if symbol.kind is not Kind.NAME:
+            return symbol
+        return Sym(symbol.name, Kind.OWN, self._scope)
+
+    def run(self, symbol: Sym) -> Sym:
+        named = symbol.kind is Kind.NAME
+        return Sym(symbol.name, Kind.UNKNOWN, self._scope) if named else symbol
 
 
 class _Joiner:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar, Final
@@ -121,6 +122,16 @@ class Sym:
         return Sym.fresh(self.name, self.left_open)
 
     @property
+    def is_derived(self) -> bool:
+        """Whether other symbols are in its scope, so that it says something of them."""
+        return any(True for _ in _symbols_of(self.scope))
+
+    def following(self, renamed: Callable[[Sym], Sym]) -> Sym:
+        """Return the symbol that says the same of other symbols."""
+        scope = _following(self.scope, renamed)
+        return self if scope == self.scope else Sym(self.name, self.kind, scope, self.size)
+
+    @property
     def left_open(self) -> bool:
         """Whether an annotation leaves open what this stands for."""
         return self.scope is _LEFT_OPEN or (
@@ -166,3 +177,23 @@ class Sym:
 
     def __repr__(self) -> str:
         return f"<{self.name}>" if self.kind is Kind.OWN else self.name
+
+
+def _symbols_of(scope: object) -> Iterator[Sym]:
+    if isinstance(scope, Sym):
+        yield scope
+    elif isinstance(scope, StandIn):
+        yield scope.symbol
+    elif isinstance(scope, tuple):
+        for part in scope:
+            yield from _symbols_of(part)
+
+
+def _following(scope: object, renamed: Callable[[Sym], Sym]) -> object:
+    if isinstance(scope, Sym):
+        return renamed(scope)
+    if isinstance(scope, StandIn):
+        return StandIn(renamed(scope.symbol))
+    if isinstance(scope, tuple):
+        return tuple(_following(part, renamed) for part in scope)
+    return scope
