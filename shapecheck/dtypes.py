@@ -220,6 +220,12 @@ def to_real(dtypes: DTypes) -> DTypes:
     return result | (_BIT["float64"] if dtypes & _BIT["complex128"] else 0)
 
 
+def to_double(dtypes: DTypes) -> DTypes:
+    """Return the possible dtypes of `float_power`: double, or complex of doubles."""
+    real = _BIT["float64"] if dtypes & ~COMPLEX else 0
+    return real | (_BIT["complex128"] if dtypes & COMPLEX else 0)
+
+
 def to_complex(dtypes: DTypes) -> DTypes:
     """Return the possible dtypes of a spectrum: floats become the matching complex dtype."""
     return promote_scalar(to_float(dtypes), COMPLEX)

@@ -491,7 +491,25 @@ def _tree_leaves(frame: Frame, arguments: Arguments, node: ast.Call, label: str)
 
 @caller(*_of_pytrees("tree_flatten"))
 def _tree_flatten(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    return _tree_leaves(frame, arguments, node, label), UNKNOWN
+    if not arguments.args:
+        return UNKNOWN
+    structure = Partial(Dotted("torch.utils._pytree.TreeSpec"), (arguments.values[0],), ())
+    return _tree_leaves(frame, arguments, node, label), structure
+
+
+@caller(*_of_pytrees("tree_unflatten"))
+def _tree_unflatten(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+    """Put leaves into a tree of a structure; optree takes them the other way round."""
+    structures = [value for value in arguments.values if isinstance(value, Partial)]
+    others = [value for value in arguments.values if not isinstance(value, Partial)]
+    leaves = _branches(frame, others[0]) if others else None
+    if len(structures) != 1 or leaves is None:
+        return UNKNOWN
+    (tree,) = structures[0].args
+    if len(_leaves(frame, tree)) != len(leaves):
+        return UNKNOWN
+    waiting = iter(leaves)
+    return _mapped(frame, lambda leaf: next(waiting), tree)
 
 
 @caller("torch.cond")

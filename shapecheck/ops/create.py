@@ -60,18 +60,6 @@ def filled(call: Call, size: Value, dtype: Value = None, **rest: Value) -> Value
     return Tensor(shape, _dtype(dtype, kind))
 
 
-@rule("full")
-def full(call: Call, size: Value, fill_value: Value, dtype: Value = None, **rest: Value) -> Value:
-    """Make a tensor of given sizes from one value, whose dtype it has."""
-    return Tensor(_sizes(call, size), _dtype(dtype, as_tensor(fill_value).dtype))
-
-
-@rule("new")
-def new(call: Call, input: Value, size: Value, dtype: Value = None, **rest: Value) -> Value:
-    """Make a tensor of given sizes and the dtype of another."""
-    return Tensor(_sizes(call, size), _dtype(dtype, as_tensor(input).dtype))
-
-
 @rule("arange")
 def arange(
     call: Call,

@@ -63,46 +63,21 @@ def _bool(kind: dtypes.DTypes) -> dtypes.DTypes:
     return dtypes.BOOL
 
 
-def _double(kind: dtypes.DTypes) -> dtypes.DTypes:
-    real = dtypes.of("float64") if kind & ~dtypes.COMPLEX else 0
-    return real | (dtypes.of("complex128") if kind & dtypes.COMPLEX else 0)
-
-
 RESULTS: Final[Mapping[str, Callable[[dtypes.DTypes], dtypes.DTypes]]] = {
     "same": _same,
     "bool": _bool,
     "float": dtypes.to_float,
     "real": dtypes.to_real,
-    "double": _double,
 }
 """What the promoted dtype becomes, by the constant that a signature passes to the rule."""
 
 
-def outcome(call: Call, kind: dtypes.DTypes) -> dtypes.DTypes:
-    """Return the result's dtypes, as the signature's constant says."""
-    return RESULTS[call.extra[0]](kind) if call.extra else kind
-
-
-@rule("elementwise")
-def elementwise(call: Call, input: Value, other: Value, **rest: Value) -> Value:
-    """Broadcast two operands; the result has their promoted dtype."""
-    if rest.get("rounding_mode") is not None:
-        return _combined(call, (input, other), promote_values(input, other))
-    return _combined(call, (input, other), outcome(call, promote_values(input, other)))
-
-
-def _combined(call: Call, operands: tuple[Value, ...], kind: dtypes.DTypes) -> Tensor:
+def combined(call: Call, operands: tuple[Value, ...], kind: dtypes.DTypes) -> Tensor:
+    """Broadcast operands, numbers among them; the result has the dtype that is given."""
     tensors = [as_tensor(operand) for operand in operands]
     shape = call.broadcast(tensors)
     kept = any(tensor.inserted and tensor.shape == shape for tensor in tensors)
     return Tensor(shape, kind, kept)
-
-
-@rule("several")
-def several(call: Call, **operands: Value) -> Value:
-    """Broadcast all tensor operands; numbers and None count only for the dtype."""
-    values = tuple(v for v in operands.values() if v is not None and not isinstance(v, str))
-    return _combined(call, values, outcome(call, promote_values(*values)))
 
 
 @rule("several_inplace")
@@ -123,7 +98,7 @@ def where(call: Call, condition: Value, input: Value, other: Value, **rest: Valu
             f"can't choose by {condition.shape}",
             "shape-dtype",
         )
-    return _combined(call, (condition, input, other), promote_values(input, other))
+    return combined(call, (condition, input, other), promote_values(input, other))
 
 
 @rule("masked_fill")
@@ -140,7 +115,7 @@ def masked_fill(call: Call, input: Value, mask: Value, value: Value, **rest: Val
         raise mismatch(f"the value is {value.shape}, and a number is needed", "can't fill by it")
     if call.extra:
         return inplace(call, tensor, chosen)
-    return _combined(call, (tensor, chosen), tensor.dtype)
+    return combined(call, (tensor, chosen), tensor.dtype)
 
 
 @rule("dist")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.dims import DimExpr, size_of
+from shapecheck.dims import DimExpr, IntSize, size_of
 from shapecheck.ops.agree import size
 from shapecheck.ops.axes import of_rank, resolved
 from shapecheck.ops.call import Call, Value, rule
@@ -63,19 +65,58 @@ def _frequencies(item: Item, wanted: Value, kind: str, axis: int, headline: str)
     return dims.floordiv(size_of(found), 2) + 1 if kind == "half" else found
 
 
+@dataclass(frozen=True, slots=True)
+class _Windows:
+    """What a signal is cut into: windows of so many points, and the step from one to the next."""
+
+    points: IntSize
+    hop: IntSize
+    center: Value
+    onesided: Value
+
+    @property
+    def padding(self) -> IntSize:
+        """By how much a signal that is centered is longer."""
+        return 2 * dims.floordiv(self.points, 2) if self.center else 0
+
+    def frequencies(self, onesided: bool) -> IntSize:
+        """How many frequencies a window has."""
+        return dims.floordiv(self.points, 2) + 1 if onesided else self.points
+
+
+def _windows(
+    call: Call,
+    headline: str,
+    window: Value,
+    n_fft: Value,
+    hop_length: Value = None,
+    win_length: Value = None,
+    center: Value = True,
+    onesided: Value = None,
+    **rest: Value,
+) -> _Windows:
+    """Return the windows of `stft` and `istft`; one of other points is refused."""
+    points = size(n_fft)
+    hop = dims.floordiv(points, 4) if hop_length is None else size(hop_length)
+    wanted = points if win_length is None else size(win_length)
+    if isinstance(window, Tensor):
+        shape = call.facts.shape(window.shape)
+        found = shape.at(0)
+        if shape.rank is not None and shape.rank != 1:
+            raise mismatch(f"the window is {shape}, and 1 axis is needed", headline)
+        if found is not None and not call.unify(found, wanted):
+            raise mismatch(f"the window has {found} points, where {wanted} are expected", headline)
+    return _Windows(points, hop, center, onesided)
+
+
 @rule("stft")
 def stft(
     call: Call,
     input: Value,
-    n_fft: Value,
-    hop_length: Value = None,
-    win_length: Value = None,
     window: Value = None,
-    center: Value = True,
-    onesided: Value = None,
     return_complex: Value = None,
     align_to_window: Value = None,
-    **rest: Value,
+    **given: Value,
 ) -> Value:
     """Return the spectrum of each window: `*b n` becomes `*b frequency frame`.
 
@@ -86,19 +127,16 @@ def stft(
     headline = f"can't transform {shape}"
     if shape.least_rank > 2 or shape.rank == 0:
         raise mismatch(f"it has {shape.least_rank} axes, and 1 or 2 are needed", headline)
-    points, hop = size(n_fft), _hop(n_fft, hop_length)
-    _check_window(call, window, points if win_length is None else size(win_length), headline)
+    cut = _windows(call, headline, window, **given)
     length = shape.at(-1)
     frames: DimExpr = dims.unknown()
-    if length is not None and isinstance(center, bool) and not align_to_window:
-        padding = 2 * dims.floordiv(points, 2) if center else 0
-        frames = positions(call, length, points, hop, padding, 1, -1)
+    if length is not None and isinstance(cut.center, bool) and not align_to_window:
+        frames = positions(call, length, cut.points, cut.hop, cut.padding, 1, -1)
     complex_input = not tensor.dtype & ~dtypes.COMPLEX
+    onesided = cut.onesided
     if onesided is None and not tensor.dtype & dtypes.COMPLEX:
         onesided = not (isinstance(window, Tensor) and window.dtype & dtypes.COMPLEX)
-    found: DimExpr = dims.unknown()
-    if isinstance(onesided, bool):
-        found = dims.floordiv(points, 2) + 1 if onesided else points
+    found = cut.frequencies(onesided) if isinstance(onesided, bool) else dims.unknown()
     lead = shape.dims[:-1] if length is not None else Shape.unknown().dims
     if return_complex is True or complex_input:
         return Tensor(Shape((*lead, found, frames)), dtypes.to_complex(tensor.dtype))
@@ -107,53 +145,31 @@ def stft(
     return Tensor.unknown()
 
 
-def _hop(n_fft: Value, hop_length: Value) -> dims.IntSize:
-    return dims.floordiv(size(n_fft), 4) if hop_length is None else size(hop_length)
-
-
-def _check_window(call: Call, window: Value, wanted: dims.IntSize, headline: str) -> None:
-    if not isinstance(window, Tensor):
-        return
-    shape = call.facts.shape(window.shape)
-    found = shape.at(0)
-    if shape.rank is not None and shape.rank != 1:
-        raise mismatch(f"the window is {shape}, and 1 axis is needed", headline)
-    if found is not None and not call.unify(found, wanted):
-        raise mismatch(f"the window has {found} points, where {wanted} are expected", headline)
-
-
 @rule("istft")
 def istft(
     call: Call,
     input: Value,
-    n_fft: Value,
-    hop_length: Value = None,
-    win_length: Value = None,
     window: Value = None,
-    center: Value = True,
-    onesided: Value = None,
     length: Value = None,
     return_complex: Value = False,
-    **rest: Value,
+    **given: Value,
 ) -> Value:
     """Return the signal of a spectrum: `*b frequency frame` becomes `*b n`."""
     tensor, shape = resolved(call, input)
     headline = f"can't transform {shape} back"
     if shape.least_rank > 3 or (shape.rank is not None and shape.rank < 2):
         raise mismatch(f"it has {shape.least_rank} axes, and 2 or 3 are needed", headline)
-    points = size(n_fft)
-    _check_window(call, window, points if win_length is None else size(win_length), headline)
+    cut = _windows(call, headline, window, **given)
     frequencies, frames = shape.at(-2), shape.at(-1)
-    if frequencies is not None and onesided is not None and isinstance(onesided, bool):
-        wanted = dims.floordiv(points, 2) + 1 if onesided else points
+    if frequencies is not None and isinstance(cut.onesided, bool):
+        wanted = cut.frequencies(cut.onesided)
         if not call.unify(frequencies, wanted):
             raise mismatch(f"axis -2 is {frequencies}, where {wanted} is expected", headline)
     found: DimExpr = dims.unknown()
     if length is not None:
         found = size(length)
-    elif frames is not None and isinstance(center, bool):
-        cut = 2 * dims.floordiv(points, 2) if center else 0
-        found = points + _hop(n_fft, hop_length) * (size_of(frames) - 1) - cut
+    elif frames is not None and isinstance(cut.center, bool):
+        found = cut.points + cut.hop * (size_of(frames) - 1) - cut.padding
     dtype = tensor.dtype if return_complex is True else dtypes.to_real(tensor.dtype)
     lead = shape.dims[:-2] if frequencies is not None else Shape.unknown().dims
     return Tensor(Shape((*lead, found)), dtype)

@@ -17,7 +17,7 @@ from shapecheck.ops.call import (
     replace,
     rule,
 )
-from shapecheck.ops.elementwise import elementwise
+from shapecheck.ops.elementwise import combined, promote_values
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
@@ -48,7 +48,8 @@ def extremum(
     """Return `max`/`min`: of all, of an axis as (values, indices), or of two tensors."""
     other = rest.get("other")
     if isinstance(dim, Tensor) or other is not None:
-        return elementwise(call, input, dim if other is None else other)
+        operands = (input, dim if other is None else other)
+        return combined(call, operands, promote_values(*operands))
     if isinstance(dim, Unknown):
         return UNKNOWN
     tensor, shape = resolved(call, input)
@@ -83,23 +84,6 @@ def mean(
     else:
         kind &= dtypes.FLOAT | dtypes.COMPLEX if kind != dtypes.ANY else dtypes.ANY
     return Tensor(without(call, shape, None if dim == () else dim, keepdim), kind)
-
-
-@rule("deviation")
-def deviation(
-    call: Call,
-    input: Value,
-    dim: Value = None,
-    unbiased: Value = True,
-    keepdim: Value = False,
-    **rest: Value,
-) -> Value:
-    """Return `std`/`var`, with the mean if the constant says so; `std(False)` is over all axes."""
-    tensor, shape = resolved(call, input)
-    over = None if isinstance(dim, bool) or dim == () else dim
-    reduced = without(call, shape, over, keepdim)
-    spread = Tensor(reduced, dtypes.to_real(tensor.dtype))
-    return (spread, Tensor(reduced, tensor.dtype)) if call.extra else spread
 
 
 @rule("topk")

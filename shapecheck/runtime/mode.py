@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 from shapecheck import dtypes
 from shapecheck.ops import UNKNOWN, DType, Value
-from shapecheck.runtime import blame, ops
+from shapecheck.runtime import blame, ops, wrapped
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.facts import ValueFacts, value_of
 from shapecheck.runtime.hints import dtype_mask
@@ -90,8 +90,18 @@ class NamesMode(TorchFunctionMode):
                 raise
             if result.shape == outcome.sizes:
                 table[id(result)] = (weakref.ref(result), outcome)
-            return result
-        return _other(frame, outcome, whole, func, args, kwargs or {})
+        else:
+            result = _other(frame, outcome, whole, func, args, kwargs or {})
+        if wrapped.levels and wrapped.transforming() is not None:
+            _hand_down(result, (*args, *(kwargs or {}).values()), table)
+        return result
+
+
+def _hand_down(result: Any, operands: tuple[Any, ...], table: Table) -> None:
+    try:
+        wrapped.hand_down(result, operands, table)
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault("inside of a transform", error)
 
 
 def _frozen(arg: Any, table: Table) -> tuple[Any, bool]:
@@ -129,7 +139,8 @@ def _frozen(arg: Any, table: Table) -> tuple[Any, bool]:
     if found is not None and found[0]() is arg:
         return found[1], True
     if isinstance(arg, torch.Tensor):
-        return sizes_of(arg), False
+        known = wrapped.inherited(arg, table) if wrapped.transforming() is not None else None
+        return (sizes_of(arg), False) if known is None else (known, True)
     if isinstance(arg, tuple | list):
         return _frozen(tuple(arg), table)
     return kind, False

@@ -11,7 +11,8 @@ import shapecheck.dims as dims
 from shapecheck import dtypes, spec
 from shapecheck.dims import IntSize, Size
 from shapecheck.ops import RULES, UNKNOWN, Call, DType, Repeated, Scalar, Unknown, Value
-from shapecheck.ops.call import as_tensor
+from shapecheck.ops.call import as_shape, as_tensor
+from shapecheck.ops.elementwise import promote_values
 from shapecheck.shapes import Facts, Matcher, Misfit, Mismatch, Problem, Run, Shape, Tensor
 
 Promote: TypeAlias = Callable[[dtypes.DTypes], dtypes.DTypes]
@@ -21,8 +22,9 @@ FOLLOW: Final[Mapping[str, Promote]] = {
     "F": dtypes.to_float,
     "A": dtypes.accumulate,
     "R": dtypes.to_real,
+    "D": dtypes.to_double,
 }
-"""Dtypes that follow from the arguments: the same, as floating, as accumulated, as real."""
+"""Dtypes that follow from the arguments: the same, or as floating, accumulated, real, double."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class TensorForm:
 class Edit:
     """A result that has one of the argument's shapes but for the axis named by a parameter.
 
+    `Sizes[size]` is the shape that a parameter says.
     `Without["*s", dim, keepdim]` drops the axes (keeps them as 1 under keepdim),
     `With["*s", dim, "n"]` puts other dimensions in its place, `Insert["*s", dim, "n"]` puts new
     ones before it.
@@ -59,7 +62,8 @@ class Param:
 
     `tensor` is set for tensors, `scalar` for a union with numbers; `axis` names the group whose
     axis the parameter selects; `count` is the length that `Ints[n]` brings an int to; `other`:
-    something else than a tensor may be given, of which the signature says nothing.
+    something else than a tensor may be given, of which the signature says nothing. `meets` is the
+    group, `*#s`, that is all of its shape, and of that of others with which it broadcasts.
     """
 
     name: str
@@ -73,6 +77,7 @@ class Param:
     count: int = 0
     dtype: bool = False
     other: bool = False
+    meets: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +192,8 @@ class Signature:
                 return False
             if param.other and not isinstance(value, Tensor):
                 return False
+            if param.axis and isinstance(value, bool):
+                return False
             if self.overloads and param.tensor is not None and isinstance(value, str):
                 return False
         return True
@@ -211,7 +218,7 @@ class Signature:
         call = Call(facts, label, operands, self.result.extra, same_source)
         scope = bound if instance is None else {**bound, "self": instance}
         matcher = Matcher(facts, lambda source: self.evaluator.size(source, scope), beside=operands)
-        kind = self._match(bound, matcher, label)
+        kind = self._match(bound, matcher, call)
         for param in self.params:
             if param.axis is not None and (items := matcher.runs.get(param.axis)) is not None:
                 self._check_axis(call, Shape(items), bound[param.name], param.new_axis)
@@ -231,55 +238,41 @@ class Signature:
         else:
             call.axes(shape, dim)
 
-    def _match(self, bound: dict[str, Value], matcher: Matcher, label: str) -> dtypes.DTypes | None:
-        kind: dtypes.DTypes | None = None
+    def _match(self, bound: dict[str, Value], matcher: Matcher, call: Call) -> dtypes.DTypes | None:
+        """Fit the arguments to the parameters; return the dtype that a result follows."""
+        following: list[Value] = []
         checked: dtypes.DTypes | None = None  # what a result follows where no parameter does
-        scalar: dtypes.DTypes = 0
+        meeting: dict[str, list[Tensor]] = {}
         for param in self.params:
             form, value = param.tensor, bound[param.name]
-            if form is None or value is None:
+            if form is None or (value is None and not (param.meets and param.required)):
                 continue
-            if not isinstance(value, Tensor):
-                if isinstance(value, (bool, int, float, complex, Size, Scalar)):
-                    if form.category in FOLLOW:
-                        scalar |= as_tensor(value).dtype
-                    if form.text is not None and all(
-                        isinstance(entry, spec.Group) for entry in form.text.entries
-                    ):
-                        continue
-                elif form.category in FOLLOW:
-                    kind = dtypes.ANY
-                bound[param.name] = value = as_tensor(value)
             if form.category in FOLLOW:
-                zero = value.shape.dims == ()
-                if zero:
-                    scalar |= value.dtype
-                elif kind is None:
-                    kind = value.dtype
-                else:
-                    kind = dtypes.promote(kind, value.dtype)
-            elif not value.dtype & dtypes.CATEGORIES[form.category]:
-                raise Mismatch(
-                    Problem(
-                        f'"{param.name}" must be {_said(form.category)}',
-                        f"doesn't take {dtypes.describe(value.dtype)}",
-                        "shape-dtype",
-                    )
-                )
-            else:
-                one = value.dtype & dtypes.CATEGORIES[form.category]
+                following.append(value)
+            tensor = as_tensor(value)
+            if param.meets is not None:
+                meeting.setdefault(param.meets, []).append(tensor)
+                if not isinstance(value, Tensor):
+                    continue
+            elif not isinstance(value, Tensor):
+                text = form.text
+                if _is_number(value) and text is not None and text.groups == len(text.entries):
+                    continue
+                bound[param.name] = tensor
+            if form.category not in FOLLOW:
+                one = _of_category(param.name, tensor, form.category)
                 checked = one if checked is None else dtypes.promote(checked, one)
-            if form.text is not None:
-                misfit = matcher.match(form.text, value.shape)
+            if form.text is not None and param.meets is None:
+                misfit = matcher.match(form.text, tensor.shape)
                 if misfit is not None:
-                    raise Mismatch(self._problem(param, value, misfit, bound))
+                    raise Mismatch(self._problem(param, tensor, misfit, bound))
+        for group, tensors in meeting.items():
+            matcher.runs[group] = call.broadcast(tensors).dims
         misfit = matcher.settle()
         if misfit is not None:
             param = next(p for p in self.params if p.tensor is not None)
             raise Mismatch(self._problem(param, bound[param.name], misfit, bound))
-        if kind is None:
-            return scalar or checked
-        return dtypes.promote_scalar(kind, scalar) if scalar else kind
+        return promote_values(*following) if following else checked
 
     def _problem(
         self, param: Param, value: Tensor, misfit: Misfit, bound: Mapping[str, Value]
@@ -358,8 +351,10 @@ class Signature:
         return dtypes.CATEGORIES[category]
 
     def _edit(self, edit: Edit, call: Call, matcher: Matcher, bound: Mapping[str, Value]) -> Shape:
-        shape = Shape(matcher.runs.get(edit.group, (Run(dims.Sym.fresh("...")),)))
         dim = bound.get(edit.dim)
+        if edit.kind == "Sizes":
+            return _made_of(dim)
+        shape = Shape(matcher.runs.get(edit.group, (Run(dims.Sym.fresh("...")),)))
         if edit.kind == "Insert":
             position = call.axis(shape, dim, insert=True)
             if position is None:
@@ -398,6 +393,30 @@ class Signature:
             if keepdim or index not in axes
         ]
         return Shape(tuple(kept))
+
+
+def _made_of(sizes: Value) -> Shape:
+    """Return the shape of given sizes; raises `Mismatch` for a negative one."""
+    shape = as_shape(sizes)
+    for item in shape.dims:
+        if isinstance(item, int) and item < 0:
+            headline = f"can't make a tensor of shape {shape}"
+            raise Mismatch(Problem(f"{item} isn't a size", headline))
+    return shape
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, (bool, int, float, complex, Size, Scalar))
+
+
+def _of_category(name: str, tensor: Tensor, category: str) -> dtypes.DTypes:
+    """Return the dtypes of an argument within a category; raises `Mismatch` if there are none."""
+    found = tensor.dtype & dtypes.CATEGORIES[category]
+    if not found:
+        reason = f'"{name}" must be {_said(category)}'
+        headline = f"doesn't take {dtypes.describe(tensor.dtype)}"
+        raise Mismatch(Problem(reason, headline, "shape-dtype"))
+    return found
 
 
 def _said(category: str) -> str:

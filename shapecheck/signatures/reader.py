@@ -233,6 +233,7 @@ class Table:
             raise StubError(file.path, node.lineno, f"'{node.name}' needs a result annotation")
         result = self.result(node.returns, file)
         _check_references(params, result, node, file)
+        params = _meeting(params)
         return Signature(name, tuple(params), arguments.kwarg is not None, result, self)
 
     def _param(self, argument: ast.arg, default: ast.expr | None, file: StubFile) -> Param:
@@ -281,7 +282,7 @@ class Table:
             file.path,
             node.lineno,
             f"'{ast.unparse(node)}' isn't a form that signatures have; there are "
-            'Float[Tensor, "..."] and the other dtypes, T/F/A/R[Tensor, "..."], Axis, Axes, '
+            'Float[Tensor, "..."] and the other dtypes, T/F/A/R/D[Tensor, "..."], Axis, Axes, '
             "Ints[n], DType, Number and plain Python types",
         )
 
@@ -313,6 +314,8 @@ class Table:
 
     def _parse_edit(self, kind: str, node: ast.Subscript, file: StubFile) -> Edit:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if kind == "Sizes" and len(parts) == 1 and isinstance(parts[0], ast.Name):
+            return Edit(kind, "", parts[0].id, None, None)
         group = self._text(parts[0], file).lstrip("*")
         if len(parts) < 2 or not isinstance(parts[1], ast.Name):
             raise StubError(file.path, node.lineno, f"{kind} needs a group and a parameter's name")
@@ -376,7 +379,35 @@ _PLAIN: Final = frozenset(
     "int float bool str Any None Number Sequence list tuple object Module Size "
     "Generator Callable dict".split()
 )
-_EDITS: Final = frozenset(("Without", "With", "Insert"))
+_EDITS: Final = frozenset(("Without", "With", "Insert", "Sizes"))
+
+
+def _meeting(params: list[Param]) -> list[Param]:
+    """Mark the parameters whose whole shape is a group that broadcasts, and is in no other."""
+    texts = [param.tensor.text for param in params if param.tensor is not None]
+    whole = {group for text in texts if text is not None and (group := _broadcast_group(text))}
+    mixed = {
+        entry.name
+        for text in texts
+        if text is not None and _broadcast_group(text) is None
+        for entry in text.entries
+        if isinstance(entry, spec.Group)
+    }
+    groups = whole - mixed
+    return [
+        replace(param, meets=group)
+        if param.tensor is not None
+        and param.tensor.text is not None
+        and (group := _broadcast_group(param.tensor.text)) in groups
+        else param
+        for param in params
+    ]
+
+
+def _broadcast_group(text: spec.Spec) -> str | None:
+    """Return the name of the group that broadcasts and is all of a shape."""
+    entry = text.entries[0] if len(text.entries) == 1 else None
+    return entry.name if isinstance(entry, spec.Group) and entry.broadcast else None
 
 
 def _check_references(
@@ -395,7 +426,8 @@ def _check_references(
         if part.tensor is not None and part.tensor.text is not None:
             texts.append(part.tensor.text)
         if part.tensor is not None and (edit := part.tensor.edit) is not None:
-            wanted += [(edit.group, "group", groups), (edit.dim, "parameter", names)]
+            wanted += [(edit.group, "group", groups)] if edit.group else []
+            wanted += [(edit.dim, "parameter", names)]
             wanted += [] if edit.keepdim is None else [(edit.keepdim, "parameter", names)]
             texts += [] if edit.text is None else [edit.text]
     for text in texts:
