@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -330,9 +331,6 @@ def _replace(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> 
     "torch.nn.utils.fuse_conv_bn_eval",
     "torch.autograd.Variable",
     "torch.compiler.allow_in_graph",
-    "torch.nn.DataParallel",
-    "torch.nn.parallel.DataParallel",
-    "torch.nn.parallel.DistributedDataParallel",
     "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
     "torch.distributed.fsdp.FullyShardedDataParallel",
     "torch.distributed.fsdp.fully_shard",
@@ -356,6 +354,21 @@ def _wrapped(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> 
 @function("contextlib.nullcontext", "contextlib.closing")
 def _nullcontext(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return Context(args[0] if args else kwargs.get("enter_result"), swallows=False)
+
+
+@function(
+    "torch.nn.DataParallel",
+    "torch.nn.parallel.DataParallel",
+    "torch.nn.parallel.DistributedDataParallel",
+)
+def _parallel(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    """Wrap a module, which stays at hand as `module`."""
+    value = args[0] if args else kwargs.get("module", UNKNOWN)
+    content = frame.state.content(value)
+    if isinstance(content, Object):
+        attrs = {"module": value, **content.attrs}
+        return frame.state.new(replace(content, attrs=attrs))
+    return _wrapped(frame, [value], {}, node)
 
 
 @function("typing.cast", "typing_extensions.cast", "torch.jit.annotate")
