@@ -222,6 +222,8 @@ def equality(frame: Frame, a: Value, b: Value, asserted: bool = False) -> Paths:
             return None, frame.state
         yes, no = frame.fork(), frame.state
         _learn(yes, a, b)
+        no.facts.exclude(no.facts.size(a), no.facts.size(b))
+        no.facts.exclude(no.facts.size(b), no.facts.size(a))
         return yes, no
     known = equal(frame, a, b)
     if known is not None:

@@ -182,6 +182,7 @@ def construct(
     init = find_method(cls, "__init__")
     if init is not None:
         functions.invoke(frame, init, [Argument(made), *args], kwargs, node, label)
+        _tell(frame, made)
         return made
     if is_dataclass(cls):
         _fill_fields(frame, made, cls, args, kwargs, node, label)
@@ -323,6 +324,7 @@ def _symbolic(cls: Class, path: str, quiet: bool = True) -> _Symbolic:
     for other in ends[1:]:
         end = end.join(other)
     _forget_changing(end, ref, cls)
+    _tell(Frame(cls.module, end), ref)
     end.vars, end.since = {}, {}
     end.facts.guarded = False
     end.adopt(scope_of(path, "field"))
@@ -508,7 +510,7 @@ def _instance_attribute(frame: Frame, owner: Ref, name: str, node: ast.expr) -> 
         return Bound(owner, name)
     value = content.attrs.get(name, UNKNOWN)
     if value is not UNKNOWN:
-        return _told(frame, owner, content, name, value) if _is_vague(frame, value) else value
+        return value
     found = find_member(content.cls, name)
     if found is None:
         return _inherited(frame, owner, content, name)
@@ -602,28 +604,36 @@ def _declared(frame: Frame, owner: Ref, content: Object, name: str, declared: De
     )
 
 
-def _is_vague(frame: Frame, value: Value) -> bool:
+def _is_vague(frame: Frame, value: Tensor) -> bool:
     """Whether nothing says which axes some of a tensor's are, or how many."""
-    if not isinstance(value, Tensor):
-        return False
     items = frame.state.facts.shape(value.shape).dims
     return any(isinstance(item, Run) and not item.symbol.telling for item in items)
 
 
-def _told(frame: Frame, owner: Ref, content: Object, name: str, value: Tensor) -> Value:
-    """Return a field as it is declared, where that says more than what was assigned to it."""
-    found = find_member(content.cls, name)
-    if found is None or not isinstance(found[1], ast.AnnAssign):
-        return value
-    declared = reader(found[0].module).read(found[1].annotation)
-    if not isinstance(declared, TensorDecl) or declared.text is None:
-        return value
-    if Matcher(frame.state.facts.copy()).match(declared.text, value.shape) is not None:
-        return value
-    told = _declared(frame, owner, content, name, declared)
-    told = replace(told, dtype=told.dtype & value.dtype or value.dtype)
-    set_attribute(frame, owner, name, told)
-    return told
+def _tell(frame: Frame, made: Ref) -> None:
+    """Believe declarations of fields that say more than what a constructor assigned to them."""
+    content = frame.state.content(made)
+    if not isinstance(content, Object):
+        return
+    for name, declared in _tensor_fields(content.cls):
+        value = content.attrs.get(name)
+        if not isinstance(value, Tensor) or declared.text is None or not _is_vague(frame, value):
+            continue
+        if Matcher(frame.state.facts.copy()).match(declared.text, value.shape) is None:
+            told = _declared(frame, made, content, name, declared)
+            told = replace(told, dtype=told.dtype & value.dtype or value.dtype)
+            set_attribute(frame, made, name, told)
+
+
+def _tensor_fields(cls: Class) -> list[tuple[str, TensorDecl]]:
+    """Return the fields of a class that are declared to be tensors of some shape."""
+
+    def found() -> list[tuple[str, TensorDecl]]:
+        fields = instance_fields(cls)
+        read = [(name, reader(home.module).read(node.annotation)) for name, node, home in fields]
+        return [(n, d) for n, d in read if isinstance(d, TensorDecl) and d.text is not None]
+
+    return cls.module.program.memory.recall(("tensor fields", cls.node), found, [])
 
 
 def _class_attribute(frame: Frame, owner: Class, name: str) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import shapecheck.dims as dims
 from shapecheck.analysis.heap import Moving, changed, inside, reachable
 from shapecheck.analysis.values import (
@@ -18,7 +20,7 @@ from shapecheck.analysis.values import (
 from shapecheck.dims import DimExpr, Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_tensor
-from shapecheck.shapes import Facts, Item, Run, Shape, Tensor
+from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, either
 
 _ITEMS = 128
 """As many items of a list are known one by one."""
@@ -165,15 +167,19 @@ class _Adopting(Moving):
     def __init__(self, scope: object) -> None:
         super().__init__({})
         self._scope = scope
+        self._one_of: dict[Sym, Sym] = {}
 
     def symbol(self, symbol: Sym) -> Sym:
+        if symbol.options and symbol not in self._one_of:
+            self._one_of[symbol] = Sym.one_of(symbol.name, self.value(symbol.options))
         if symbol.kind is not Kind.NAME:
-            return symbol
+            return self._one_of.get(symbol, symbol)
         return Sym(symbol.name, Kind.OWN, self._scope)
 
     def run(self, symbol: Sym) -> Sym:
-        named = symbol.kind is Kind.NAME
-        return Sym(symbol.name, Kind.UNKNOWN, self._scope) if named else symbol
+        if symbol.kind is not Kind.NAME:
+            return self.symbol(symbol)
+        return Sym(symbol.name, Kind.UNKNOWN, self._scope)
 
 
 class _Joiner:
@@ -335,18 +341,30 @@ class _Joiner:
             return a
         left, right = self.left.facts, self.right.facts
         a, b = left.shape(Shape(a)).dims, right.shape(Shape(b)).dims
-        if len(a) == len(b) and not any(isinstance(x, Run) for x in (*a, *b) if x not in (a, b)):
+        pairs = list(zip(a, b, strict=False))
+        if len(a) == len(b) and all(x == y for x, y in pairs if _any_run(x, y)):
             return tuple(
-                self.dim(x, y, (*key, i))  # type: ignore[arg-type]  # no runs here
-                for i, (x, y) in enumerate(zip(a, b, strict=True))
+                x if isinstance(x, Run) else self.dim(x, y, (*key, i))  # type: ignore[arg-type]
+                for i, (x, y) in enumerate(pairs)
             )
-        shared: list[Item] = []
-        for x, y in zip(reversed(a), reversed(b), strict=False):
-            if isinstance(x, Run) or isinstance(y, Run) or not self.agree(x, y):
+        front = self.shared(pairs)
+        back = self.shared(zip(reversed(a[len(front) :]), reversed(b[len(front) :]), strict=False))
+        if self.place is not None:
+            return (*front, Run(Sym("...", Kind.UNKNOWN, (self.place, key))), *reversed(back))
+        middles = (part[len(front) : len(part) - len(back)] for part in (a, b))
+        return (*front, *either(*middles), *reversed(back))
+
+    def shared(self, pairs: Iterable[tuple[Item, Item]]) -> list[Item]:
+        """Return the items that two shapes have in common at one end."""
+        found: list[Item] = []
+        for x, y in pairs:
+            if isinstance(x, Run) or isinstance(y, Run):
+                if x != y or not x.symbol.telling:  # type: ignore[union-attr]  # the same run
+                    break
+            elif not self.agree(x, y):
                 break
-            shared.append(x)
-        run = Run(Sym("...", Kind.UNKNOWN, (self.place, key)) if self.place else Sym.fresh("..."))
-        return (run, *reversed(shared))
+            found.append(x)
+        return found
 
     def agree(self, x: DimExpr, y: DimExpr) -> bool:
         return x == y or self.left.facts.dim(x) == self.right.facts.dim(y)
@@ -355,8 +373,12 @@ class _Joiner:
         if self.agree(x, y):
             return x
         if self.place is None:
-            return dims.unknown()
+            return dims.either(x, y)
         return Size.of(Sym("_", Kind.UNKNOWN, (self.place, key)))
+
+
+def _any_run(x: Item, y: Item) -> bool:
+    return isinstance(x, Run) or isinstance(y, Run)
 
 
 def _open(value: tuple[Value, ...]) -> bool:

@@ -22,6 +22,7 @@ from shapecheck.dims.bounds import nonnegative
 from shapecheck.dims.composites import (
     Composite,
     DimExpr,
+    either,
     merge,
     name,
     own,
@@ -59,6 +60,7 @@ __all__ = [
     "compare_gap",
     "dims",
     "divide",
+    "either",
     "exact_quotient",
     "extreme",
     "floordiv",

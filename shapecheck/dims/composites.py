@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import TypeAlias, Union
+from typing import Final, TypeAlias, Union
 
 from shapecheck.dims.algebra import IntSize, Size
 from shapecheck.dims.symbols import Kind, StandIn, Sym
@@ -80,3 +80,22 @@ def part(symbol: Sym, count: int) -> Size:
 def unknown(label: str = "_") -> Size:
     """Return a new size of which nothing is known."""
     return Size.of(Sym.fresh(label))
+
+
+_MOST_OPTIONS: Final = 4
+
+
+def either(*some: DimExpr) -> DimExpr:
+    """Return the size that is one of several, `3|4`; unknown where one of them is."""
+    options = tuple(dict.fromkeys(option for dim in some for option in _options(dim)))
+    if len(options) == 1:
+        return options[0]
+    telling = all(symbol.telling for option in options for symbol in symbols(option))
+    if not telling or len(options) > _MOST_OPTIONS:
+        return unknown()
+    return Size.of(Sym.one_of("|".join(map(str, options)), options))
+
+
+def _options(dim: DimExpr) -> tuple[DimExpr, ...]:
+    symbol = dim.symbol if isinstance(dim, Size) else None
+    return symbol.options if symbol is not None and symbol.options else (dim,)

@@ -42,9 +42,17 @@ def compare(a: IntSize, b: IntSize) -> Verdict:
         return SAME if a == b else DIFFERENT
     for left, right in ((a, b), (b, a)):
         if isinstance(left, Size) and (symbol := left.symbol) and symbol.kind is Kind.UNKNOWN:
+            if isinstance(right, int) and _none_is(symbol, right):
+                return DIFFERENT
             if isinstance(right, int) or (right.symbol is not None and right.symbol is not symbol):
                 return Verdict(Relation.POSSIBLE, (symbol, right))
     return _compare(a, b)
+
+
+def _none_is(symbol: Sym, number: int) -> bool:
+    """Whether a symbol is one of several numbers, all of them others."""
+    options = symbol.options
+    return bool(options) and all(isinstance(one, int) and one != number for one in options)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 
 class Kind(IntEnum):
@@ -42,6 +42,15 @@ class StandIn:
 
     def __hash__(self) -> int:
         return hash(self.symbol)
+
+
+class OneOf:
+    """The scope of a symbol for what is one of several sizes, as where paths meet."""
+
+    __slots__ = ("options",)
+
+    def __init__(self, options: tuple[Any, ...]) -> None:
+        self.options = options
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +116,16 @@ class Sym:
         """
         return cls._make(name, Kind.UNKNOWN, _LEFT_OPEN if left_open else None, None)
 
+    @classmethod
+    def one_of(cls, name: str, options: tuple[Any, ...]) -> Sym:
+        """Return a new symbol for what is one of several sizes."""
+        return cls._make(name, Kind.UNKNOWN, OneOf(options), None)
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        """The sizes of which this is one; none where that isn't known."""
+        return self.scope.options if isinstance(self.scope, OneOf) else ()
+
     def label(self, name: str) -> None:
         """Give an unknown that has no name yet the one that it is printed by."""
         if self.is_anonymous:
@@ -119,6 +138,8 @@ class Sym:
 
     def again(self) -> Sym:
         """Return a new unknown of which as much is said as of this one."""
+        if self.options:
+            return Sym.one_of(self.name, self.options)
         return Sym.fresh(self.name, self.left_open)
 
     @property

@@ -18,6 +18,7 @@ from shapecheck.shapes.model import (
     Run,
     Shape,
     Tensor,
+    either,
     mismatch,
 )
 
@@ -36,6 +37,7 @@ __all__ = [
     "Tensor",
     "broadcast",
     "broadcast_dim",
+    "either",
     "groups",
     "mismatch",
 ]

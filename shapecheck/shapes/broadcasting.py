@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, Kind, Relation, Size, Sym
 from shapecheck.shapes.facts import Facts
-from shapecheck.shapes.model import Item, Run, Shape
+from shapecheck.shapes.model import Item, Run, Shape, either
 
 
 def broadcast(
@@ -24,6 +24,11 @@ def broadcast(
         axis -= 1
         x, y = a[-1], b[-1]
         if isinstance(x, Run) or isinstance(y, Run):
+            open_ = next(
+                (i.symbol for i in (*a, *b) if isinstance(i, Run) and i.symbol.options), None
+            )
+            if a != b and open_ is not None:
+                return (*_each(facts, a, b, open_, beside, axis), *reversed(result))
             return (*_broadcast_runs(a, b), *reversed(result))
         a.pop()
         b.pop()
@@ -74,6 +79,24 @@ def broadcast_dim(
 
 def _loose(dim: DimExpr) -> bool:
     return any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(dim))
+
+
+def _each(
+    facts: Facts, a: list[Item], b: list[Item], open_: Sym, beside: Sequence[Shape], axis: int
+) -> tuple[Item, ...]:
+    """Broadcast two rows for each of the dimensions that a run in them may stand for."""
+    results: list[tuple[Item, ...]] = []
+    clashes: list[Clash] = []
+    for option in open_.options:
+        known = Facts(facts.atoms, {**facts.runs, open_: option}, facts.guarded, facts.declared)
+        left, right = (known.shape(Shape(tuple(side))).dims for side in (a, b))
+        try:
+            results.append(broadcast(known, left, right, beside))
+        except Clash as clash:
+            clashes.append(clash)
+    if not results:
+        raise Clash(clashes[0].axis + axis + 1, clashes[0].left, clashes[0].right)
+    return either(*results)
 
 
 def _broadcast_runs(a: list[Item], b: list[Item]) -> tuple[Item, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import shapecheck.dims as dims
 from shapecheck.dims import (
@@ -21,7 +22,7 @@ from shapecheck.dims import (
     compare,
     size_of,
 )
-from shapecheck.shapes.model import Item, Run, Shape
+from shapecheck.shapes.model import Item, Run, Shape, either
 
 _MOST_AXES: Final = 64
 _SAME: Final = Verdict(Relation.SAME)
@@ -214,6 +215,7 @@ class Facts:
 
     def learn_run(self, symbol: Sym, items: tuple[Item, ...]) -> None:
         """Record which dimensions a run stands for, and so the run that it is a part of."""
+        items = self._chosen(symbol, items)
         self.runs = {**self.runs, symbol: items}
         match symbol.scope:
             case (str(which), Sym() as whole, int(count)) if whole not in self.runs:
@@ -228,6 +230,37 @@ class Facts:
                         self.learn_run(
                             whole, (*items, more) if which == "first" else (more, *items)
                         )
+
+    def _chosen(self, symbol: Sym, items: tuple[Item, ...]) -> tuple[Item, ...]:
+        """Return which of a run's options its dimensions are, if there is only one of the length.
+
+        What isn't known of the dimensions is learned from it.
+        """
+        options: tuple[tuple[Item, ...], ...] = symbol.options
+        fits = [option for option in options if _as_long(option, items)]
+        if len(fits) != 1 or any(isinstance(item, Run) for item in items):
+            return items
+        for item, known in zip(items, fits[0], strict=True):
+            assert not isinstance(item, Run) and not isinstance(known, Run)
+            self.unify(item, known)
+        return fits[0]
+
+    def exclude(self, size: IntSize, other: IntSize) -> None:
+        """Record that a size isn't another, where that leaves out some of what it may be."""
+        if not isinstance(size, Size) or not isinstance(other, int):
+            return
+        for symbol in dims.symbols(size):
+            run = _measured(symbol)
+            options: tuple[Any, ...] = symbol.options if run is None else run.options
+            values = options if run is None else tuple(map(len, options))
+            kept = [_may_differ(size, symbol, value, other) for value in values]
+            left = tuple(itertools.compress(options, kept))
+            if not left or all(kept):
+                continue
+            if run is None:
+                self.learn(symbol, dims.size_of(dims.either(*left)))
+            elif run not in self.runs:
+                self.runs = {**self.runs, run: either(*left)}
 
     def reach(self, items: tuple[Item, ...], axis: int) -> DimExpr | None:
         """Return the item at an index that a program uses, None where it isn't known which it is.
@@ -257,6 +290,23 @@ class Facts:
             self.guarded and other.guarded,
             self.declared,
         )
+
+
+def _as_long(option: tuple[Item, ...], items: tuple[Item, ...]) -> bool:
+    return not any(isinstance(item, Run) for item in option) and len(option) == len(items)
+
+
+def _measured(symbol: Sym) -> Sym | None:
+    """Return the run whose length a symbol is."""
+    match symbol.scope:
+        case ("length", Sym() as run):
+            return run
+    return None
+
+
+def _may_differ(size: Size, symbol: Sym, value: DimExpr, other: int) -> bool:
+    """Whether a size isn't this number where a symbol in it has this value."""
+    return dims.substitute(size, {symbol: size_of(value)}) != other
 
 
 def _clamped(dim: DimExpr) -> bool:

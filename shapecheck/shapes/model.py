@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -37,10 +37,46 @@ class Run:
         return Run(Sym("...", Kind.UNKNOWN, (which, self.symbol, count)))
 
     def __repr__(self) -> str:
+        if self.symbol.options:
+            return self.symbol.name
         return "..." if self.symbol.name in ("...", "_") else f"*{self.symbol.name}"
 
 
 Item: TypeAlias = DimExpr | Run
+
+
+_MOST_OPTIONS: Final = 4
+
+
+def either(*parts: tuple[Item, ...]) -> tuple[Item, ...]:
+    """Return what is one of several rows of dimensions, `[b c|c|]`; `...` if one isn't known."""
+    options = tuple(dict.fromkeys(option for part in parts for option in _options(part)))
+    if len(options) == 1:
+        return options[0]
+    if len(options) > _MOST_OPTIONS or not all(map(_telling, options)):
+        return (Run(Sym.fresh("...")),)
+    if len({len(option) for option in options}) == 1 and not any(map(_has_run, options)):
+        return tuple(dims.either(*column) for column in zip(*options, strict=True))
+    text = "|".join(" ".join(map(str, option)) for option in options)
+    return (Run(Sym.one_of(f"[{text}]", options)),)
+
+
+def _options(part: tuple[Item, ...]) -> list[tuple[Item, ...]]:
+    """Return all that a row of dimensions may be, where a run in it is one of several."""
+    for at, item in enumerate(part):
+        if isinstance(item, Run) and item.symbol.options:
+            made = (part[:at] + option + part[at + 1 :] for option in item.symbol.options)
+            return [option for one in made for option in _options(one)]
+    return [part]
+
+
+def _telling(part: tuple[Item, ...]) -> bool:
+    found = ({item.symbol} if isinstance(item, Run) else dims.symbols(item) for item in part)
+    return all(symbol.telling for one in found for symbol in one)
+
+
+def _has_run(part: tuple[Item, ...]) -> bool:
+    return any(isinstance(item, Run) for item in part)
 
 
 @dataclass(frozen=True, slots=True)

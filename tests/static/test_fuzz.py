@@ -234,19 +234,43 @@ def executed(source: str) -> tuple[Seen, list[int | None]]:
 
 def fits(shape: tuple[int, ...], text: str) -> bool:
     """Whether a real shape is one that a revealed text describes."""
-    known = re.findall(r"\([^ ]*(?: [^ ]*)*?\)\S*|\S+", text)
+    return any(_is_one(shape, items) for items in _readings(text))
+
+
+def _is_one(shape: tuple[int, ...], known: list[str]) -> bool:
     if "..." in known:
         at = known.index("...")
         left, right = known[:at], known[at + 1 :]
         if len(shape) < len(left) + len(right):
             return False
-        return fits(shape[:at], " ".join(left)) and fits(
-            shape[len(shape) - len(right) :], " ".join(right)
-        )
+        return _is_one(shape[:at], left) and _is_one(shape[len(shape) - len(right) :], right)
     return len(shape) == len(known) and all(
         not item.lstrip("-").isdigit() or int(item) == size
         for item, size in zip(known, shape, strict=True)
     )
+
+
+def _readings(text: str) -> list[list[str]]:
+    """Return the items of a revealed text, once for each combination of what is `3|4`."""
+    found: list[list[str]] = [[]]
+    for item in _cut(text, " "):
+        options = [[one] for one in _cut(item, "|")]
+        if item.startswith("["):
+            options = [items for one in _cut(item[1:-1], "|") for items in _readings(one)]
+        found = [[*items, *option] for items in found for option in options]
+    return found
+
+
+def _cut(text: str, mark: str) -> list[str]:
+    """Split a text at a mark outside of brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == mark and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part for part in parts if part] if mark == " " else parts
 
 
 def straight(source: str, line: int) -> bool:
