@@ -131,6 +131,12 @@ def find_member(cls: Class, name: str, after: Class | None = None) -> tuple[Clas
     return None
 
 
+def has_default(cls: Class, name: str) -> bool:
+    """Whether instances have an attribute before any is assigned, from the body of the class."""
+    found = find_member(cls, name)
+    return found is not None and getattr(found[1], "value", None) is not None
+
+
 def find_method(cls: Class, name: str, after: Class | None = None) -> Function | None:
     """Return a method of a class or its ancestors."""
     found = find_member(cls, name, after)
@@ -178,7 +184,7 @@ def construct(
     fields = reader(cls.module).fields(cls)
     if fields is not None:
         return _typed_dict(frame, FieldsDecl(tuple(fields.items())), kwargs, node, label)
-    made = frame.state.new(Object(cls, {}))
+    made = frame.state.new(Object(cls, {}, whole=True))
     init = find_method(cls, "__init__")
     if init is not None:
         functions.invoke(frame, init, [Argument(made), *args], kwargs, node, label)
@@ -310,7 +316,7 @@ def check_init(cls: Class) -> None:
 
 def _symbolic(cls: Class, path: str, quiet: bool = True) -> _Symbolic:
     state = State()
-    ref = state.new(Object(cls, {}, path))
+    ref = state.new(Object(cls, {}, path, whole=True))
     init = find_method(cls, "__init__")
     if init is None:
         return _Symbolic(state, ref)

@@ -205,15 +205,7 @@ class _Joiner:
         if a is b:
             return a
         if isinstance(a, Object) and isinstance(b, Object) and a.cls == b.cls:
-            names = a.attrs.keys() | b.attrs.keys()
-            return Object(
-                a.cls,
-                {
-                    n: self.value(a.attrs.get(n, UNKNOWN), b.attrs.get(n, UNKNOWN), (*key, n))
-                    for n in names
-                },
-                a.path if a.path == b.path else one_of(a.path or b.path or ""),
-            )
+            return self.object(a, b, key)
         if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind:
             if a.items is not None and b.items is not None and len(a.items) == len(b.items):
                 pairs = enumerate(zip(a.items, b.items, strict=True))
@@ -243,6 +235,22 @@ class _Joiner:
         others = [side.element for side in (a, b) if side.items is None and not side.blank]
         element = self.value(others[0], others[-1], (*key, "element")) if others else UNKNOWN
         return Dict(None, element, a.kind, known, not others, default)
+
+    def object(self, a: Object, b: Object, key: tuple[object, ...]) -> Object:
+        """Join what two paths know of an instance."""
+        from shapecheck.analysis.objects import has_default
+
+        whole = a.whole and b.whole
+        attrs: dict[str, Value] = {}
+        for name in a.attrs.keys() | b.attrs.keys():
+            x, y = (side.attrs.get(name, UNKNOWN) for side in (a, b))
+            only = (name in a.attrs) != (name in b.attrs)
+            if only and whole and not has_default(a.cls, name):
+                attrs[name] = y if x is UNKNOWN else x
+            else:
+                attrs[name] = self.value(x, y, (*key, name))
+        path = a.path if a.path == b.path else one_of(a.path or b.path or "")
+        return Object(a.cls, attrs, path, whole=whole)
 
     def elements(self, a: Sequence, b: Sequence, key: tuple[object, ...]) -> Value:
         found: list[Value] = []

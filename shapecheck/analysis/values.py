@@ -343,13 +343,16 @@ class Object:
     """The content of an instance of an analysed class: the attributes that are known.
 
     `path` names a symbolic instance (`self`, `config`) for the sizes that are its own. `like`
-    stands for any of the instances that it is one of, where it is one of several.
+    stands for any of the instances that it is one of, where it is one of several. `whole`: it has
+    no other attributes, so that one which only some paths assign is what they assign where it is
+    read.
     """
 
     cls: Class
     attrs: Mapping[str, Value]
     path: str | None = None
     like: Ref | None = None
+    whole: bool = False
 
     def __hash__(self) -> int:
         return id(self)
