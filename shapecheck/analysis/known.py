@@ -123,7 +123,7 @@ _NO_TENSOR: Final = frozenset(
     "save load finfo iinfo Generator Size get_default_dtype set_default_dtype parameters "
     "named_parameters state_dict empty_cache synchronize is_available typename "
     "set_printoptions device dtype shape ndim layout requires_grad is_cuda is_leaf is_sparse "
-    "grad_fn itemsize nbytes names".split()
+    "grad_fn itemsize nbytes names broadcast_shapes".split()
 )
 _AMBIGUOUS: Final = frozenset(dir(dict)) | frozenset(dir(list)) | frozenset(dir(str))
 _PROPERTIES: Final = frozenset("T mT H mH real imag data grad".split())
@@ -204,11 +204,12 @@ class _Body:
             else:
                 likely = self._tensor(value) or self._likely(value) is not None
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            key = _key_of(targets[0], value)
             for target in targets:
                 for child in ast.walk(target):
                     if isinstance(child, ast.Name):
                         self.reasons[child.id] = reason
-                        if likely:
+                        if likely and child is not key:
                             self.likely.add(child.id)
 
     def _origin(self, node: ast.expr) -> str | None:
@@ -303,6 +304,13 @@ def _within(node: ast.AST) -> Iterator[ast.AST]:
         return
     for child in ast.iter_child_nodes(node):
         yield from _within(child)
+
+
+def _key_of(target: ast.expr, value: ast.expr) -> ast.expr | None:
+    """Return what the keys of a dict are bound to in `for key, value in held.items()`."""
+    called = value.func if isinstance(value, ast.Call) else None
+    items = isinstance(called, ast.Attribute) and called.attr == "items"
+    return target.elts[0] if items and isinstance(target, ast.Tuple) else None
 
 
 def _operands(node: ast.expr) -> list[ast.expr]:

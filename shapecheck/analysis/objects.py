@@ -35,6 +35,7 @@ from shapecheck.analysis.values import (
     Ref,
     Sequence,
     Super,
+    Union,
     own_size,
     scope_of,
     with_default,
@@ -367,7 +368,7 @@ def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
         for name, value in content.attrs.items()
         if name not in changing and not _is_placeholder(state, value)
     }
-    state.heap[ref] = replace(content, attrs=attrs)
+    state.heap[ref] = replace(content, attrs=attrs, whole=False)
 
 
 def _is_placeholder(state: State, value: Value) -> bool:
@@ -421,8 +422,11 @@ def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
 
 def attribute(frame: Frame, node: ast.Attribute) -> Value:
     """Return the value of `owner.name`."""
-    owner = certain(frame.eval(node.value), None)
-    return get_attribute(frame, owner, node.attr, node)
+    value = frame.eval(node.value)
+    if isinstance(value, Union) and all(isinstance(o, Ref) or o is None for o in value.options):
+        each = [o for o in value.options if o is not None]
+        return frame.state.either(*(get_attribute(frame, o, node.attr, node) for o in each))
+    return get_attribute(frame, certain(value, None), node.attr, node)
 
 
 def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Value:

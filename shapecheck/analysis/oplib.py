@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -141,9 +142,10 @@ def apply(
         if mismatch.problem.code == "shape-broadcast" and _one_source(frame, site):
             return signature.apply(facts, given, named, site.label, instance, same_source=True)
         facts.atoms, facts.runs = before.atoms, before.runs
+        rest = _whatever_dtype(signature, before, given, named, site, instance, mismatch)
         if frame.silent:
             frame.errors += 1
-            return UNKNOWN
+            return _listed(frame, rest)
         message = explain.operation(
             site.label,
             mismatch.problem,
@@ -152,7 +154,34 @@ def apply(
             before,
         )
         frame.error(site.node, message)
+        return _listed(frame, rest)
+
+
+def _whatever_dtype(
+    signature: Signature,
+    facts: Facts,
+    given: Sequence[Value],
+    named: Mapping[str, Value],
+    site: Site,
+    instance: Mapping[str, Value] | None,
+    mismatch: Mismatch,
+) -> Value:
+    """Return what a call that only dtypes forbid would give, so far as shapes go."""
+    if mismatch.problem.code != "shape-dtype":
         return UNKNOWN
+    for dtype in (dtypes.ANY & ~dtypes.BOOL & ~dtypes.of("uint8"), dtypes.ANY):
+        args = [_with_dtype(value, dtype) for value in given]
+        kwargs = {name: _with_dtype(value, dtype) for name, value in named.items()}
+        with suppress(Mismatch):
+            found = signature.apply(facts.copy(), args, kwargs, site.label, instance)
+            return _with_dtype(found, dtypes.ANY)
+    return UNKNOWN
+
+
+def _with_dtype(value: Value, dtype: dtypes.DTypes) -> Value:
+    if isinstance(value, Tensor):
+        return replace(value, dtype=dtype)
+    return tuple(_with_dtype(v, dtype) for v in value) if isinstance(value, tuple) else value
 
 
 def _listed(frame: Frame, value: Value) -> Value:

@@ -205,7 +205,7 @@ class _Joiner:
         if a is b:
             return a
         if isinstance(a, Object) and isinstance(b, Object) and a.cls == b.cls:
-            return self.object(a, b, key)
+            return self.instance(a, b, key)
         if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind:
             if a.items is not None and b.items is not None and len(a.items) == len(b.items):
                 pairs = enumerate(zip(a.items, b.items, strict=True))
@@ -236,7 +236,7 @@ class _Joiner:
         element = self.value(others[0], others[-1], (*key, "element")) if others else UNKNOWN
         return Dict(None, element, a.kind, known, not others, default)
 
-    def object(self, a: Object, b: Object, key: tuple[object, ...]) -> Object:
+    def instance(self, a: Object, b: Object, key: tuple[object, ...]) -> Object:
         """Join what two paths know of an instance."""
         from shapecheck.analysis.objects import has_default
 
@@ -296,7 +296,10 @@ class _Joiner:
         return self.union(a, b, key)
 
     def refs(self, a: Ref, b: Ref, key: tuple[object, ...]) -> Value:
-        content = self.content(self.left.content(a), self.right.content(b), key)
+        left, right = self.left.content(a), self.right.content(b)
+        if isinstance(left, Object) and isinstance(right, Object) and left.cls != right.cls:
+            return Union((a, b)) if self.place is None else UNKNOWN
+        content = self.content(left, right, key)
         if content is None:
             return UNKNOWN
         ref = self.merged(a, key)

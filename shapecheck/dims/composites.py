@@ -93,7 +93,7 @@ def either(*some: DimExpr) -> DimExpr:
     telling = all(symbol.telling for option in options for symbol in symbols(option))
     if not telling or len(options) > _MOST_OPTIONS:
         return unknown()
-    return Size.of(Sym.one_of("|".join(map(str, options)), options))
+    return Size.of(Sym.one_of("|".join(dict.fromkeys(map(str, options))), options))
 
 
 def _options(dim: DimExpr) -> tuple[DimExpr, ...]:

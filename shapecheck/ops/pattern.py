@@ -236,10 +236,7 @@ class Binding:
         found: list[DimExpr] = []
         for part in axis:
             if part == ELLIPSIS:
-                for item in self.rest:
-                    if isinstance(item, Run):
-                        return dims.unknown()
-                    found.append(item)
+                found += [item.size if isinstance(item, Run) else item for item in self.rest]
             else:
                 dim = self.part(part)
                 found.append(dims.unknown() if dim is None else dim)

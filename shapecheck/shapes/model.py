@@ -57,7 +57,8 @@ def either(*parts: tuple[Item, ...]) -> tuple[Item, ...]:
         return (Run(Sym.fresh("...")),)
     if len({len(option) for option in options}) == 1 and not any(map(_has_run, options)):
         return tuple(dims.either(*column) for column in zip(*options, strict=True))
-    text = "|".join(" ".join(map(str, option)) for option in options)
+    texts = dict.fromkeys(" ".join(map(str, option)) for option in options)
+    text = "|".join(texts)
     return (Run(Sym.one_of(f"[{text}]", options)),)
 
 
