@@ -5,7 +5,8 @@
 Each example (NAME, all without any) is edited in one place at a time. An edit counts if `main` of
 the edited example fails in plain torch, or contradicts an annotation as `@shapecheck` sees it. An
 edit that counts is found if the analysis reports an error that the original doesn't have. With
-`--folder`, where the corpus lies, its annotated functions are edited too: see `mutation/calls.py`.
+`--folder`, where the corpus lies, its annotated functions are edited too; `mutation/corpus.py` says
+which of those edits count, and which fail with some sizes only.
 `--limit` takes so many edits of each file or function, always the same ones.
 """
 
@@ -23,12 +24,13 @@ from multiprocessing import get_context
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT)]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from mutation.corpus import Left, Target, judged, targets  # noqa: E402
+from mutation.corpus import SOMETIMES, Left, Target, judged, targets  # noqa: E402
 from mutation.edits import KINDS, Edit, edits  # noqa: E402
 from mutation.programs import breaks  # noqa: E402
 from mutation.static import Folder, Static  # noqa: E402
+from seeded_bugs import EXAMPLES, MODELS, example  # noqa: E402
 
 TARGET = 0.9
 
@@ -43,6 +45,11 @@ class Mutant:
     fails: str
     said: tuple[str, ...]
 
+    @property
+    def counts(self) -> bool:
+        """Whether it fails, and not by the choice of sizes."""
+        return self.fails not in ("", SOMETIMES)
+
 
 def chosen(found: list[Edit], limit: int, seed: str) -> list[Edit]:
     """Return all edits, or so many of them, drawn by the seed."""
@@ -54,13 +61,12 @@ def chosen(found: list[Edit], limit: int, seed: str) -> list[Edit]:
 
 def of_example(name: str, part: int, parts: int, limit: int) -> list[Mutant]:
     """Judge every so-manieth edit of an example."""
-    path = ROOT / "examples" / f"{name}.py"
-    text = path.read_text("utf-8")
+    text = example(name)
     static = Static(Folder(), "model", "model.py", text)
     found = []
     for edit in chosen(edits(text), limit, name)[part::parts]:
         mutated = edit.apply(text)
-        fails = breaks(mutated, str(path))
+        fails = breaks(mutated, str(EXAMPLES / f"{name}.py"))
         said = tuple(static.finds(mutated))
         found.append(Mutant(f"examples/{name}.py", text, edit, fails, said))
     return found
@@ -79,7 +85,7 @@ def of_function(target: Target, limit: int) -> tuple[list[Mutant], Left]:
             target.text,
             edit,
             fails,
-            tuple(static.finds(edit.apply(target.text))) if fails else (),
+            tuple(static.finds(edit.apply(target.text))),
         )
         for edit, fails in zip(picked, verdicts, strict=True)
     ], ""
@@ -87,17 +93,22 @@ def of_function(target: Target, limit: int) -> tuple[list[Mutant], Left]:
 
 def table(mutants: Iterable[Mutant]) -> list[str]:
     """Lay out the counts by kind."""
-    heads = ("kind", "made", "count", "found", "share", "found of the rest")
+    heads = ("kind", "made", "count", "found", "share", "some sizes", "found", "run", "found")
     rows = [heads]
     kept = list(mutants)
     for kind in (*KINDS, "all"):
         made = [m for m in kept if kind in (m.edit.kind, "all")]
-        count = [m for m in made if m.fails]
-        found = [m for m in count if m.said]
-        rest = sum(bool(m.said) for m in made if not m.fails)
-        share = f"{len(found) / len(count):.1%}" if count else "-"
+        parts = [
+            [m for m in made if m.counts],
+            [m for m in made if m.fails == SOMETIMES],
+            [m for m in made if not m.fails],
+        ]
         if made:
-            rows.append((kind, str(len(made)), str(len(count)), str(len(found)), share, str(rest)))
+            counts = [
+                str(n) for part in parts for n in (len(part), sum(bool(m.said) for m in part))
+            ]
+            share = f"{int(counts[1]) / len(parts[0]):.1%}" if parts[0] else "-"
+            rows.append((kind, str(len(made)), *counts[:2], share, *counts[2:]))
     widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
     return ["  ".join(f"{c:>{w}}" for c, w in zip(row, widths, strict=True)) for row in rows]
 
@@ -123,8 +134,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="fail below the target")
     options = parser.parse_args()
     start = time.perf_counter()
-    names = [p.stem for p in sorted((ROOT / "examples").glob("*.py")) if p.stem != "demo"]
-    names = [name for name in names if not options.names or name in options.names]
+    names = [name for name in MODELS if not options.names or name in options.names]
     workers = os.cpu_count() or 1
     mutants: list[Mutant] = []
     left: dict[str, int] = {}
@@ -154,11 +164,11 @@ def main() -> int:
         mutants += of_corpus
     if options.missed:
         print("\nmissed")
-        listing(m for m in mutants if m.fails and not m.said)
+        listing(m for m in mutants if m.counts and not m.said)
     if options.extra:
         print("\nfound, though it runs")
         listing(m for m in mutants if not m.fails and m.said)
-    count = [m for m in mutants if m.fails]
+    count = [m for m in mutants if m.counts]
     share = sum(bool(m.said) for m in count) / max(1, len(count))
     print(
         f"\nfound {share:.1%} of {len(count)} (target {TARGET:.0%}), "

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mutation.edits import annotation_text
-from shapecheck.spec import SpecError, parse
+from shapecheck.spec import Spec, SpecError, expr_names, parse
 from shapecheck.spec.nodes import Axis, Binary, Expr, Group, Merge, Name, Negate, Number, Wild
 
 SIZES: Final = (
@@ -23,13 +25,75 @@ class UnmakeableError(Exception):
     """There is no telling what a parameter takes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How the sizes of one call are chosen.
+
+    `pool` gives each name a size of its own. `fixed` is a name and the number that it is instead.
+    A group has so many `axes`, none in the annotation of the parameter `bare`.
+    """
+
+    pool: tuple[int, ...]
+    fixed: tuple[str, int] | None = None
+    axes: int = 2
+    bare: str = ""
+
+
+def others(node: ast.FunctionDef, choice: Choice) -> Iterator[Choice]:
+    """Yield the other choices with which a function may run, see `mutation/corpus.py`."""
+    annotated = {a.arg: a.annotation for a in ast.walk(node) if isinstance(a, ast.arg)}
+    found = {name: [*_specs(annotation)] for name, annotation in annotated.items()}
+    entries = [e for each in found.values() for text in each for e in text.entries]
+    groups = {e.name: e for e in entries if isinstance(e, Group)}
+    names = sorted({n for e in entries if isinstance(e, Axis) for n in expr_names(e.expr)})
+    lengths = (choice.axes, 1) if groups else (choice.axes,)
+    for axes in lengths[1:]:
+        yield replace(choice, axes=axes)
+    for name, each in found.items():
+        if any(t.entries and isinstance(g := t.entries[0], Group) and g.broadcast for t in each):
+            for axes in lengths:
+                yield replace(choice, axes=axes, bare=name)
+    for number in _numbers(node):
+        for name in names:
+            for axes in lengths:
+                yield replace(choice, fixed=(name, number), axes=axes)
+        for group in groups:
+            yield replace(choice, fixed=(f"*{group}", number), axes=1)
+
+
+def _specs(annotation: ast.AST | None) -> Iterator[Spec]:
+    for node in ast.walk(annotation) if annotation is not None else ():
+        text = annotation_text(node)
+        if text is not None:
+            with suppress(SpecError):
+                yield parse(str(text.value))
+
+
+def _numbers(node: ast.FunctionDef) -> list[int]:
+    """Return the numbers that a function mentions, in its annotations too, and that sizes can be.
+
+    Not 1: whatever meets an axis of size 1 broadcasts.
+    """
+    texts = (str(n.value) for n in ast.walk(node) if isinstance(n, ast.Constant))
+    found = {
+        int(number) for text in texts for number in re.findall(r"(?<![\w.])\d+(?![\w.])", text)
+    }
+    return sorted(number for number in found if 2 <= number <= _MOST)[:_SO_MANY]
+
+
+_MOST: Final = 64
+_SO_MANY: Final = 8
+
+
 class Sizes:
     """What each name is worth in one call."""
 
-    def __init__(self, pool: tuple[int, ...]) -> None:
-        self._pool: Iterator[int] = iter(pool)
-        self._names: dict[str, int] = {}
+    def __init__(self, choice: Choice) -> None:
+        self.choice = choice
+        self._pool: Iterator[int] = iter(choice.pool)
+        self._names: dict[str, int] = dict([choice.fixed] if choice.fixed else [])
         self._groups: dict[str, tuple[int, ...]] = {}
+        self.bare = False
 
     def shape(self, text: str) -> tuple[int, ...]:
         """Return the sizes that an annotation's text asks for."""
@@ -55,8 +119,10 @@ class Sizes:
         if group.name is None or group.anonymous:
             return (self._next(),)
         if group.name not in self._groups:
-            self._groups[group.name] = (self._next(), self._next())
-        return self._groups[group.name]
+            drawn = tuple(self._next() for _ in range(self.choice.axes))
+            number = self._names.get(f"*{group.name}")
+            self._groups[group.name] = drawn if number is None else (number,)
+        return () if self.bare else self._groups[group.name]
 
     def _size(self, size: Expr) -> int:
         if isinstance(size, Number):
@@ -105,6 +171,7 @@ def arguments(node: ast.FunctionDef, sizes: Sizes) -> dict[str, Any]:
         if arg.arg in ("self", "cls"):
             continue
         if arg.arg in needed or (arg.annotation is not None and _tensor(arg.annotation)):
+            sizes.bare = arg.arg == sizes.choice.bare
             made[arg.arg] = _value(arg.annotation, sizes)
     return made
 

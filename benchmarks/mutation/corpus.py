@@ -1,9 +1,21 @@
 """The annotated functions of the corpus that can be called, and what an edit does to them.
 
 A function can be called if all that it needs can be made: tensors from its annotations, numbers
-for numbers, no `self` whose attributes it reads, no import that is missing. An edit counts if the
-edited function, called with tensors made from its (edited) annotations, fails in torch or
-contradicts them. The rest is left out, and counted.
+for numbers, no `self` whose attributes it reads, no import that is missing. The rest is left out,
+and counted.
+
+An edited function is called with tensors made from its (edited) annotations. It breaks if it fails
+in torch or contradicts them. That can be due to the sizes that were drawn: with `18` in the place
+of `n`, or with another number of axes in a group, all may be well, and what is reported by default
+are contradictions. So an edit counts only if it fails with every choice of sizes with which the
+function as it was runs:
+
+- each name its own number, groups of two axes, and of one;
+- one name, or one group of one axis, being a number that the function mentions (not 1, with which
+  all can be broadcast);
+- one argument whose annotation begins with `*#group` without the group's axes.
+
+Edits that fail with the sizes first drawn, but not with all, are a column of their own.
 """
 
 from __future__ import annotations
@@ -20,12 +32,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mutation.calls import SIZES, Sizes, UnmakeableError, arguments
+from mutation.calls import SIZES, Choice, Sizes, UnmakeableError, arguments, others
 from mutation.edits import Edit, annotation_text
 from mutation.lenient import MissingError, load, running
 from mutation.programs import SHAPE_ERRORS, TooLongError, alarm
 
 SECONDS = 5
+SOMETIMES = "sometimes"
+"""How an edit fails that fails with some sizes only."""
 Left: TypeAlias = str
 """Why a function is left out; empty if it isn't."""
 
@@ -116,7 +130,8 @@ def judged(target: Target, edits: Sequence[Edit]) -> tuple[Left, list[str]]:
     warnings.simplefilter("ignore")
     text = target.text
     for pool in SIZES:
-        left = _outcome(target, text, pool)
+        choice = Choice(pool)
+        left = _outcomes(target, text, [choice])[0]
         if left in ("", "unmade"):
             break
     if left == "unmade":
@@ -126,36 +141,57 @@ def judged(target: Target, edits: Sequence[Edit]) -> tuple[Left, list[str]]:
     if left:
         reads_self = left == "AttributeError" and "." in target.name
         return ("it reads an object's attributes" if reads_self else "it doesn't run by itself"), []
-    return "", [_failure(_outcome(target, edit.apply(text), pool)) for edit in edits]
+    more = list(others(target.node, choice))
+    kept = [one for one, end in zip(more, _outcomes(target, text, more), strict=True) if not end]
+    return "", [
+        _failure(_outcomes(target, edit.apply(text), [choice, *kept], "")) for edit in edits
+    ]
 
 
-def _failure(outcome: str) -> str:
-    if outcome == "ShapeError":
-        return "annotation"
-    return "torch" if outcome in SHAPE_ERRORS else ""
+def _failure(outcomes: Sequence[str]) -> str:
+    """Say how a function fails whose calls end like this; empty if the first one doesn't."""
+    first = outcomes[0]
+    if first != "ShapeError" and first not in SHAPE_ERRORS:
+        return ""
+    if "" in outcomes:
+        return SOMETIMES
+    return "annotation" if first == "ShapeError" else "torch"
 
 
-def _outcome(target: Target, text: str, pool: tuple[int, ...]) -> str:
-    """Call the function of a text, bare and then checked; return the kind of error there is."""
+def _outcomes(
+    target: Target, text: str, choices: Sequence[Choice], until: str | None = None
+) -> list[str]:
+    """Call the function of a text, bare and then checked; return the kind of error of each call.
+
+    The calls end with the first one that comes out as `until`.
+    """
     import torch
 
-    torch.manual_seed(0)
-    try:
-        with alarm(SECONDS), contextlib.redirect_stdout(io.StringIO()):
-            node = definition(text, target.name)
-            module = load(target.module, target.path, text, target.roots)
-            for checked in (False, True):
-                function = _function(module, target.name, node, checked)
-                given = arguments(node, Sizes(pool))
-                with running():
-                    function(**given)
-    except (UnmakeableError, TooLongError):
-        return "unmade"
-    except MissingError:
-        return "MissingError"
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
-        return type(error).__name__
-    return ""
+    found: list[str] = []
+    node: ast.FunctionDef | None = None
+    module: types.ModuleType | None = None
+    for choice in choices:
+        torch.manual_seed(0)
+        error = ""
+        try:
+            with alarm(SECONDS), contextlib.redirect_stdout(io.StringIO()):
+                node = node or definition(text, target.name)
+                module = module or load(target.module, target.path, text, target.roots)
+                for checked in (False, True):
+                    function = _function(module, target.name, node, checked)
+                    given = arguments(node, Sizes(choice))
+                    with running():
+                        function(**given)
+        except (UnmakeableError, TooLongError):
+            error = "unmade"
+        except MissingError:
+            error = "MissingError"
+        except Exception as caught:  # noqa: BLE001 - whatever it is, it is the answer
+            error = type(caught).__name__
+        found.append(error)
+        if error == until:
+            break
+    return found
 
 
 def _function(module: types.ModuleType, name: str, node: ast.FunctionDef, checked: bool) -> Any:

@@ -128,12 +128,22 @@ def closer(frame: Frame, promised: Value, found: Value) -> Value:
         return promised
     said = frame.state.facts.shape(promised.shape)
     shape = Shape(frame.state.facts.items(found.shape.dims))
+    if said.rank is not None and said.rank == shape.rank:
+        _count(frame, said, shape)
+        return promised
     vague = any(isinstance(item, Run) and not item.symbol.telling for item in shape.dims)
     if said.rank is not None or vague or shape.least_rank < said.least_rank:
         return promised
     _call_as_promised(said, shape)
     dtype = promised.dtype & found.dtype or promised.dtype
     return Tensor(shape, dtype)
+
+
+def _count(frame: Frame, said: Shape, found: Shape) -> None:
+    """Learn which numbers the dimensions of a result are that its annotation has names for."""
+    for name, number in zip(said.known or (), found.known or (), strict=True):
+        if isinstance(number, int):
+            frame.state.facts.unify(name, number)
 
 
 def _call_as_promised(said: Shape, found: Shape) -> None:
@@ -376,7 +386,7 @@ def teach(frame: Frame, declared: TensorDecl, value: Value, node: ast.expr) -> V
     if not isinstance(value, Tensor):
         if value is not UNKNOWN:
             return value
-        return Tensor(_build(matcher, declared), declared.dtype)
+        return Tensor(_build(frame, matcher, declared), declared.dtype)
     found = check(frame, declared, value, matcher)
     misfit = found[0]
     if misfit is not None:
@@ -384,8 +394,8 @@ def teach(frame: Frame, declared: TensorDecl, value: Value, node: ast.expr) -> V
         subject = f'"{_short(frame.segment(node))}"'
         frame.error(node, message(frame, subject, shown, matcher, frame.segment(node), value))
         matcher.pending = []
-        return Tensor(_build(matcher, declared), declared.dtype)
-    built = _build(matcher, declared)
+        return Tensor(_build(frame, matcher, declared), declared.dtype)
+    built = _build(frame, matcher, declared)
     known = frame.state.facts.shape(value.shape)
     if known.rank is None or built.rank is None:
         return Tensor(built if known.rank is None else known, value.dtype & declared.dtype)
@@ -396,8 +406,11 @@ def teach(frame: Frame, declared: TensorDecl, value: Value, node: ast.expr) -> V
     )
 
 
-def _build(matcher: Matcher, declared: TensorDecl) -> Shape:
+def _build(frame: Frame, matcher: Matcher, declared: TensorDecl) -> Shape:
+    """Return what a body's annotation says; in a call that is looked into, names are unknowns."""
     assert declared.text is not None
+    if frame.depth:
+        return matcher.build(declared.text, dims.unknown, _new_run)
     return matcher.build(declared.text, dims.name, lambda text: Run(Sym(text)))
 
 
@@ -406,7 +419,7 @@ def _name(frame: Frame, item: Item, new: Item, matcher: Matcher) -> None:
     if not isinstance(item, Size) or not isinstance(new, Size) or item is not new:
         return
     symbol = item.symbol
-    if symbol is None or symbol.kind is not Kind.UNKNOWN:
+    if symbol is None or symbol.kind is not Kind.UNKNOWN or frame.depth:
         return
     for text, bound in list(matcher.names.items()):
         if bound == item:

@@ -52,6 +52,7 @@ class Budget:
     active: list[ast.AST] = field(default_factory=list)
     charged: set[object] = field(default_factory=set)
     needs: int = 0
+    spare: Budget | None = None
     _begun: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +66,8 @@ class Budget:
     @staticmethod
     def of(lines: int) -> Budget:
         """Return what a body of so many lines may take: the more, the longer it is itself."""
-        return Budget(MAX_STEPS + STEPS_A_LINE * lines)
+        spare = Budget()
+        return Budget(MAX_STEPS + STEPS_A_LINE * lines, spare.active, spare=spare)
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -45,6 +45,7 @@ from shapecheck.analysis.values import (
     with_default,
 )
 from shapecheck.analysis.values import Sequence as ListContent
+from shapecheck.analysis.verdicts import CONSTANTS
 from shapecheck.dims import IntSize
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
@@ -199,19 +200,47 @@ def invoke(
     values = {name: argument.value for name, argument in bound.items()}
     if speaks(says.result):
         matcher.facts = frame.state.facts
+        given_names = replace(matcher, names=dict(matcher.names), runs=dict(matcher.runs))
         promised = boundary.declare(frame, says.result, label, matcher, None)
-        if not boundary.leaves_open(promised) or frame.depth >= _MAX_CLOSER:
-            return promised
-        outer = frame.fork()
-        found = frame.hush(look_into, function, values, node, matcher)
-        closer = boundary.closer(frame, promised, found)
-        frame.state = outer
-        return closer
+        return _closer(frame, function, promised, values, node, given_names)
     inside = look_into(frame, function, values, node, matcher)
     abstract = inside is None and not _may_be_none(says.result)
     if (inside is UNKNOWN or abstract) and not isinstance(says.result, AnyDecl):
         return boundary.declare(frame, says.result, label, matcher, None)
     return inside
+
+
+def _closer(
+    frame: Frame,
+    function: Function,
+    promised: Value,
+    values: Mapping[str, Value],
+    node: ast.expr,
+    matcher: Matcher,
+) -> Value:
+    """Return what a result's annotation says, with what a look into the function adds to it."""
+    if _is_particular(frame, values.values()):
+        errors = frame.errors
+        found = look_into(frame, function, values, node, matcher, apart=True)
+        frame.errors = errors  # what goes wrong in there leaves the annotation to go on with
+        return boundary.closer(frame, promised, found)
+    if not boundary.leaves_open(promised) or frame.depth >= _MAX_CLOSER:
+        return promised
+    outer = frame.fork()
+    found = frame.hush(look_into, function, values, node, matcher)
+    closer = boundary.closer(frame, promised, found)
+    frame.state = outer
+    return closer
+
+
+def _is_particular(frame: Frame, values: Collection[Value]) -> bool:
+    """Whether arguments say more than annotations do: they have sizes that are numbers."""
+    return all(isinstance(value, CONSTANTS) for value in values) or any(
+        any(isinstance(item, int) for item in frame.state.facts.items(value.shape.dims))
+        if isinstance(value, Tensor)
+        else isinstance(made := frame.state.content(value), Object) and made.path is None
+        for value in values
+    )
 
 
 def _may_be_none(declared: Declared) -> bool:
@@ -341,15 +370,18 @@ def look_into(
     values: Mapping[str, Value],
     node: ast.AST,
     matcher: Matcher | None = None,
+    apart: bool = False,
 ) -> Value:
     """Run a function's body on values for its result; bounded in depth.
 
     What certainly goes wrong in it is the caller's to report: where no condition has been met that
     the analysis couldn't decide, and without supposing that two sizes of the program's own differ.
-    A body gets half of the steps that its caller has left. What a call gives is remembered for all
+    A body gets half of the steps that its caller has left, or (`apart`) has left for what an
+    annotation tells without them. What a call gives is remembered for all
     calls that see the same.
     """
-    memory, budget, outer = frame.program.memory, frame.budget, frame.state
+    memory, outer = frame.program.memory, frame.state
+    budget = (frame.budget.spare if apart else None) or frame.budget
     if frame.depth >= MAX_DEPTH or budget.active.count(function.node) >= MAX_RECURSION:
         memory.limited()
         return UNKNOWN
@@ -441,6 +473,7 @@ def _run(
     if matcher is not None:
         inner.matcher.names.update(matcher.names)
         inner.matcher.runs.update(matcher.runs)
+        _promise(inner, function)
     budget.active = active = frame.budget.active
     active.append(function.node)
     try:
@@ -544,8 +577,8 @@ def check_body(
     budget = Budget.of((function.node.end_lineno or 0) - function.node.lineno)
     frame = Frame(function.module, state, function=function, quiet=quiet, budget=budget)
     says = declaration(function)
+    _promise(frame, function)
     matcher = frame.matcher
-    matcher.evaluate = lambda source: size_in(frame, source)
     for param in says.params:
         if param.name in values:
             frame.assign(param.name, values[param.name], param.line)
@@ -557,16 +590,20 @@ def check_body(
     matcher.runs.pop("...", None)
     given = (frame.state.vars.get(param.name) for param in says.params)
     frame.state.facts.declared = tuple(one.shape for one in given if isinstance(one, Tensor))
-    if is_generator(function):
-        if isinstance(says.result, ListDecl) and speaks(says.result):
-            item = says.result.element
-            frame.check_yield = lambda node, value: _given_out(frame, item, node, value, "yielded")
-    elif speaks(says.result):
-        frame.check_return = lambda node, value: _given_out(
-            frame, says.result, node, value, "returned"
-        )
     frame.run_all(function.node.body, f'"{function.name}"', told=says.shaped)
     return frame
+
+
+def _promise(frame: Frame, function: Function) -> None:
+    """Have what a body returns and yields fitted to its annotation."""
+    result = declaration(function).result
+    frame.matcher.evaluate = lambda source: size_in(frame, source)
+    if is_generator(function):
+        if isinstance(result, ListDecl) and speaks(result):
+            item = result.element
+            frame.check_yield = lambda node, value: _given_out(frame, item, node, value, "yielded")
+    elif speaks(result):
+        frame.check_return = lambda node, value: _given_out(frame, result, node, value, "returned")
 
 
 def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:

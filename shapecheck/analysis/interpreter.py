@@ -136,7 +136,7 @@ def _settle(module: Module, reporter: Reporter) -> None:
     for fault in reporter.faults:
         if fault.module is module:
             key: tuple[object, object] = (fault.node, None)
-            known = reporter.blames(fault.node)
+            known = _is_told(reporter, fault)
         else:
             key = (fault.node, fault.message.text)
             known = _fails_alone(fault)
@@ -162,7 +162,14 @@ def _fails_alone(fault: Fault) -> bool:
 
     question = ("alone", function.node)
     reporter = module.program.memory.recall(question, checked, Reporter(module.lines))
-    return reporter.blames(fault.node)
+    return _is_told(reporter, fault)
+
+
+def _is_told(reporter: Reporter, fault: Fault) -> bool:
+    """Whether a fault's place has an error, or the annotated function in which it is."""
+    function = fault.function
+    whole = function is not None and functions.declaration(function).shaped
+    return reporter.blames(fault.node, function.node if function and whole else None)
 
 
 def _functions(module: Module) -> Iterator[tuple[Function, Class | None]]:

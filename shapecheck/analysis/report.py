@@ -68,11 +68,18 @@ class Reporter:
         found += [Diagnostic(span, note, "note", message.code) for note in message.notes]
         self._found.setdefault((span, message.text), found)
 
-    def blames(self, node: ast.AST) -> bool:
-        """Whether there is an error at a node."""
+    def blames(self, node: ast.AST, around: ast.AST | None = None) -> bool:
+        """Whether there is an error at a node, or anywhere in what is around it."""
         span = self.span(node)
-        found = self._found.values()
-        return any(group[0].span == span and group[0].severity == "error" for group in found)
+        whole = span if around is None else self.span(around)
+        return any(
+            group[0].severity == "error"
+            and (
+                group[0].span == span
+                or (around and whole.line <= group[0].span.line <= whole.end_line)
+            )
+            for group in self._found.values()
+        )
 
     def note(self, node: ast.AST, text: str) -> None:
         """Record a note on its own."""
