@@ -5,8 +5,8 @@
 Each example (NAME, all without any) is edited in one place at a time. An edit counts if `main` of
 the edited example fails in plain torch, or contradicts an annotation as `@shapecheck` sees it. An
 edit that counts is found if the analysis reports an error that the original doesn't have. With
-`--folder`, where the corpus lies, its annotated functions are edited too; `mutation/corpus.py` says
-which of those edits count, and which fail with some sizes only.
+`--folder`, where the corpus lies, its annotated functions are edited too. `mutation/corpus.py` says
+how, and which of those edits fail for all sizes; the rest fails with those that were drawn.
 `--limit` takes so many edits of each file or function, always the same ones.
 """
 
@@ -46,7 +46,7 @@ class Mutant:
     said: tuple[str, ...]
 
     @property
-    def counts(self) -> bool:
+    def always(self) -> bool:
         """Whether it fails, and not by the choice of sizes."""
         return self.fails not in ("", SOMETIMES)
 
@@ -91,24 +91,35 @@ def of_function(target: Target, limit: int) -> tuple[list[Mutant], Left]:
     ], ""
 
 
+def shares(mutants: list[Mutant]) -> tuple[str, str, str]:
+    """Return how many there are, how many of them are found, and their share."""
+    found = sum(bool(m.said) for m in mutants)
+    share = f"{found / len(mutants):.1%}" if mutants else "-"
+    return str(len(mutants)), str(found), share
+
+
 def table(mutants: Iterable[Mutant]) -> list[str]:
     """Lay out the counts by kind."""
-    heads = ("kind", "made", "count", "found", "share", "some sizes", "found", "run", "found")
+    heads = (
+        "kind",
+        "made",
+        "fail",
+        "found",
+        "share",
+        "for all sizes",
+        "found",
+        "share",
+        "run, found",
+    )
     rows = [heads]
     kept = list(mutants)
     for kind in (*KINDS, "all"):
         made = [m for m in kept if kind in (m.edit.kind, "all")]
-        parts = [
-            [m for m in made if m.counts],
-            [m for m in made if m.fails == SOMETIMES],
-            [m for m in made if not m.fails],
-        ]
+        failing = [m for m in made if m.fails]
+        always = [m for m in failing if m.always]
         if made:
-            counts = [
-                str(n) for part in parts for n in (len(part), sum(bool(m.said) for m in part))
-            ]
-            share = f"{int(counts[1]) / len(parts[0]):.1%}" if parts[0] else "-"
-            rows.append((kind, str(len(made)), *counts[:2], share, *counts[2:]))
+            rest = sum(bool(m.said) for m in made if not m.fails)
+            rows.append((kind, str(len(made)), *shares(failing), *shares(always), str(rest)))
     widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
     return ["  ".join(f"{c:>{w}}" for c, w in zip(row, widths, strict=True)) for row in rows]
 
@@ -164,11 +175,11 @@ def main() -> int:
         mutants += of_corpus
     if options.missed:
         print("\nmissed")
-        listing(m for m in mutants if m.counts and not m.said)
+        listing(m for m in mutants if m.fails and not m.said)
     if options.extra:
         print("\nfound, though it runs")
         listing(m for m in mutants if not m.fails and m.said)
-    count = [m for m in mutants if m.counts]
+    count = [m for m in mutants if m.fails]
     share = sum(bool(m.said) for m in count) / max(1, len(count))
     print(
         f"\nfound {share:.1%} of {len(count)} (target {TARGET:.0%}), "

@@ -43,7 +43,8 @@ def others(node: ast.FunctionDef, choice: Choice) -> Iterator[Choice]:
     """Yield the other choices with which a function may run, see `mutation/corpus.py`."""
     annotated = {a.arg: a.annotation for a in ast.walk(node) if isinstance(a, ast.arg)}
     found = {name: [*_specs(annotation)] for name, annotation in annotated.items()}
-    entries = [e for each in found.values() for text in each for e in text.entries]
+    specs = [text for each in found.values() for text in each]
+    entries = [entry for text in specs for entry in text.entries]
     groups = {e.name: e for e in entries if isinstance(e, Group)}
     names = sorted({n for e in entries if isinstance(e, Axis) for n in expr_names(e.expr)})
     lengths = (choice.axes, 1) if groups else (choice.axes,)
@@ -54,11 +55,17 @@ def others(node: ast.FunctionDef, choice: Choice) -> Iterator[Choice]:
             for axes in lengths:
                 yield replace(choice, axes=axes, bare=name)
     for number in _numbers(node):
-        for name in names:
+        beside = {e for t in specs if Number(number) in map(_size, t.entries) for e in t.entries}
+        apart = {n for n in names if not any(_size(e) == Name(n) for e in beside)}
+        for name in sorted(apart):
             for axes in lengths:
                 yield replace(choice, fixed=(name, number), axes=axes)
-        for group in groups:
+        for group in groups.keys() - {e.name for e in beside if isinstance(e, Group)}:
             yield replace(choice, fixed=(f"*{group}", number), axes=1)
+
+
+def _size(entry: Axis | Group) -> Expr | None:
+    return entry.expr if isinstance(entry, Axis) else None
 
 
 def _specs(annotation: ast.AST | None) -> Iterator[Spec]:

@@ -4,18 +4,15 @@ A function can be called if all that it needs can be made: tensors from its anno
 for numbers, no `self` whose attributes it reads, no import that is missing. The rest is left out,
 and counted.
 
-An edited function is called with tensors made from its (edited) annotations. It breaks if it fails
-in torch or contradicts them. That can be due to the sizes that were drawn: with `18` in the place
-of `n`, or with another number of axes in a group, all may be well, and what is reported by default
-are contradictions. So an edit counts only if it fails with every choice of sizes with which the
-function as it was runs:
+An edited function is called with tensors made from its (edited) annotations. It fails if it fails
+in torch or contradicts them. That can be due to the sizes that were drawn: with `18` in the place of
+`n` all may be well, and what the analysis reports by default are contradictions. So an edit fails
+for all sizes if it does with every choice with which the function as it was runs:
 
 - each name its own number, groups of two axes, and of one;
-- one name, or one group of one axis, being a number that the function mentions (not 1, with which
-  all can be broadcast);
+- one name, or one group of one axis, being a number that the function mentions: not 1, with which
+  everything broadcasts, nor one that stands beside the name in an annotation;
 - one argument whose annotation begins with `*#group` without the group's axes.
-
-Edits that fail with the sizes first drawn, but not with all, are a column of their own.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ from mutation.lenient import MissingError, load, running
 from mutation.programs import SHAPE_ERRORS, TooLongError, alarm
 
 SECONDS = 5
-SOMETIMES = "sometimes"
+SOMETIMES = "with some sizes"
 """How an edit fails that fails with some sizes only."""
 Left: TypeAlias = str
 """Why a function is left out; empty if it isn't."""

@@ -5,11 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from math import lcm, prod
 from typing import Final
 
-from shapecheck.dims.algebra import ONE, Atom, Extreme, FloorDiv, IntSize, Size, symbols_in
+from shapecheck.dims.algebra import (
+    ONE,
+    Atom,
+    Extreme,
+    FloorDiv,
+    IntSize,
+    Size,
+    symbols_in,
+    terms_of,
+)
 from shapecheck.dims.composites import symbols
 from shapecheck.dims.division import exact_quotient
 from shapecheck.dims.functions import substitute
@@ -145,7 +155,7 @@ class _Case:
 
 def _by_cases(gap: Size, moving: list[Atom]) -> Verdict:
     """Split a difference with floors, minima or maxima into cases and judge each."""
-    if never_zero(gap):
+    if never_zero(gap) or _overshoots(gap):
         return DIFFERENT
     cases = _split(gap, moving)
     if cases is None:
@@ -172,6 +182,25 @@ def _by_cases(gap: Size, moving: list[Atom]) -> Verdict:
     if not equal and not open_:
         return Verdict(Relation.DIFFERENT, own=own)
     return POSSIBLE if own else Verdict(Relation.POSSIBLE, _agreed(gap, equal, open_))
+
+
+def _overshoots(gap: Size) -> bool:
+    """Whether a difference is `d` less `2*n*(d//n)` or more: that is above `d`, or nothing."""
+    rest = reduced_gap(gap)[0]
+    for floor in rest.atoms() if isinstance(rest, Size) else ():
+        if not isinstance(floor, FloorDiv) or len(terms_of(floor.num)) != 1:
+            continue
+        ((whole, once),) = terms_of(floor.num).items()
+        share = Fraction(terms_of(rest).get(whole, 0)) / once
+        left = rest - int(share) * floor.num
+        part = floor.den * Size.of(floor)
+        times = Fraction(next(iter(terms_of(left).values()), 0)) / next(
+            iter(terms_of(part).values())
+        )
+        exact = share.denominator == times.denominator == 1 and left == int(times) * part
+        if exact and share * times < 0 and abs(times) >= 2 * abs(share):
+            return True
+    return False
 
 
 def _refuted(gap: Size, atom: Atom, value: IntSize) -> bool:
