@@ -5,8 +5,8 @@ for numbers, no `self` whose attributes it reads, no import that is missing. The
 and counted.
 
 An edited function is called with tensors made from its (edited) annotations. It fails if it fails
-in torch or contradicts them. That can be due to the sizes that were drawn: with `18` in the place of
-`n` all may be well, and what the analysis reports by default are contradictions. So an edit fails
+in torch or contradicts them. That can be due to the sizes that were drawn: with `18` for `n`
+all may be well, and what the analysis reports by default are contradictions. So an edit fails
 for all sizes if it does with every choice with which the function as it was runs:
 
 - each name its own number, groups of two axes, and of one;
