@@ -25,7 +25,8 @@ class Survey:
     """What one pass over a module's syntax collects.
 
     `annotations` are all annotations; `generators` the functions that yield; `stores` the
-    attributes of `self` that each method assigns, `mentions` those that it reads or calls;
+    attributes of `self` that each method assigns, `alters` those whose content it changes, and
+    `mentions` those that it reads or calls;
     `calls` the calls of each plain name, `reassigned` the globals that functions assign.
     """
 
@@ -33,6 +34,7 @@ class Survey:
         self.annotations: list[ast.expr] = []
         self.generators: set[ast.AST] = set()
         self.stores: dict[ast.AST, set[str]] = {}
+        self.alters: dict[ast.AST, set[str]] = {}
         self.mentions: dict[ast.AST, set[str]] = {}
         self.calls: dict[str, list[ast.Call]] = {}
         self.reassigned: set[str] = set()
@@ -42,7 +44,7 @@ class Survey:
             kind = type(node)
             if kind in _FUNCTIONS:
                 inside = node
-                self.stores[node], self.mentions[node] = set(), set()
+                self.stores[node], self.alters[node], self.mentions[node] = set(), set(), set()
                 returns = getattr(node, "returns", None)
                 if returns is not None:
                     self.annotations.append(returns)
@@ -86,10 +88,10 @@ class Survey:
             self._changed(node.value, inside)
 
     def _changed(self, node: ast.expr, inside: ast.AST) -> None:
-        """Take `self.items.append(...)` and `self.items[0] = ...` for assignments of `items`."""
+        """Take note of `self.items.append(...)` and `self.items[0] = ...`."""
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.value.id == "self":
-                self.stores[inside].add(node.attr)
+                self.alters[inside].add(node.attr)
 
     def _global(self, node: ast.Global, inside: ast.AST) -> None:
         stored = (n.id for n in ast.walk(inside) if isinstance(n, ast.Name) and _is_store(n))

@@ -362,11 +362,13 @@ def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
     content = state.content(ref)
     if not isinstance(content, Object):
         return
-    changing = _assigned(cls)
+    assigned, altered = _assigned(cls)
     attrs = {
         name: value
         for name, value in content.attrs.items()
-        if name not in changing and not _is_placeholder(state, value)
+        if name not in assigned
+        and (name not in altered or isinstance(value, Tensor))  # which keeps its shape
+        and not _is_placeholder(state, value)
     }
     state.heap[ref] = replace(content, attrs=attrs, whole=False)
 
@@ -384,13 +386,16 @@ def _is_placeholder(state: State, value: Value) -> bool:
 _FILLED: Final = frozenset(("list", "dict", "set"))
 
 
-def _assigned(cls: Class) -> set[str]:
-    """Return the attributes of self that methods assign which the construction doesn't call."""
-    memory = cls.module.program.memory
-    return memory.recall(("assigned", cls.node), lambda: _assigned_later(cls), set())
+def _assigned(cls: Class) -> tuple[set[str], set[str]]:
+    """Return the attributes of self that methods assign which the construction doesn't call.
+
+    And those whose content they change.
+    """
+    memory, nothing = cls.module.program.memory, (set[str](), set[str]())
+    return memory.recall(("assigned", cls.node), lambda: _assigned_later(cls), nothing)
 
 
-def _assigned_later(cls: Class) -> set[str]:
+def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
     methods: dict[str, list[tuple[Class, ast.FunctionDef]]] = {}
     for parent in ancestry(cls):
         for name, member in members(parent).items() if isinstance(parent, Class) else ():
@@ -403,8 +408,11 @@ def _assigned_later(cls: Class) -> set[str]:
             called = home.module.survey.mentions[node] & methods.keys()
             waiting += called - building
             building |= called
-    others = (one for name, each in methods.items() if name not in building for one in each)
-    return set().union(*(home.module.survey.stores[node] for home, node in others))
+    others = [one for name, each in methods.items() if name not in building for one in each]
+    return (
+        set().union(*(home.module.survey.stores[node] for home, node in others)),
+        set().union(*(home.module.survey.alters[node] for home, node in others)),
+    )
 
 
 def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
