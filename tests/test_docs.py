@@ -165,7 +165,9 @@ class Page:
         table.cache_clear()
         self.printed = {
             "text": analysed(
-                block.text, name, Options(strict=self.settings.strict, stubs=self.stubs)
+                block.text,
+                name,
+                Options(self.settings.strict, self.stubs, self.settings.wrappers),
             ),
             "pytb": executed(block.text, name),
         }

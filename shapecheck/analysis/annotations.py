@@ -362,8 +362,24 @@ class Reader:
             return TensorDecl(spec.parse(""))
         return ANY
 
+    def _wrapper(self, head: ast.expr) -> str | None:
+        """Return the dtype category of a name that the settings declare to be an annotation's."""
+        wrappers = self.module.program.options.wrappers
+        if not wrappers or not isinstance(head, (ast.Name, ast.Attribute)):
+            return None
+        home, name = self._home(head)
+        value = self.resolve(head)
+        names = {f"{home.name}.{name}"} if home is not None else set()
+        names |= {value.name} if isinstance(value, Dotted) else set()
+        if names.isdisjoint(wrappers):
+            return None
+        return name if name in dtypes.CATEGORIES else "Shaped"
+
     def _subscript(self, node: ast.Subscript, head: Value, inner: ast.expr) -> Declared:
-        category = shape_type(head)
+        wrapper = self._wrapper(node.value)
+        if wrapper is not None and not isinstance(inner, ast.Tuple):
+            return self._with_text(TensorDecl(), inner, dtypes.CATEGORIES[wrapper])
+        category = wrapper or shape_type(head)
         if category is not None:
             return self._shaped(node, category, inner)
         if isinstance(head, Ref):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
-from shapecheck.analysis import boundary, strict
+from shapecheck.analysis import boundary, instance_names, strict
 from shapecheck.analysis.annotations import (
     AnyDecl,
     CallableDecl,
@@ -194,8 +194,11 @@ def invoke(
     says = declaration(function)
     matcher = Matcher(frame.state.facts, _evaluator(frame, function, bound))
     matcher.beside = ()
+    instance = next(iter(bound.values())).value if function.owner is not None and bound else None
+    instance_names.bind(frame, function, instance, matcher)
     if says.shaped and not _arguments_fit(frame, says, bound, matcher, node, label):
         return UNKNOWN
+    instance_names.hold(frame, function, instance, matcher)
     _functions_fit(frame, says, bound, matcher, node, label)
     values = {name: argument.value for name, argument in bound.items()}
     if speaks(says.result):
@@ -282,6 +285,7 @@ def _arguments_fit(
 ) -> bool:
     before = frame.state.facts.copy()
     origin: dict[str, str] = {}
+    known = {*matcher.names}
     for param in says.params:
         declared, argument = param.declared, bound[param.name]
         if not speaks(declared):
@@ -296,7 +300,7 @@ def _arguments_fit(
             message = boundary.message(frame, subject, found, matcher, text, one.value)
             frame.error(one.node or node, _with_origins(message, found[0], matcher, origin))
             return False
-        for name in (*matcher.names, *matcher.runs):
+        for name in {*matcher.names, *matcher.runs} - known:
             origin.setdefault(name, param.name)
     strict.report(frame, node, f'"{label}"', before.atoms)
     return True
@@ -582,6 +586,7 @@ def check_body(
     for param in says.params:
         if param.name in values:
             frame.assign(param.name, values[param.name], param.line)
+            instance_names.begin(frame, function, values[param.name], matcher)
     for param in sorted(says.params, key=lambda one: speaks(one.declared)):  # `{n}` needs n
         if param.name not in values:
             matcher.runs.update(dict.fromkeys(runs or (), ()) if param.name == bare else runs or {})

@@ -50,10 +50,12 @@ class Options:
 
     `strict`: also report equations that an annotation doesn't promise.
     `stubs`: folders with signature files of the user's own, searched before the shipped ones.
+    `wrappers`: dotted names that stand for an annotation: `my.Float["b c"]`.
     """
 
     strict: bool = False
     stubs: tuple[str, ...] = ()
+    wrappers: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from typing import Final
 
 TORCH: Final = "torch"
 MODULE: Final = "torch.nn.modules.module.Module"
+TENSOR: Final = "torch._tensor.Tensor"
 IDENTITY: Final = "torch.nn.modules.linear.Identity"
 # Parameters of `forward` that torch's own modules take more for than their annotations say.
 LOOSE_PARAMETERS: Final = frozenset({"output_size", "input_lengths", "target_lengths"})

@@ -6,7 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any, cast
 
 from mypy.errors import CompileError
+from mypy.nodes import TypeInfo
 from mypy.plugin import Plugin
+from mypy.types import AnyType, TypeOfAny
 
 from shapecheck.analysis import Options as AnalysisOptions
 from shapecheck.mypy_plugin import _names as names
@@ -46,7 +48,11 @@ class ShapecheckPlugin(Plugin):
         options.untyped_calls_exclude = [*options.untyped_calls_exclude, names.TORCH]
         self._project = project = read_project(options)
         start = Start(
-            settings=AnalysisOptions(strict=project.settings.strict, stubs=project.settings.stubs),
+            settings=AnalysisOptions(
+                strict=project.settings.strict,
+                stubs=project.settings.stubs,
+                wrappers=project.settings.wrappers,
+            ),
             shadows=dict(options.shadow_file or ()),
             show_absolute_path=options.show_absolute_path,
             roots=(*options.mypy_path, *_environment_path()),
@@ -100,8 +106,10 @@ class ShapecheckPlugin(Plugin):
         return self._analysis.run(file, self._reporter)
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
-        """Answer for the first type only: of every module mypy analyses `__name__: str` first."""
-        return self._first_type if self._reporter is None else None
+        """Answer for the first type, of every module `__name__: str`, and for declared wrappers."""
+        if self._reporter is None:
+            return self._first_type
+        return _tensor if fullname in self._project.settings.wrappers else None
 
     def get_function_signature_hook(
         self, fullname: str
@@ -124,6 +132,15 @@ class ShapecheckPlugin(Plugin):
         analyzer = cast("TypeAnalyser", ctx.api)
         self._reporter = Reporter(cast("SemanticAnalyzer", analyzer.api).errors, self.options)
         return ctx.type.accept(analyzer)
+
+
+def _tensor(ctx: AnalyzeTypeContext) -> Type:
+    """Return the type of what `Float["b c"]` annotates; mypy takes such a name for a variable."""
+    analyzer = cast("TypeAnalyser", ctx.api)
+    found = analyzer.api.lookup_fully_qualified_or_none(names.TENSOR)
+    if found is None or not isinstance(found.node, TypeInfo):
+        return AnyType(TypeOfAny.special_form)
+    return analyzer.named_type(names.TENSOR)
 
 
 def _environment_path() -> list[str]:
