@@ -102,6 +102,8 @@ def method(frame: Frame, receiver: Value, name: str) -> Method | None:
         return _METHODS.get(("record class", name))
     if isinstance(receiver, tuple):
         return _METHODS.get(("tuple", name))
+    if isinstance(receiver, Items):
+        return _METHODS.get(("iterator", name))
     if isinstance(receiver, Bound) and receiver.name == "__dict__":
         return _METHODS.get(("attributes", name))
     if isinstance(receiver, str) and name in _TEXT:

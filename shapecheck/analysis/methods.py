@@ -8,7 +8,7 @@ from dataclasses import replace
 import shapecheck.dims as dims
 from shapecheck.analysis.builtins import ITSELF, Named, function, on
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import another, as_list
+from shapecheck.analysis.iteration import another, as_list, iterate
 from shapecheck.analysis.numbers import prod
 from shapecheck.analysis.values import (
     Bound,
@@ -132,6 +132,20 @@ def _deque(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Va
     if len(args) > 1 or kwargs.get("maxlen") is not None:
         held = replace(_mixed(frame, held, 0), count=None)
     return frame.state.new(replace(held, kind="deque"))
+
+
+@function("random.shuffle")
+def _shuffle(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(args[0]) if args else None
+    if isinstance(content, Sequence):
+        frame.state.heap[args[0]] = _mixed(frame, content, 0)
+    return None
+
+
+@on("iterator", "send", "__next__")
+def _sent(frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    items, element = iterate(frame, owner)
+    return frame.state.either(*items) if items else element
 
 
 @on("list", "index", "count")

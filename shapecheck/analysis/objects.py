@@ -117,7 +117,9 @@ def _members(cls: Class) -> dict[str, ast.stmt]:
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             found[node.target.id] = node
         elif isinstance(node, ast.Assign):
-            found.update({t.id: node for t in node.targets if isinstance(t, ast.Name)})
+            same = found.get(node.value.id) if isinstance(node.value, ast.Name) else None
+            made = same if isinstance(same, (ast.FunctionDef, ast.AsyncFunctionDef)) else node
+            found.update({t.id: made for t in node.targets if isinstance(t, ast.Name)})
     return found
 
 
