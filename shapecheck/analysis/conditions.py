@@ -77,7 +77,21 @@ def _meant(frame: Frame, test: ast.Name) -> ast.expr | None:
     line = source.lineno
     if since.get(test.id) != line or test.lineno <= line or test.id in names_in(source):
         return None
+    if not all(map(_lasts, ast.walk(source))):
+        return None
     return source if all(since.get(name, 0) <= line for name in names_in(source)) else None
+
+
+def _lasts(node: ast.AST) -> bool:
+    """Whether a part of a condition means the same as long as its variables do."""
+    match node:
+        case ast.Attribute(value=ast.Name(), attr=attr):
+            return attr in ("shape", "ndim", "size", "dim", "dtype")
+        case ast.Call(func=func):
+            return isinstance(func, ast.Attribute) or ast.unparse(func) == "isinstance"
+        case ast.Subscript(value=value):
+            return isinstance(value, (ast.Attribute, ast.Call))
+    return not isinstance(node, (ast.Attribute, ast.NamedExpr, ast.Await, ast.In, ast.NotIn))
 
 
 def _unread(frame: Frame, asserted: bool = False) -> Paths:
