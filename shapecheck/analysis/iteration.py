@@ -30,7 +30,8 @@ class Range:
         """The number of items, supposing that the bounds are in order."""
         if self.step == 1:
             return self.stop - self.start
-        return dims.floordiv(self.stop - self.start + self.step - 1, self.step)
+        last = -1 if self.step > 0 else 1
+        return dims.floordiv(self.stop - self.start + self.step + last, self.step)
 
 
 def iterated(frame: Frame, node: ast.expr) -> Value:
@@ -120,9 +121,9 @@ def _other(item: Item) -> Item:
 
 def _range(value: Range) -> tuple[tuple[Value, ...] | None, Value]:
     if isinstance(value.start, int) and isinstance(value.stop, int):
-        items = range(value.start, value.stop, value.step)
-        if len(items) <= UNROLL:
-            return tuple(items), UNKNOWN
+        count = value.length
+        if isinstance(count, int) and count <= UNROLL:
+            return tuple(range(value.start, value.stop, value.step)), UNKNOWN
     return None, dims.unknown()
 
 
