@@ -259,7 +259,7 @@ def test_wrong_annotations_that_draw_an_error_are_one_error_each() -> None:
 
 FORMS = (
     "isn't a form that signatures have; there are "
-    'Float[Tensor, "..."] and the other dtypes, T/F/A/R[Tensor, "..."], Axis, Axes, '
+    'Float[Tensor, "..."] and the other dtypes, T/F/A/R/D[Tensor, "..."], Axis, Axes, '
     "Ints[n], DType, Number and plain Python types"
 )
 HEAD = "def scale(x: Num[Tensor, '*s'], dim: int = 0)"
