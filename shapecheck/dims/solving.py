@@ -152,12 +152,39 @@ def never_zero(gap: Size) -> bool:
 def _of_names(gap: Size, names: set[Sym]) -> Verdict:
     """Decide an equation between several names: possible only where it says what a number is."""
     constant = gap.terms.get(ONE, 0)
-    if constant == 0 or any((c > 0) == (constant > 0) for m, c in gap.terms.items() if m):
+    mixed = any((c > 0) == (constant > 0) for m, c in gap.terms.items() if m)
+    if constant == 0 or (mixed and not _is_met_by_few(gap, names)):
         return DIFFERENT
     sized: dict[Atom, IntSize] = {s: s.size for s in names if s.size is not None}
     if sized and isinstance(value := substitute(gap, sized), int):
         return DIFFERENT if value else SAME
     return POSSIBLE
+
+
+def _is_met_by_few(gap: Size, names: set[Sym]) -> bool:
+    """Whether some, but only a few pairs of positive numbers make `p*x*y + q*x + r*y + s` zero.
+
+    That is `(p*x + r) * (p*y + q) == q*r - p*s`, whose right side has few divisors.
+    """
+    if len(names) != 2:
+        return False
+    x, y = names
+    one, other, both = (frozenset((s, 1) for s in some) for some in ((x,), (y,), (x, y)))
+    scale = lcm(*(c.denominator for c in gap.terms.values()))
+    terms = {m: int(c * scale) for m, c in gap.terms.items()}
+    if not terms.get(both) or not terms.keys() <= {both, one, other, ONE}:
+        return False
+    p, q, r, s = (terms.get(m, 0) for m in (both, one, other, ONE))
+    product = q * r - p * s
+    if not 0 < abs(product) <= _LARGEST:
+        return False
+    for divisor in _divisors(abs(product)):
+        for left in (divisor, -divisor):
+            right = product // left
+            if (left - r) % p == 0 and (right - q) % p == 0:
+                if (left - r) // p > 0 and (right - q) // p > 0:
+                    return True
+    return False
 
 
 def _mixed(gap: Size, names: set[Sym]) -> Verdict:
