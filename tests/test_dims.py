@@ -439,9 +439,9 @@ says("but no third", extreme("min", [a, b]), c, different)
 says("larger than", extreme("max", [h, 6]), 2 * h, possible, (h, 3))
 says("clamped", extreme("max", [h, 6]), 5, different)
 # two names of which few numbers solve it
-says("rows and columns, one of each", b * (h - 3) * (t - 3), b, possible)
-says("no divisor fits", (h - 3) * (t - 3), -9, different)
-says("as many as another name", (h - 3) * (t - 3), b, different)
+says("rows and columns, one of each", b * (h - 3) * (w - 3), b, possible)
+says("no divisor fits", (3 * h - 1) * (3 * w - 1), 7, different)
+says("as many as another name", (h - 3) * (w - 3), b, different)
 # unknowns
 says("an unknown is anything", u, h, possible, (u, h))
 says("another unknown, too", u, v, possible)
