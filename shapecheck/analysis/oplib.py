@@ -54,6 +54,8 @@ class Site:
         return (*first, *(("argument", argument.node) for argument in self.args))
 
 
+_LONGEST: Final = 4096
+"""As many numbers of a range are spelled out for a rule."""
 _PLAIN: Final = frozenset((Tensor, Size, DType, int, bool, float, str, type(None)))
 
 
@@ -84,7 +86,9 @@ def plain(frame: Frame, value: Value) -> Value:
         return _repeated(frame, value.element, value.count)
     if isinstance(value, Range):
         if isinstance(value.start, int) and isinstance(value.stop, int):
-            return list(range(value.start, value.stop, value.step))
+            count = value.length
+            if isinstance(count, int) and count <= _LONGEST:
+                return list(range(value.start, value.stop, value.step))
         return UNKNOWN
     if isinstance(value, Path):
         return own_size(value.text)
