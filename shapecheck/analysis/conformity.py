@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from shapecheck.analysis import boundary, functions, objects
+from shapecheck.analysis import boundary, declarations, functions, objects
 from shapecheck.analysis.annotations import CallableDecl, ClassDecl, Declared
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.state import State
@@ -22,11 +22,11 @@ from shapecheck.shapes import Matcher, Run, Tensor
 def wanted(declared: Declared) -> CallableDecl | None:
     """Return what a callable has to be: as a `Callable` says, or a protocol's `__call__`."""
     if isinstance(declared, CallableDecl):
-        return declared if functions.speaks_of_calls(declared) else None
+        return declared if declarations.speaks_of_calls(declared) else None
     if isinstance(declared, ClassDecl) and objects.is_protocol(declared.cls):
         method = objects.find_method(declared.cls, "__call__")
         if method is not None:
-            says = functions.declaration(method)
+            says = declarations.declaration(method)
             params = tuple(param.declared for param in says.params[1:])
             return CallableDecl(params, says.result) if says.shaped else None
     return None
@@ -52,7 +52,7 @@ def called(
 
 def check_arguments(
     frame: Frame,
-    says: functions.Declaration,
+    says: declarations.Declaration,
     bound: Mapping[str, Argument],
     names: Matcher,
     node: ast.expr,
@@ -77,8 +77,8 @@ def check_override(frame: Frame, owner: Class, function: Function) -> None:
     found = objects.find_member(owner, node.name, after=owner)
     if found is None or not isinstance(found[1], (ast.FunctionDef, ast.AsyncFunctionDef)):
         return
-    base = functions.declaration(Function(found[1], found[0].module, found[0]))
-    says = functions.declaration(function)
+    base = declarations.declaration(Function(found[1], found[0].module, found[0]))
+    says = declarations.declaration(function)
     if not base.shaped or not says.shaped:
         return
     if [p.name for p in base.params] != [p.name for p in says.params][: len(base.params)]:
@@ -114,9 +114,9 @@ def _misfit(
 def _result(
     frame: Frame, value: Value, given: list[Value], passed: str
 ) -> tuple[Value, Message | None]:
-    if not isinstance(value, Function) or not functions.declaration(value).shaped:
+    if not isinstance(value, Function) or not declarations.declaration(value).shaped:
         return functions.call_value(frame, value, given), None
-    says = functions.declaration(value)
+    says = declarations.declaration(value)
     matcher = Matcher(frame.state.facts)
     for param, one in zip(says.params, given, strict=False):
         if param.kind != "positional":

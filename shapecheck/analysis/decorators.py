@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from shapecheck.analysis import functions
+from shapecheck.analysis import declarations, functions
 from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.modules import Module
@@ -93,7 +93,7 @@ def _apply(frame: Frame, decorator: ast.expr, name: str, value: Value) -> Value:
         result = frame.hush(functions.invoke, made, [Argument(value)], {}, decorator, name)
         if isinstance(result, Function):
             return value if _passes_through(result, value) else result
-    if name.partition(".")[0] in _CHANGE or not functions.declaration(value).shaped:
+    if name.partition(".")[0] in _CHANGE or not declarations.declaration(value).shaped:
         return UNKNOWN
     return value  # the annotations of what an unknown library decorates
 

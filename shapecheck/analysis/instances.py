@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import spec
-from shapecheck.analysis import functions
+from shapecheck.analysis import bodies, declarations
 from shapecheck.analysis.annotations import (
     Declared,
     DictDecl,
@@ -68,7 +68,7 @@ def _errors(
     reporter, module.reporter = module.reporter, Reporter(module.lines)
     try:
         runs = {_key(group): _axes(group, length)}
-        functions.check_body(function, *start(), runs=runs, bare=bare)
+        bodies.check_body(function, *start(), runs=runs, bare=bare)
         found = module.reporter.diagnostics()
     finally:
         module.reporter = reporter
@@ -97,7 +97,7 @@ def _only_group(function: Function) -> tuple[spec.Group | None, list[str]]:
     unnamed = 0
     holders = 0
     broadcasting: dict[str, None] = {}
-    for param in functions.declaration(function).params:
+    for param in declarations.declaration(function).params:
         for text in _texts(param.declared):
             for entry in text.entries:
                 if isinstance(entry, spec.Group):

@@ -8,7 +8,14 @@ import os
 from collections.abc import Iterator, Mapping
 from weakref import WeakKeyDictionary
 
-from shapecheck.analysis import conformity, decorators, functions, instances, objects
+from shapecheck.analysis import (
+    bodies,
+    conformity,
+    declarations,
+    decorators,
+    instances,
+    objects,
+)
 from shapecheck.analysis import datasets as _datasets
 from shapecheck.analysis import dict_methods as _dict_methods
 from shapecheck.analysis import expressions as _expressions
@@ -126,7 +133,7 @@ def _run_script(module: Module) -> None:
     """Execute the module's body as Python would."""
     frame = Frame(module, State(), budget=Budget.of(module.source.text.count("\n")))
     body = [n for n in module.tree.body if not isinstance(n, DEFINITIONS)]
-    shaped = any(functions.speaks(reader(module).read(n)) for n in module.survey.annotations)
+    shaped = any(declarations.speaks(reader(module).read(n)) for n in module.survey.annotations)
     frame.run_all(body, "this module's own code", told=shaped)
 
 
@@ -168,7 +175,7 @@ def _fails_alone(fault: Fault) -> bool:
 def _is_told(reporter: Reporter, fault: Fault) -> bool:
     """Whether a fault's place has an error, or the annotated function in which it is."""
     function = fault.function
-    whole = function is not None and functions.declaration(function).shaped
+    whole = function is not None and declarations.declaration(function).shaped
     return reporter.blames(fault.node, function.node if function and whole else None)
 
 
@@ -200,10 +207,10 @@ def _check(
             return
         assert module.reporter is not None
         before = module.reporter.count
-        functions.check_braces(Frame(module, State(), function=function), function)
+        bodies.check_braces(Frame(module, State(), function=function), function)
         if owner is not None:
             conformity.check_override(Frame(module, State()), owner, function)
-        frame = functions.check_body(function, *_start(function, owner, around))
+        frame = bodies.check_body(function, *_start(function, owner, around))
         _check_nested(module, frame)
         if module.reporter.count == before and around is None:
             instances.check(function, lambda: _start(function, owner, None))
@@ -265,7 +272,7 @@ def _start(
     node = function.node
     if around is not None and owner is None:
         facts = around.facts.copy()
-        facts.forget(functions.own_names(function))
+        facts.forget(declarations.own_names(function))
         return State(heap=dict(around.heap), facts=facts), {}
     if owner is None or isinstance(node, ast.Lambda) or not node.args.args:
         return State(), {}

@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis import functions, interpreter
+from shapecheck.analysis import declarations, interpreter
 from shapecheck.analysis.frame import EXPRESSIONS, Frame
 from shapecheck.analysis.host import Coverage, Host, Options, Source
 from shapecheck.analysis.modules import Module
@@ -110,7 +110,7 @@ def _annotated(module: Module) -> Iterator[Function]:
     for node in ast.walk(module.tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             function = Function(node, module)
-            if functions.declaration(function).shaped:
+            if declarations.declaration(function).shaped:
                 yield function
 
 
@@ -183,8 +183,8 @@ class _Body:
 
     def _parameters(self) -> set[str]:
         names = set()
-        for param in functions.declaration(self.function).params:
-            if functions.speaks(param.declared):
+        for param in declarations.declaration(self.function).params:
+            if declarations.speaks(param.declared):
                 names.add(param.name)
                 self.reasons[param.name] = "open annotation"
             else:

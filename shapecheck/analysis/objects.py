@@ -9,7 +9,7 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis import boundary, decorators, functions
+from shapecheck.analysis import bodies, boundary, declarations, decorators, functions
 from shapecheck.analysis.annotations import AnyDecl, Declared, FieldsDecl, TensorDecl, reader
 from shapecheck.analysis.builtins import ITSELF
 from shapecheck.analysis.frame import SPECIAL, Frame
@@ -323,11 +323,11 @@ def _symbolic(cls: Class, path: str, quiet: bool = True) -> _Symbolic:
     init = find_method(cls, "__init__")
     if init is None:
         return _Symbolic(state, ref)
-    self_name = functions.declaration(init).params[0].name
+    self_name = declarations.declaration(init).params[0].name
     for one, same in _given_alike(cls, init):
         if one.atom is not None:
             state.facts.learn(one.atom, same)
-    frame = functions.check_body(init, state, {self_name: ref}, quiet=quiet)
+    frame = bodies.check_body(init, state, {self_name: ref}, quiet=quiet)
     ends = [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]
     end = ends[0] if ends else state
     for other in ends[1:]:
@@ -343,7 +343,7 @@ def _symbolic(cls: Class, path: str, quiet: bool = True) -> _Symbolic:
 
 def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
     """Return the sizes of a constructor that every call in its module gives one expression."""
-    params = {param.name: param for param in functions.declaration(init).params[1:]}
+    params = {param.name: param for param in declarations.declaration(init).params[1:]}
     pairs: set[tuple[str, str]] | None = None
     for call in cls.module.survey.calls.get(cls.name, ()):
         given = dict(zip(params, call.args, strict=False))

@@ -1,0 +1,152 @@
+"""The check of a function's body, with what its annotations say of the parameters."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from shapecheck.analysis import boundary, instance_names, strict
+from shapecheck.analysis.annotations import (
+    Declared,
+    ListDecl,
+    TupleDecl,
+    reader,
+    texts,
+)
+from shapecheck.analysis.declarations import Parameter, declaration, speaks
+from shapecheck.analysis.frame import Budget, Frame
+from shapecheck.analysis.generators import is_generator
+from shapecheck.analysis.state import State
+from shapecheck.analysis.values import (
+    Dict,
+    Dotted,
+    Function,
+    names_in,
+    with_default,
+)
+from shapecheck.analysis.values import Sequence as ListContent
+from shapecheck.dims import IntSize
+from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops.call import as_size
+from shapecheck.shapes import Item, Matcher, Tensor
+
+
+@lru_cache(maxsize=1024)
+def parse_expression(source: str) -> ast.expr:
+    """Parse the Python expression of a `{...}`; annotations hold no malformed ones."""
+    return ast.parse(source, mode="eval").body
+
+
+def size_in(frame: Frame, source: str) -> IntSize | None:
+    """Return the value of a `{...}` expression in a frame, None where it isn't a known size."""
+    value = frame.eval(parse_expression(source))
+    if isinstance(value, bool) or value is UNKNOWN:
+        return None
+    found = as_size(value)
+    return found if found is value else None
+
+
+def check_braces(frame: Frame, function: Function) -> None:
+    """Report names in the `{...}` of a signature that nothing in the program has."""
+    arguments = function.node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [arg for arg in (arguments.vararg, arguments.kwarg) if arg is not None]
+    known = {arg.arg for arg in every}
+    returns = getattr(function.node, "returns", None)
+    for node in [arg.annotation for arg in every] + [returns]:
+        for text in texts(reader(function.module).read(node)) if node is not None else ():
+            for source in re.findall(r"\{([^{}]*)\}", str(text)):
+                for name in sorted(names_in(parse_expression(source)) - known):
+                    if frame.lookup(name) == Dotted(f"builtins.{name}") and not hasattr(
+                        builtins, name
+                    ):
+                        reason = f'nothing is called "{name}" where "{{{source}}}" is evaluated'
+                        frame.error(node, Message(f'in "{text}": {reason}', "shape-annotation"))
+
+
+def check_body(
+    function: Function,
+    state: State,
+    values: Mapping[str, Value],
+    quiet: bool = False,
+    runs: Mapping[str, tuple[Item, ...]] | None = None,
+    bare: str = "",
+) -> Frame:
+    """Analyse a function's body on its own, with what its annotations say of the parameters.
+
+    `runs` are the dimensions that groups of the annotations stand for, where they are given; in
+    the annotation of the parameter `bare` they stand for none.
+    """
+    assert not isinstance(function.node, ast.Lambda)
+    budget = Budget.of((function.node.end_lineno or 0) - function.node.lineno)
+    frame = Frame(function.module, state, function=function, quiet=quiet, budget=budget)
+    says = declaration(function)
+    promise(frame, function)
+    matcher = frame.matcher
+    for param in says.params:
+        if param.name in values:
+            frame.assign(param.name, values[param.name], param.line)
+            instance_names.begin(frame, function, values[param.name], matcher)
+    for param in sorted(says.params, key=lambda one: speaks(one.declared)):  # `{n}` needs n
+        if param.name not in values:
+            matcher.runs.update(dict.fromkeys(runs or (), ()) if param.name == bare else runs or {})
+            frame.assign(param.name, _start(frame, param, matcher), param.line)
+    matcher.runs.update(runs or {})
+    matcher.runs.pop("...", None)
+    given = (frame.state.vars.get(param.name) for param in says.params)
+    frame.state.facts.declared = tuple(one.shape for one in given if isinstance(one, Tensor))
+    frame.run_all(function.node.body, f'"{function.name}"', told=says.shaped)
+    return frame
+
+
+def promise(frame: Frame, function: Function) -> None:
+    """Have what a body returns and yields fitted to its annotation."""
+    result = declaration(function).result
+    frame.matcher.evaluate = lambda source: size_in(frame, source)
+    if is_generator(function):
+        if isinstance(result, ListDecl) and speaks(result):
+            item = result.element
+            frame.check_yield = lambda node, value: _given_out(frame, item, node, value, "yielded")
+    elif speaks(result):
+        frame.check_return = lambda node, value: _given_out(frame, result, node, value, "returned")
+
+
+def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
+    """Return what a parameter is when the body begins."""
+    declared = param.declared
+    if param.kind == "double-star":
+        element = boundary.declare(frame, declared, f"{param.name}[]", matcher)
+        return frame.state.new(Dict(None, element))
+    if param.kind == "star":
+        element = boundary.declare(frame, declared, param.name, matcher)
+        return frame.state.new(ListContent(None, element, "tuple"))
+    value = boundary.declare(frame, declared, param.name, matcher)
+    return with_default(value, param.name, param.default)
+
+
+def _given_out(frame: Frame, declared: Declared, node: ast.expr, value: Value, verb: str) -> Value:
+    """Fit a value that is returned or yielded to the result's annotation."""
+    matcher = Matcher(frame.state.facts, frame.matcher.evaluate)
+    matcher.names.update(frame.matcher.names)
+    matcher.runs.update(frame.matcher.runs)
+    parts: list[tuple[Declared, Value, ast.expr]] = [(declared, value, node)]
+    if isinstance(declared, TupleDecl) and declared.items is not None and isinstance(value, tuple):
+        if len(declared.items) == len(value):
+            same = isinstance(node, ast.Tuple) and len(node.elts) == len(value)
+            nodes = node.elts if same and isinstance(node, ast.Tuple) else [node] * len(value)
+            parts = list(zip(declared.items, value, nodes, strict=True))
+    before = frame.state.facts.atoms
+    for part, item, where in parts:
+        found = boundary.check(frame, part, item, matcher)
+        if found[0] is not None:
+            text = None if isinstance(where, ast.YieldFrom) else frame.segment(where)
+            named = text is not None and len(text) <= 40
+            subject = f'{verb} value "{text}"' if named else f"{verb} value"
+            frame.error(where, boundary.message(frame, subject, found, matcher, text, item))
+            return value
+    strict.report(frame, node, f"the {verb} value", before)
+    return value
