@@ -138,7 +138,10 @@ def _closer(
         found = look_into(frame, function, values, node, matcher, apart=True)
         frame.errors = errors  # what goes wrong in there leaves the annotation to go on with
         return boundary.closer(frame, promised, found)
-    if not boundary.leaves_open(promised) or frame.depth >= _MAX_CLOSER:
+    if not boundary.leaves_open(promised):
+        return promised
+    if frame.depth >= _MAX_CLOSER:
+        frame.program.memory.limited()
         return promised
     outer = frame.fork()
     found = frame.hush(look_into, function, values, node, matcher)
