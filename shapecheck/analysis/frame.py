@@ -30,6 +30,7 @@ MAX_DEPTH: Final = 16
 MAX_RECURSION: Final = 4
 MAX_STEPS: Final = 20_000
 STEPS_A_LINE: Final = 20
+SPARE_STEPS: Final = 1_000
 _AT_ONCE: Final = 32
 """As many unchanged things on the heap are compared in one step."""
 
@@ -63,10 +64,15 @@ class Budget:
         self.needs = max(self.needs, self._begun - self.left + 2 * needs + 1)
         self.left -= steps
 
+    def followed(self, apart: bool) -> Budget:
+        """Return it as the budget of a call; one that is looked into `apart` spares no other."""
+        self.spare = self if apart else None
+        return self
+
     @staticmethod
     def of(lines: int) -> Budget:
         """Return what a body of so many lines may take: the more, the longer it is itself."""
-        spare = Budget()
+        spare = Budget(SPARE_STEPS)
         return Budget(MAX_STEPS + STEPS_A_LINE * lines, spare.active, spare=spare)
 
 

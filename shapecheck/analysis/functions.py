@@ -133,7 +133,7 @@ def _closer(
     matcher: Matcher,
 ) -> Value:
     """Return what a result's annotation says, with what a look into the function adds to it."""
-    if _is_particular(frame, values.values()):
+    if frame.budget.spare is not None and _is_particular(frame, values.values()):
         errors = frame.errors
         found = look_into(frame, function, values, node, matcher, apart=True)
         frame.errors = errors  # what goes wrong in there leaves the annotation to go on with

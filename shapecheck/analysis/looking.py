@@ -49,19 +49,21 @@ def look_into(
         memory.limited()
         return UNKNOWN
     seen = None if function.home is not None else view(values, outer.heap, outer.facts)
-    question = None if seen is None else ("call", function.node, seen.key)
+    question = None if seen is None else ("call", function.node, seen.key, apart)
     known: Any = MISSING if question is None else memory.find(question)
     allowed = budget.left // 2
     outcome: Outcome | None
     if seen is None:
-        outcome = _run(frame, function, values, matcher, Budget(allowed, charged=budget.charged))
+        inner = Budget(allowed, charged=budget.charged).followed(apart)
+        outcome = _run(frame, function, values, matcher, inner)
     elif known is not MISSING and (question in budget.charged or known.needs <= allowed):
         outcome = known.at(seen)
     elif memory.is_open(question):
         return UNKNOWN
     else:
         with memory.answering(question) as keep:
-            outcome = _run(frame, function, values, matcher, Budget(allowed), seen)
+            inner = Budget(allowed).followed(apart)
+            outcome = _run(frame, function, values, matcher, inner, seen)
             if outcome is not None and outcome.lasts:
                 keep(outcome)
                 outcome = outcome.at(seen)
