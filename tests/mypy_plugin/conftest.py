@@ -48,20 +48,24 @@ class Project:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
 
+    def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run Python in the project."""
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.folder,
+            env={**os.environ, **self.environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
     def run(self, *arguments: str, module: str = "mypy") -> subprocess.CompletedProcess[str]:
         """Run mypy, or another program of Python, in the project.
 
         mypy gives up when its workers take 3 s to start, as they do on a busy machine.
         """
         for _ in range(5):
-            done = subprocess.run(
-                [sys.executable, "-m", module, *arguments],
-                cwd=self.folder,
-                env={**os.environ, **self.environment},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            done = self.python("-m", module, *arguments)
             if "Failed to establish connection with worker" not in done.stdout:
                 break
         return done

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -39,15 +37,7 @@ def said(process: str) -> dict[str, list[str]]:
 
 def run_program(project: Project, program: str, *arguments: str) -> str:
     """Run a program that calls mypy by its API, in the project; return what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        cwd=project.folder,
-        env={**os.environ, **project.environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout
+    return project.python("-c", program, *arguments).stdout
 
 
 def test_modules_are_analysed_in_the_second_process(new_project: Callable[..., Project]) -> None:
