@@ -9,24 +9,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from shapecheck.analysis import boundary, instance_names, strict
-from shapecheck.analysis.annotations import (
-    Declared,
-    ListDecl,
-    TupleDecl,
-    reader,
-    texts,
-)
+from shapecheck.analysis.annotations import Declared, ListDecl, TupleDecl, reader, texts
 from shapecheck.analysis.declarations import Parameter, declaration, speaks
 from shapecheck.analysis.frame import Budget, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import (
-    Dict,
-    Dotted,
-    Function,
-    names_in,
-    with_default,
-)
+from shapecheck.analysis.values import Dict, Dotted, Function, names_in, with_default
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.dims import IntSize
 from shapecheck.explain import Message

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
+
+from shapecheck.analysis.modules import target_names
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 
@@ -18,7 +20,7 @@ def carried(node: Loop) -> frozenset[str]:
     if isinstance(node, ast.While):
         found |= _read(node.test)
     else:
-        assigned |= set(_targets(node.target))
+        assigned |= set(target_names(node.target))
     _scan(node.body, assigned, found)
     return frozenset(found)
 
@@ -31,7 +33,7 @@ def _scan(body: Sequence[ast.stmt], assigned: set[str], found: set[str]) -> None
                 for item in items:
                     found |= _read(item.context_expr) - assigned
                     if item.optional_vars is not None:
-                        assigned |= set(_targets(item.optional_vars))
+                        assigned |= set(target_names(item.optional_vars))
                 _scan(inner, assigned, found)
             case ast.If(test=test, body=yes, orelse=no):
                 found |= _read(test) - assigned
@@ -41,7 +43,7 @@ def _scan(body: Sequence[ast.stmt], assigned: set[str], found: set[str]) -> None
                 assigned |= ways[0] & ways[1]
             case ast.For() | ast.AsyncFor():
                 found |= _read(node.iter) - assigned
-                _scan(node.body, {*assigned, *_targets(node.target)}, found)
+                _scan(node.body, {*assigned, *target_names(node.target)}, found)
                 _scan(node.orelse, set(assigned), found)
             case _:
                 found |= _read(node) - assigned
@@ -51,7 +53,7 @@ def _scan(body: Sequence[ast.stmt], assigned: set[str], found: set[str]) -> None
 def _assigned(node: ast.stmt) -> set[str]:
     match node:
         case ast.Assign(targets=targets):
-            return {name for target in targets for name in _targets(target)}
+            return {name for target in targets for name in target_names(target)}
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
             return {name}
     return set()
@@ -70,15 +72,5 @@ def _read(node: ast.AST) -> set[str]:
         case ast.Global() | ast.Nonlocal():
             names.update(node.names)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            names -= {name for part in node.generators for name in _targets(part.target)}
+            names -= {name for part in node.generators for name in target_names(part.target)}
     return names
-
-
-def _targets(node: ast.expr) -> Iterator[str]:
-    if isinstance(node, ast.Name):
-        yield node.id
-    elif isinstance(node, (ast.Tuple, ast.List)):
-        for part in node.elts:
-            yield from _targets(part)
-    elif isinstance(node, ast.Starred):
-        yield from _targets(node.value)

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import Final
 
-from shapecheck.analysis.annotations import (
-    AnyDecl,
-    CallableDecl,
-    Declared,
-    reader,
-    texts,
-)
-from shapecheck.analysis.values import (
-    Function,
-)
+from shapecheck.analysis.annotations import AnyDecl, CallableDecl, Declared, reader, texts
+from shapecheck.analysis.values import Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +48,10 @@ def speaks_of_calls(declared: CallableDecl) -> bool:
 def declaration(function: Function) -> Declaration:
     """Return what a function's `def` says; read once."""
     memory = function.module.program.memory
-    nothing = Declaration((), AnyDecl())
-    return memory.recall(("declaration", function.node), lambda: _read(function), nothing)
+    return memory.recall(("declaration", function.node), lambda: _read(function), _NOTHING)
+
+
+_NOTHING: Final = Declaration((), AnyDecl())
 
 
 def _read(function: Function) -> Declaration:

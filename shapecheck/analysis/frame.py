@@ -46,7 +46,8 @@ class Budget:
     `active` are the functions that are looked into at this moment, outermost first. `charged` are
     the calls whose steps have been taken off: what is known already of a call costs nothing the
     second time. `needs` is the least number of steps with which each call so far could be run to
-    its end.
+    its end. `spare` is for annotated functions, which are looked into only as far as it goes; None
+    where they aren't.
     """
 
     left: int = MAX_STEPS
@@ -65,7 +66,7 @@ class Budget:
         self.left -= steps
 
     def followed(self, apart: bool) -> Budget:
-        """Return it as the budget of a call; one that is looked into `apart` spares no other."""
+        """Return it as a call's budget; one `apart` is also what annotated calls in it may take."""
         self.spare = self if apart else None
         return self
 

@@ -25,13 +25,7 @@ from shapecheck.analysis.looking import look_into
 from shapecheck.analysis.mappings import entries
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import (
-    NOTHING,
-    Argument,
-    Dict,
-    Function,
-    Object,
-)
+from shapecheck.analysis.values import NOTHING, Argument, Dict, Function, Object
 from shapecheck.analysis.verdicts import CONSTANTS
 from shapecheck.dims import IntSize
 from shapecheck.explain import Message

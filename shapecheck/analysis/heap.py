@@ -28,8 +28,6 @@ from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
 from shapecheck.ops import Value
 from shapecheck.shapes import Facts, Run, Shape, Tensor
 
-Heap = dict[Ref, Content]
-
 _MOST: Final = 64
 """As many things on the heap may a call see that is to be recognised."""
 
@@ -79,21 +77,33 @@ def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[
                 seen.add(value)
                 yield value
                 waiting += inside(heap[value])
-        elif kind is tuple or kind is list:
-            waiting += value
-        elif kind is Union:
-            waiting += value.options
-        elif kind is Bound or kind is Super:
-            waiting.append(value.receiver)
-        elif kind is Partial:
-            waiting += [value.function, *value.args, *(v for _, v in value.kwargs)]
         elif kind is Function and value not in seen:
             seen.add(value)
             waiting += value.captured()
-        elif kind is Items:
-            waiting += [*(value.items or ()), value.element, value.first]
-        elif kind is Context:
-            waiting.append(value.value)
+        else:
+            waiting += _held(value) or ()
+
+
+def _held(value: Value) -> Iterable[Value] | None:
+    """Return the values that a value holds by itself, without the heap; None if it has no parts."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        held: Iterable[Value] = value
+    elif kind is Union:
+        held = value.options
+    elif kind is Bound or kind is Super:
+        held = (value.receiver,)
+    elif kind is Partial:
+        held = (value.function, *value.args, *(given for _, given in value.kwargs))
+    elif kind is Items:
+        held = (*(value.items or ()), value.element, value.count, value.first)
+    elif kind is Context:
+        held = (value.value,)
+    elif kind is OpInstance:
+        held = value.attrs.values()
+    else:
+        return None
+    return held
 
 
 class Moving:
@@ -177,28 +187,12 @@ class Renewing(Moving):
 
 def parts(value: Value) -> Iterator[Value]:
     """Yield what a value is made of, down to what has no parts; the heap isn't looked at."""
-    kind = type(value)
-    if kind is tuple or kind is list:
-        inner = value
-    elif kind is Union:
-        inner = value.options
-    elif kind is Bound or kind is Super:
-        inner = (value.receiver,)
-    elif kind is Partial:
-        inner = (value.function, *value.args, *(given for _, given in value.kwargs))
-    elif kind is Items:
-        inner = (*(value.items or ()), value.element, value.count, value.first)
-    elif kind is Context:
-        inner = (value.value,)
-    elif kind is OpInstance:
-        inner = tuple(value.attrs.values())
-    elif kind is Tensor:
-        inner = value.shape.dims
-    else:
+    held = value.shape.dims if type(value) is Tensor else _held(value)
+    if held is None:
         yield value
-        return
-    for one in inner:
-        yield from parts(one)
+    else:
+        for one in held:
+            yield from parts(one)
 
 
 def encloses(value: Value) -> bool:

@@ -14,14 +14,7 @@ from shapecheck.analysis.generators import is_generator, outcome
 from shapecheck.analysis.heap import Renewing, View, encloses, inside, unknowns, view
 from shapecheck.analysis.memory import MISSING
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import (
-    Content,
-    Dict,
-    Function,
-    Object,
-    Ref,
-    is_one,
-)
+from shapecheck.analysis.values import Content, Dict, Function, Object, Ref, is_one
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Matcher
@@ -39,9 +32,8 @@ def look_into(
 
     What certainly goes wrong in it is the caller's to report: where no condition has been met that
     the analysis couldn't decide, and without supposing that two sizes of the program's own differ.
-    A body gets half of the steps that its caller has left, or (`apart`) has left for what an
-    annotation tells without them. What a call gives is remembered for all
-    calls that see the same.
+    A body gets half of the steps that its caller has left, or (`apart`) has left for calls whose
+    annotations tell the result anyway. What a call gives is remembered for all that see the same.
     """
     memory, outer = frame.program.memory, frame.state
     budget = (frame.budget.spare if apart else None) or frame.budget
