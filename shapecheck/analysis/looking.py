@@ -11,11 +11,12 @@ from shapecheck.analysis.bodies import promise
 from shapecheck.analysis.faults import Fault, Step, given
 from shapecheck.analysis.frame import MAX_DEPTH, MAX_RECURSION, Budget, BudgetExceeded, Frame
 from shapecheck.analysis.generators import is_generator, outcome
-from shapecheck.analysis.heap import Renewing, View, encloses, inside, unknowns, view
+from shapecheck.analysis.heap import enclosing, inside, unknowns
 from shapecheck.analysis.memory import MISSING
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import Content, Dict, Function, Object, Ref, is_one
 from shapecheck.analysis.values import Sequence as ListContent
+from shapecheck.analysis.views import Lesson, View, view
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Matcher
 
@@ -40,8 +41,8 @@ def look_into(
     if frame.depth >= MAX_DEPTH or budget.active.count(function.node) >= MAX_RECURSION:
         memory.limited()
         return UNKNOWN
-    seen = None if function.home is not None else view(values, outer.heap, outer.facts)
-    question = None if seen is None else ("call", function.node, seen.key, apart)
+    seen = view((function, *values.values()), outer.heap, outer.facts, *values)
+    question = None if seen is None else ("call", seen.key, apart)
     known: Any = MISSING if question is None else memory.find(question)
     allowed = budget.left // 2
     outcome: Outcome | None
@@ -68,6 +69,7 @@ def look_into(
         if outcome.lasts:
             budget.charged.add(question)
     frame.state.facts = outcome.facts or outer.facts
+    outcome.taught.teach(frame.state.facts)
     frame.state.heap.update(outcome.changes)
     if outcome.faults:
         step = Step(frame.module, node, frame.function, given(values))
@@ -80,8 +82,8 @@ def look_into(
 class Outcome:
     """What a call gives: its result, what it changes on the heap, and what goes wrong in it.
 
-    `refs` are the things on the heap that the call saw. `facts` are those at the end where the
-    call has taught something. `steps` is what it took, `needs` the least number of steps with which
+    `seen` is what the call saw. `taught` is what is known afterwards, `facts` all of it where the
+    call has made something be forgotten. `steps` is what it took, `needs` the least number of steps with which
     all in it can be run to its end. It `lasts` if it is what any call gives that sees the same, but
     for the unknowns that come into being with the call, if there are any `new` ones.
     """
@@ -89,7 +91,8 @@ class Outcome:
     value: Value
     changes: dict[Ref, Content]
     faults: tuple[Fault, ...]
-    refs: tuple[Ref, ...]
+    seen: View | None
+    taught: Lesson
     facts: Facts | None
     steps: int
     needs: int
@@ -98,15 +101,19 @@ class Outcome:
 
     def at(self, seen: View) -> Outcome:
         """Return what a call gives that sees this, which is like what was seen."""
-        places = dict(zip(self.refs, seen.refs, strict=True))
+        assert self.seen is not None
+        places = dict(zip(self.seen.refs, seen.refs, strict=True))
         for ref in self.changes:
             if ref not in places:
                 places[ref] = Ref()
-        if not self.new and all(one is other for one, other in places.items()):
+        same = not self.new and self.seen.unknowns == seen.unknowns
+        same = same and self.seen.closures == seen.closures
+        if same and all(one is other for one, other in places.items()):
             return self
-        moving = Renewing(places, seen.symbols.__contains__)
+        moving = self.seen.renewing(seen, places)
         changes = {places[ref]: moving.content(held) for ref, held in self.changes.items()}
-        return replace(self, value=moving.value(self.value), changes=changes)
+        value, taught = moving.value(self.value), self.taught.moved(moving)
+        return replace(self, value=value, changes=changes, taught=taught)
 
 
 def _run(
@@ -119,8 +126,7 @@ def _run(
 ) -> Outcome | None:
     """Run a body on values, with what was seen of the heap; None where it takes too many steps."""
     outer = frame.state
-    refs = () if seen is None else seen.refs
-    heap = dict(outer.heap) if seen is None else {r: outer.content(r) for r in refs}
+    heap = dict(outer.heap) if seen is None else {r: outer.content(r) for r in seen.refs}
     before, allowed = outer.facts.copy(), budget.left
     start = State(dict(values), {}, dict(heap), outer.facts.copy())
     inner = Frame(
@@ -144,15 +150,20 @@ def _run(
     kept = end.kept(value, State(heap=heap))
     changes = {r: c for r, c in kept.items() if r not in heap or heap[r] is not c}
     faults = () if inner.faults is None else tuple(inner.faults[:1])
-    facts = None if end.facts == before else end.facts
+    taught = Lesson.of(before, end.facts)
+    kept_all = before.atoms.keys() <= end.facts.atoms.keys()
+    facts = None if kept_all and before.runs.keys() <= end.facts.runs.keys() else end.facts
     steps = allowed - max(budget.left, 0)
     needs = max(steps, budget.needs)
     found = [value, *(held for content in changes.values() for held in inside(content))]
+    found += taught.values
     made = (c for r, c in changes.items() if r not in heap and isinstance(c, Object))
-    lasts = seen is not None and facts is None and not any(map(encloses, found))
+    enclosed = {function for held in found for function in enclosing(held)}
+    lasts = seen is not None and facts is None and enclosed.issubset(seen.closures)
     lasts = lasts and not any(is_one(one.path) for one in made)
-    new = seen is not None and not all(s in seen.symbols for v in found for s in unknowns(v))
-    return Outcome(value, changes, faults, refs, facts, steps, needs, lasts, new)
+    known = set() if seen is None else {*seen.unknowns}
+    new = not all(symbol in known for held in found for symbol in unknowns(held))
+    return Outcome(value, changes, faults, seen, taught, facts, steps, needs, lasts, new)
 
 
 def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> Value:

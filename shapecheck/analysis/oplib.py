@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -11,6 +11,7 @@ from typing import Final
 from shapecheck import dtypes, explain
 from shapecheck.analysis import strict
 from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.heap import unknowns
 from shapecheck.analysis.iteration import Range, another
 from shapecheck.analysis.values import (
     Argument,
@@ -21,13 +22,13 @@ from shapecheck.analysis.values import (
     Path,
     Ref,
     Union,
-    frozen,
     own_size,
 )
 from shapecheck.analysis.values import Sequence as ListContent
-from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym, symbols, unknown
-from shapecheck.ops import UNKNOWN, DType, Packed, Repeated, Value
-from shapecheck.shapes import CertainFacts, Facts, Mismatch, Run, Tensor
+from shapecheck.analysis.views import Lesson, View, view
+from shapecheck.dims import IntSize, Size, unknown
+from shapecheck.ops import UNKNOWN, DType, Repeated, Value
+from shapecheck.shapes import CertainFacts, Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature
 
 
@@ -127,19 +128,20 @@ def apply(
     named = {key: plain(frame, value) for key, value in kwargs.items()}
     facts = frame.state.facts
     before = facts.copy()
-    key = _key(signature, given, named, instance, facts)
-    known = None if key is None else frame.program.memo.results.get(key)
-    if known is not None:
-        facts.atoms = known.atoms
-        strict.report(frame, site.node, f'"{site.label}"', before.atoms)
-        return _listed(frame, known.value)
+    attrs = () if instance is None else (*instance, *instance.values())
+    values = (*given, *named.values(), *attrs)
+    seen = view(values, {}, facts, signature.name, len(given), *named, facts.guarded)
+    results = frame.program.memo.results
+    known = None if seen is None else results.get(seen.key)
     try:
-        value = signature.apply(facts, given, named, site.label, instance)
-        if key is not None:
-            learned = (pair for pair in facts.atoms.items() if pair[0] not in before.atoms)
-            fresh = _unknowns((value, *learned)) - _unknowns((*given, *named.values()))
-            if not fresh and facts.runs is before.runs:
-                frame.program.memo.results[key] = Outcome(value, facts.atoms, instance)
+        if seen is not None and known is not None:
+            outcome = known.at(seen)
+            outcome.taught.teach(facts)
+            value = outcome.value
+        else:
+            value = signature.apply(facts, given, named, site.label, instance)
+            if seen is not None:
+                results[seen.key] = Outcome.of(value, before, facts, seen)
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
         return _listed(frame, value)
     except Mismatch as mismatch:
@@ -195,55 +197,34 @@ def _listed(frame: Frame, value: Value) -> Value:
     return value
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a call and the facts behind it, to be used again for a call like it.
+    """The result of a call, and the facts that it taught, to be used again for calls like it.
 
-    `instance` is kept so that its identity, which is in the key, stays taken.
+    `is_new`: there are unknowns in it that came into being with it.
     """
 
     value: Value
-    atoms: dict[Atom, IntSize]
-    instance: object
+    taught: Lesson
+    seen: View
+    is_new: bool
 
+    @staticmethod
+    def of(value: Value, before: Facts, after: Facts, seen: View) -> Outcome:
+        """Return what came of a call, apart from the symbols that were made for it."""
+        taught = Lesson.of(before, after)
+        is_new = any(s not in seen.unknowns for s in unknowns((value, *taught.values)))
+        made = Outcome(value, taught, seen, is_new)
+        return made.at(seen) if is_new else made
 
-def _key(
-    signature: Signature,
-    given: Sequence[Value],
-    named: Mapping[str, Value],
-    instance: Mapping[str, Value] | None,
-    facts: Facts,
-) -> Hashable:
-    """Return what the result of a call depends on; None where that can't be hashed."""
-    owner = None if instance is None else id(instance)
-    args = tuple(map(frozen, given))
-    kwargs = tuple((name, frozen(value)) for name, value in named.items())
-    known = tuple(facts.atoms.items()), tuple(facts.runs.items()), facts.guarded, facts.declared
-    key = (signature.name, owner, args, kwargs, known)
-    try:
-        hash(key)
-    except TypeError:
-        return None
-    return key
-
-
-def _unknowns(value: Value) -> set[Sym]:
-    """Return the symbols in a value of which nothing is known."""
-    if isinstance(value, (tuple, list)):
-        return set().union(*map(_unknowns, value))
-    if isinstance(value, Repeated):
-        return _unknowns((value.element, value.count))
-    if isinstance(value, Packed):
-        return _unknowns((value.data, value.batch))
-    if isinstance(value, Tensor):
-        return _unknowns(value.shape.dims)
-    if isinstance(value, Run):
-        return {value.symbol} if value.symbol.kind is Kind.UNKNOWN else set()
-    if isinstance(value, (Size, Composite)):
-        return {symbol for symbol in symbols(value) if symbol.kind is Kind.UNKNOWN}
-    if isinstance(value, Sym):
-        return {value} if value.kind is Kind.UNKNOWN else set()
-    return set()
+    def at(self, seen: View) -> Outcome:
+        """Return what comes of a call that sees this."""
+        if not self.is_new and self.seen.unknowns == seen.unknowns:
+            return self
+        moving = self.seen.renewing(seen, {})
+        return replace(
+            self, value=moving.value(self.value), taught=self.taught.moved(moving), seen=seen
+        )
 
 
 def _one_source(frame: Frame, site: Site) -> bool:

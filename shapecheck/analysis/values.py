@@ -7,7 +7,7 @@ heap of a state, whose content is replaced as a whole.
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
@@ -80,10 +80,12 @@ class Function:
 
     def captured(self) -> list[Value]:
         """Return the values of the variables around it that the function mentions."""
-        if self.home is None:
-            return []
-        found = (self.home.find(name) for name in names_in(self.node))
-        return [*self.defaults, *(value for value in found if value is not NOTHING)]
+        return [*self.defaults, *(value for value in self.around() if value is not NOTHING)]
+
+    def around(self) -> list[Value]:
+        """Return the variables around it that the function may mention, `NOTHING` for others."""
+        home = self.home
+        return [] if home is None else [home.find(name) for name in names_in(self.node)]
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -361,26 +363,11 @@ class Object:
 Content = Sequence | Dict | Object | None
 """What the heap holds; None where anything may have happened to it."""
 
-_ALIKE: Final = frozenset((bool, int, float))
-
 
 @lru_cache(maxsize=1024)
 def names_in(node: ast.AST) -> frozenset[str]:
     """Return the names that a piece of source mentions."""
     return frozenset(child.id for child in ast.walk(node) if isinstance(child, ast.Name))
-
-
-def frozen(value: Value) -> Hashable:
-    """Return a value so that it can be hashed and differs from those of other types."""
-    kind = type(value)
-    if kind in _ALIKE:
-        return (kind, value)
-    if kind is tuple or kind is list:
-        return (kind, tuple(map(frozen, value)))
-    if kind is slice:
-        return (kind, frozen(value.start), frozen(value.stop), frozen(value.step))
-    hashable: Hashable = value
-    return hashable
 
 
 def unchanging(value: Value) -> bool:

@@ -85,15 +85,24 @@ class Size:
     Arithmetic with `+ - * // % **` mixes freely with `int` and gives an `int` where it can.
     """
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ("_hash", "_symbols", "symbol", "terms")
 
     terms: Terms
     _hash: int | None
+    _symbols: frozenset[Sym] | None
+    symbol: Sym | None
+    """The symbol, if this size is just one symbol."""
 
     @staticmethod
     def of(atom: Atom) -> Size:
-        """Return the size that is just this atom."""
-        return _new({frozenset(((atom, 1),)): 1})
+        """Return the size that is just this atom; of a symbol, the same object each time."""
+        if not isinstance(atom, Sym):
+            return _new({frozenset(((atom, 1),)): 1})
+        found: Size | None = atom.as_size
+        if found is None:
+            found = atom.as_size = _new({frozenset(((atom, 1),)): 1})
+            found.symbol = atom
+        return found
 
     def __hash__(self) -> int:
         if self._hash is None:
@@ -194,12 +203,6 @@ class Size:
         return render(self)
 
     @property
-    def symbol(self) -> Sym | None:
-        """The symbol, if this size is just one symbol."""
-        atom = self.atom
-        return atom if isinstance(atom, Sym) else None
-
-    @property
     def atom(self) -> Atom | None:
         """The atom, if this size is just one atom."""
         if len(self.terms) == 1:
@@ -216,12 +219,11 @@ class Size:
             for atom, _ in monomial:
                 yield atom
 
-    def symbols(self) -> set[Sym]:
+    def symbols(self) -> frozenset[Sym]:
         """Return all symbols, those inside of other atoms included."""
-        found: set[Sym] = set()
-        for atom in self.atoms():
-            found |= symbols_in(atom)
-        return found
+        if self._symbols is None:
+            self._symbols = frozenset().union(*map(symbols_in, self.atoms()))
+        return self._symbols
 
 
 IntSize: TypeAlias = int | Size
@@ -230,7 +232,7 @@ IntSize: TypeAlias = int | Size
 def _new(terms: Terms) -> Size:
     size = object.__new__(Size)
     size.terms = terms
-    size._hash = None
+    size._hash = size._symbols = size.symbol = None
     return size
 
 
@@ -243,8 +245,14 @@ def canonical(terms: Terms) -> IntSize:
             terms[monomial] = int(coefficient)
     if not terms:
         return 0
-    if len(terms) == 1 and type(constant := terms.get(ONE)) is int:
-        return constant
+    if len(terms) == 1:
+        ((monomial, coefficient),) = terms.items()
+        if not monomial and type(coefficient) is int:
+            return coefficient
+        if coefficient == 1 and len(monomial) == 1:
+            ((atom, exponent),) = monomial
+            if exponent == 1:
+                return Size.of(atom)
     return _new(terms)
 
 
@@ -266,12 +274,9 @@ def parts_of(atom: Atom) -> Iterable[IntSize]:
             return ()
 
 
-def symbols_in(atom: Atom) -> set[Sym]:
+def symbols_in(atom: Atom) -> frozenset[Sym]:
     """Return the symbols that an atom is made of."""
     if isinstance(atom, Sym):
-        return {atom}
-    found: set[Sym] = set()
-    for part in parts_of(atom):
-        if isinstance(part, Size):
-            found |= part.symbols()
-    return found
+        return frozenset((atom,))
+    sizes = (part for part in parts_of(atom) if isinstance(part, Size))
+    return frozenset().union(*(size.symbols() for size in sizes))

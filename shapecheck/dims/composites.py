@@ -51,13 +51,13 @@ def size_of(dim: DimExpr) -> IntSize:
     return dim.size if isinstance(dim, Composite) else dim
 
 
-def symbols(dim: DimExpr) -> set[Sym]:
+def symbols(dim: DimExpr) -> frozenset[Sym]:
     """Return all symbols that a dimension is made of."""
     if isinstance(dim, int):
-        return set()
+        return frozenset()
     if isinstance(dim, Size):
         return dim.symbols()
-    return set().union(*(symbols(part) for part in dim.parts))
+    return frozenset().union(*map(symbols, dim.parts))
 
 
 @lru_cache(maxsize=4096)

@@ -15,10 +15,12 @@ from shapecheck.dims.algebra import (
     IntSize,
     Power,
     Size,
+    Terms,
     canonical,
     terms_of,
     times,
 )
+from shapecheck.dims.composites import Composite, DimExpr, size_of
 from shapecheck.dims.division import exact_quotient, floordiv
 from shapecheck.dims.symbols import Sym
 
@@ -115,6 +117,25 @@ def substitute(size: IntSize, values: Mapping[Atom, IntSize]) -> IntSize:
         return size
     exact = exact_quotient(num, den)
     return floordiv(num, den) if exact is None else exact
+
+
+def renamed(dim: DimExpr, names: Mapping[Sym, Sym]) -> DimExpr:
+    """Put other symbols in the place of some, a different one for each."""
+    if isinstance(dim, Composite):
+        return Composite(tuple(size_of(renamed(part, names)) for part in dim.parts))
+    if isinstance(dim, int) or names.keys().isdisjoint(dim.symbols()):
+        return dim
+    if dim.symbol is not None:
+        return Size.of(names[dim.symbol])
+    terms: Terms = {}
+    for monomial, coefficient in dim.terms.items():
+        powers: list[tuple[Atom, int]] = []
+        for atom, exponent in monomial:
+            if not isinstance(atom, Sym):
+                return substitute(dim, {old: Size.of(new) for old, new in names.items()})
+            powers.append((names.get(atom, atom), exponent))
+        terms[frozenset(powers)] = coefficient
+    return canonical(terms)
 
 
 def fraction(size: Size) -> tuple[IntSize, IntSize]:

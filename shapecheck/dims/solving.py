@@ -96,13 +96,13 @@ def judge(gap: Size) -> Verdict:
     return _mixed(gap, names)
 
 
-def _vanishes_by_default(gap: Size, own: set[Sym]) -> bool:
+def _vanishes_by_default(gap: Size, own: frozenset[Sym]) -> bool:
     """Whether sizes that differ in general are equal where the program chooses none."""
     chosen: dict[Atom, IntSize] = {s: s.default for s in own if s.default is not None}
     return len(chosen) == len(own) and substitute(gap, chosen) == 0
 
 
-def _of_instances(gap: Size, own: set[Sym]) -> Verdict:
+def _of_instances(gap: Size, own: frozenset[Sym]) -> Verdict:
     """Decide an equation between sizes of several instances, which may share any of them."""
     for symbol in sorted(own, key=lambda one: (one.name, one.serial)):
         verdict = solve(gap, symbol)
@@ -149,7 +149,7 @@ def never_zero(gap: Size) -> bool:
     return shared != 0 and int(constant * scale) % shared != 0
 
 
-def _of_names(gap: Size, names: set[Sym]) -> Verdict:
+def _of_names(gap: Size, names: frozenset[Sym]) -> Verdict:
     """Decide an equation between several names: possible only where it says what a number is."""
     constant = gap.terms.get(ONE, 0)
     mixed = any((c > 0) == (constant > 0) for m, c in gap.terms.items() if m)
@@ -161,7 +161,7 @@ def _of_names(gap: Size, names: set[Sym]) -> Verdict:
     return POSSIBLE
 
 
-def _is_met_by_few(gap: Size, names: set[Sym]) -> bool:
+def _is_met_by_few(gap: Size, names: frozenset[Sym]) -> bool:
     """Whether some, but only a few pairs of positive numbers make `p*x*y + q*x + r*y + s` zero.
 
     That is `(p*x + r) * (p*y + q) == q*r - p*s`, whose right side has few divisors.

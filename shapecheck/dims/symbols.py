@@ -73,16 +73,18 @@ class Sym:
 
     `scope` tells apart names that are spelled alike: 0 for the function at hand, otherwise any
     hashable value but None. `size` is the number that a dimension object promises, where it does.
-    `serial` grows with each symbol made: an order that is the same in every run.
+    `serial` grows with each symbol made: an order that is the same in every run. `as_size` is the
+    size that is just this symbol, once there is one.
     """
 
-    __slots__ = ("kind", "name", "scope", "serial", "size")
+    __slots__ = ("as_size", "kind", "name", "scope", "serial", "size")
 
     name: str
     kind: Kind
     scope: object
     size: int | None
     serial: int
+    as_size: Any
 
     _interned: ClassVar[dict[tuple[str, Kind, object, int | None], Sym]] = {}
     _serials = itertools.count(1)
@@ -106,6 +108,7 @@ class Sym:
         made = super().__new__(cls)
         made.name, made.kind, made.scope, made.size = name, kind, scope, size
         made.serial = next(cls._serials)
+        made.as_size = None
         return made
 
     @classmethod
