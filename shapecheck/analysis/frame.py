@@ -46,13 +46,15 @@ class Budget:
     `active` are the functions that are looked into at this moment, outermost first. `charged` are
     the calls whose steps have been taken off: what is known already of a call costs nothing the
     second time. `needs` is the least number of steps with which each call so far could be run to
-    its end. `spare` is for annotated functions, which are looked into only as far as it goes; None
+    its end. `failed` are the functions of which a call couldn't be, with the most steps that one
+    had. `spare` is for annotated functions, which are looked into only as far as it goes; None
     where they aren't.
     """
 
     left: int = MAX_STEPS
     active: list[ast.AST] = field(default_factory=list)
     charged: set[object] = field(default_factory=set)
+    failed: dict[ast.AST, int] = field(default_factory=dict)
     needs: int = 0
     spare: Budget | None = None
     _begun: int = field(init=False)

@@ -46,6 +46,9 @@ def look_into(
     known: Any = MISSING if question is None else memory.find(question)
     allowed = budget.left // 2
     outcome: Outcome | None
+    if known is MISSING and allowed <= budget.failed.get(function.node, -1):
+        memory.limited()
+        return _given_up(frame, function, values)
     if seen is None:
         inner = Budget(allowed, charged=budget.charged).followed(apart)
         outcome = _run(frame, function, values, matcher, inner)
@@ -62,6 +65,7 @@ def look_into(
                 outcome = outcome.at(seen)
     if outcome is None:
         budget.left -= allowed
+        budget.failed[function.node] = max(allowed, budget.failed.get(function.node, 0))
         memory.limited()
         return _given_up(frame, function, values)
     if question not in budget.charged:
@@ -83,9 +87,9 @@ class Outcome:
     """What a call gives: its result, what it changes on the heap, and what goes wrong in it.
 
     `seen` is what the call saw. `taught` is what is known afterwards, `facts` all of it where the
-    call has made something be forgotten. `steps` is what it took, `needs` the least number of steps with which
-    all in it can be run to its end. It `lasts` if it is what any call gives that sees the same, but
-    for the unknowns that come into being with the call, if there are any `new` ones.
+    call has made something be forgotten. `steps` is what it took, `needs` the least number of steps
+    with which all in it can be run to its end. It `lasts` if it is what any call gives that sees
+    the same, but for the unknowns that come into being with the call, if there are any `new` ones.
     """
 
     value: Value
@@ -138,6 +142,7 @@ def _run(
         inner.matcher.runs.update(matcher.runs)
         promise(inner, function)
     budget.active = active = frame.budget.active
+    budget.failed = frame.budget.failed
     active.append(function.node)
     try:
         value, end = _outcome(inner, function)

@@ -81,7 +81,7 @@ def _unpack(frame: Frame, targets: Sequence[ast.expr], value: Value, source: ast
         for target in targets:
             inner = target.value if isinstance(target, ast.Starred) else target
             star = isinstance(target, ast.Starred)
-            made = frame.state.new(ListContent(None, element)) if star else element
+            made = frame.state.new(ListContent(None, element)) if star else another(frame, element)
             store(frame, inner, made, source)
         return
     if stars:
