@@ -13,13 +13,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import Final
+from operator import itemgetter
+from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck.analysis import declarations, interpreter
 from shapecheck.analysis.frame import EXPRESSIONS, Frame
 from shapecheck.analysis.host import Coverage, Host, Options, Source
 from shapecheck.analysis.modules import Module
+from shapecheck.analysis.report import Reporter
 from shapecheck.analysis.values import Bound, Class, Dotted, Function, Union
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Run, Tensor
@@ -37,16 +39,21 @@ class Grade(IntEnum):
 
 def measure(source: Source, host: Host, options: Options) -> Coverage:
     """Do what `analysis.coverage` says."""
-    seen: dict[ast.AST, tuple[Grade, Value]] = {}
+    checks: dict[ast.AST, _Checks] = {}
     apart = _Apart(host)
-    with _observed(source.name, seen):
+    with _observed(source.name, checks):
         interpreter.check_module(source, apart, options)
+    seen = {node: _best(each) for node, each in checks.items()}
     module = interpreter.program_of(apart, options, source.name).module(source.name)
     assert module is not None
     found = Coverage(0, 0, 0, Counter())
     for function in _annotated(module):
         _Body(module, function, seen, found).count()
     return found
+
+
+_Checks: TypeAlias = dict[Reporter | None, tuple[Grade, Value]]
+"""What an expression is worth in each check of its function; each has a reporter of its own."""
 
 
 class _Apart:
@@ -61,7 +68,7 @@ class _Apart:
 
 
 @contextmanager
-def _observed(name: str, seen: dict[ast.AST, tuple[Grade, Value]]) -> Iterator[None]:
+def _observed(name: str, seen: dict[ast.AST, _Checks]) -> Iterator[None]:
     """Note what each expression of a module is worth where it is reported on."""
 
     def observe(handler: Callable[..., Value]) -> Callable[..., Value]:
@@ -69,8 +76,9 @@ def _observed(name: str, seen: dict[ast.AST, tuple[Grade, Value]]) -> Iterator[N
             value = handler(frame, node)
             if not frame.quiet and frame.faults is None and frame.module.name == name:
                 now = _grade(value, frame.state.facts)
-                before = seen.get(node, (Grade.OTHER, value))[0]
-                seen[node] = max(now, before), value
+                each = seen.setdefault(node, {})
+                before = each.get(frame.module.reporter, (Grade.OTHER, value))[0]
+                each[frame.module.reporter] = max(now, before), value
             return value
 
         return observed
@@ -81,6 +89,15 @@ def _observed(name: str, seen: dict[ast.AST, tuple[Grade, Value]]) -> Iterator[N
         yield
     finally:
         EXPRESSIONS.update(before)
+
+
+def _best(each: _Checks) -> tuple[Grade, Value]:
+    """Return what is known of an expression: as it stands, or with the groups spelled out."""
+    first, *spelled_out = each.values()
+    return min(first, max(spelled_out, key=_GRADE, default=first), key=_GRADE)
+
+
+_GRADE: Final = itemgetter(0)
 
 
 def _grade(value: Value, facts: Facts) -> Grade:
@@ -207,7 +224,7 @@ class _Body:
             key = _key_of(targets[0], value)
             for target in targets:
                 for child in ast.walk(target):
-                    if isinstance(child, ast.Name):
+                    if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
                         self.reasons[child.id] = reason
                         if likely and child is not key:
                             self.likely.add(child.id)
@@ -255,7 +272,7 @@ class _Body:
     def _call(self, node: ast.Call) -> str | None:
         target = self.seen.get(node.func, (Grade.BLANK, UNKNOWN))[1]
         name = node.func.attr if isinstance(node.func, ast.Attribute) else _words(node.func)
-        if name in _NO_TENSOR or isinstance(target, Class):
+        if name in _NO_TENSOR or isinstance(target, Class) or _is_class_name(name):
             return None
         if isinstance(target, Dotted):
             root = target.name.partition(".")[0]
@@ -311,6 +328,12 @@ def _key_of(target: ast.expr, value: ast.expr) -> ast.expr | None:
     called = value.func if isinstance(value, ast.Call) else None
     items = isinstance(called, ast.Attribute) and called.attr == "items"
     return target.elts[0] if items and isinstance(target, ast.Tuple) else None
+
+
+def _is_class_name(name: str) -> bool:
+    """Whether a library's name is spelled like that of a class: what it makes is no tensor."""
+    plain = name.rpartition(".")[2]
+    return plain[:1].isupper() and not plain.isupper() and not plain.endswith("Tensor")
 
 
 def _operands(node: ast.expr) -> list[ast.expr]:

@@ -41,7 +41,7 @@ from shapecheck.analysis.values import (
     with_default,
 )
 from shapecheck.dims import Size, Sym
-from shapecheck.ops import UNKNOWN, Packed, Value
+from shapecheck.ops import UNKNOWN, Packed, Scalar, Value
 from shapecheck.shapes import Matcher, Run, Shape, Tensor
 
 
@@ -544,6 +544,8 @@ def _inherited(frame: Frame, owner: Ref, content: Object, name: str) -> Value:
     """Return an attribute that a library's base class gives, or that nothing is known of."""
     if is_module(content.cls) and name in _MODULE_METHODS:
         return Bound(owner, name)
+    if is_module(content.cls) and name == "training":
+        return Scalar(dtypes.BOOL)
     if name in ("_replace", "_asdict", "_make") and _is_named_tuple(content.cls):
         return Bound(content.cls if name == "_make" else owner, name)
     if content.path is not None and not is_module(content.cls) and _is_config(content.cls):

@@ -321,11 +321,38 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     """Return the value of `owner[index]`."""
     owner = certain(frame.eval(node.value), None)
     if isinstance(owner, Tensor):
-        return item(frame, node, owner, index_value(frame, node.slice), node.value)
+        index = index_value(frame, node.slice)
+        found = item(frame, node, owner, index, node.value)
+        _name_count(frame, node, owner, index, found)
+        return found
     index = frame.eval(node.slice)
     if isinstance(owner, tuple):
         _check_index(frame, node, owner, index)
     return item(frame, node, owner, index, node.value)
+
+
+def _name_count(
+    frame: Frame, node: ast.Subscript, owner: Tensor, index: Value, found: Value
+) -> None:
+    """Call the number of items that a mask takes after the mask."""
+    parts = index if isinstance(index, tuple) else (index,)
+    masks = [i for i, p in enumerate(parts) if isinstance(p, Tensor) and p.dtype == dtypes.BOOL]
+    if len(masks) != 1 or not isinstance(found, Tensor):
+        return
+    source = node.slice
+    if isinstance(source, ast.Tuple) and len(source.elts) == len(parts):
+        source = source.elts[masks[0]]
+    text = frame.segment(source).replace(" ", "")
+    made = {
+        size.symbol
+        for size in found.shape.dims
+        if isinstance(size, Size) and size not in owner.shape.dims and size.symbol is not None
+    }
+    if len(made) == 1:
+        made.pop().label(f"sum({text if len(text) <= _LONGEST_MASK else 'mask'})")
+
+
+_LONGEST_MASK: Final = 24
 
 
 def item(frame: Frame, node: ast.expr, owner: Value, index: Value, source: ast.expr) -> Value:

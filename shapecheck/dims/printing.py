@@ -41,13 +41,18 @@ class _Piece:
         return (self.negative, -self.degree, not self.plain, self.text)
 
 
-@lru_cache(maxsize=1 << 12)
 def render(size: Size) -> str:
     """Return the text of a size; where it has only names in it, `spec.parse` reads it again.
 
     What canonical form took out of a floor is put back where that is no longer:
     `2*d+2*d//3` is written `8*d//3`, `h-3*h//4` as the ceiling `-(-h//4)`, `h-2*(h//2)` as `h%2`.
     """
+    symbol = size.symbol
+    return _render(size) if symbol is None else repr(symbol)  # which may get a name later on
+
+
+@lru_cache(maxsize=1 << 12)
+def _render(size: Size) -> str:
     return _text(size)[0]
 
 

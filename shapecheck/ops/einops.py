@@ -39,7 +39,7 @@ def apply_pattern(
     _check(left, right, operation, lengths, headline)
     state = Binding(call, shape, headline)
     state.sizes = {
-        name: dims.unknown() if isinstance(value, Unknown | Tensor) else as_length(value)
+        name: dims.unknown(name) if isinstance(value, Unknown | Tensor) else as_length(value)
         for name, value in lengths.items()
     }
     state.bind(left)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import shapecheck.dims as dims
@@ -14,7 +14,17 @@ from shapecheck.ops.axes import written
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
 from shapecheck.ops.slicing import sliced
 from shapecheck.ops.walk import check_index
-from shapecheck.shapes import Clash, Item, Mismatch, Run, Shape, Tensor, broadcast_dim, mismatch
+from shapecheck.shapes import (
+    Clash,
+    Item,
+    Mismatch,
+    Run,
+    Shape,
+    Tensor,
+    broadcast_dim,
+    either,
+    mismatch,
+)
 
 _MASK: Final = dtypes.BOOL | dtypes.of("uint8")
 _INDEX: Final = dtypes.INTEGER | dtypes.BOOL
@@ -115,6 +125,12 @@ class _Reader:
         """What was tried."""
         return f"can't index {self.shape} with [{', '.join(map(_spelled, self.parts))}]"
 
+    def pick(self, shape: Shape) -> None:
+        """Take note of an index tensor of this shape."""
+        self.slots.append(len(self.out))
+        self.picks.append(shape)
+        self.out.append(1)
+
 
 class _Lost(Exception):
     """The rank of the result can't be known."""
@@ -129,7 +145,37 @@ def indexed(call: Call, shape: Shape, index: Value) -> tuple[Shape, bool]:
     try:
         return _read(reader, parts), reader.inserted
     except _Lost:
-        return Shape.unknown(), False
+        return _each(call, shape, parts) or _masked(call, parts) or Shape.unknown(), False
+
+
+def _each(call: Call, shape: Shape, parts: Sequence[Value]) -> Shape | None:
+    """Index a shape as each of the several that it may be, if it may be one of several."""
+    open_ = next((i.symbol for i in shape.dims if isinstance(i, Run) and i.symbol.options), None)
+    if open_ is None:
+        return None
+    results: list[tuple[Item, ...]] = []
+    failed: Mismatch | None = None
+    for option in open_.options:
+        known = call.facts.copy()
+        known.learn_run(open_, option)
+        one = _Reader(replace(call, facts=known), known.shape(shape), parts)
+        try:
+            results.append(_read(one, parts).dims)
+        except _Lost:
+            return None
+        except Mismatch as mismatched:
+            failed = failed or mismatched
+    if failed is not None and not results:
+        raise failed
+    return Shape(either(*results))
+
+
+def _masked(call: Call, parts: Sequence[Value]) -> Shape | None:
+    """Return what is left by a mask of which it isn't known how many axes it covers."""
+    only = parts[0]
+    if len(parts) > 1 or not isinstance(only, Tensor) or not _is_mask(only):
+        return None
+    return Shape((dims.unknown(), *Shape.unknown().dims))
 
 
 def _parts(index: Value) -> tuple[Value, ...] | None:
@@ -169,9 +215,7 @@ def _width(reader: _Reader, part: Value) -> int:
             )
         rank = reader.call.facts.shape(part.shape).rank
         if _is_mask(part):
-            if rank is None:
-                raise _Lost
-            return rank
+            return len(reader.call.facts.shape(part.shape).dims)
         if part.dtype & _MASK and rank != 1:
             raise _Lost
     elif isinstance(part, (tuple, list)):
@@ -217,8 +261,6 @@ def _read(reader: _Reader, parts: Sequence[Value]) -> Shape:
     spread = next((i for i, part in enumerate(parts) if part is ...), len(parts))
     before, after = sum(widths[:spread]), sum(widths[spread:])
     kept_back = len(items) - after
-    if any(isinstance(item, Run) for item in (*items[:before], *items[kept_back:])):
-        raise _Lost
     if before > kept_back:
         raise _Lost
     at = 0
@@ -237,6 +279,11 @@ def _read(reader: _Reader, parts: Sequence[Value]) -> Shape:
 def _take(reader: _Reader, part: Value, at: int, width: int) -> None:
     call, axes = reader.call, reader.shape.dims[at : at + width]
     known = [item for item in axes if not isinstance(item, Run)]
+    if len(known) < len(axes) or _ragged(call, part):
+        if not isinstance(part, Tensor) or call.facts.shape(part.shape).dims != axes:
+            raise _Lost
+        reader.pick(Shape((dims.unknown(),)))
+        return
     if part is None:
         reader.inserted = True
         reader.out.append(1)
@@ -249,6 +296,12 @@ def _take(reader: _Reader, part: Value, at: int, width: int) -> None:
         check_index(call, reader.shape, at, known[0], part, f"can't take element {part}")
     else:
         _pick(reader, part, known, at)
+
+
+def _ragged(call: Call, part: Value) -> bool:
+    """Whether a part of an index is a mask of which it isn't known how many axes it covers."""
+    mask = isinstance(part, Tensor) and _is_mask(part)
+    return mask and call.facts.shape(part.shape).rank is None
 
 
 def _pick(reader: _Reader, part: Value, axes: Sequence[DimExpr], at: int) -> None:
@@ -272,9 +325,7 @@ def _pick(reader: _Reader, part: Value, axes: Sequence[DimExpr], at: int) -> Non
         shape = Shape((dims.unknown(),))
     elif shape.rank == 0:
         return
-    reader.slots.append(len(reader.out))
-    reader.picks.append(shape)
-    reader.out.append(1)
+    reader.pick(shape)
 
 
 def _gathered(reader: _Reader) -> Shape:

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import shapecheck.dims as dims
 from shapecheck import spec
-from shapecheck.dims import Composite, DimExpr, IntSize, size_of
+from shapecheck.dims import Composite, DimExpr, IntSize, Size, size_of
 from shapecheck.ops.agree import counted, listed, size
 from shapecheck.ops.call import Call, Value
 from shapecheck.ops.einsum import ELLIPSIS
@@ -158,6 +158,8 @@ class Binding:
             assert isinstance(wanted, str)
             if len(axis) == 1:
                 self.sizes[wanted] = dim
+                if isinstance(dim, Size) and (symbol := dim.symbol) is not None:
+                    symbol.label(wanted)
                 return
             at = axis.index(wanted)
             before = [self.size(part) for part in axis[:at]]

@@ -66,8 +66,7 @@ def broadcast_dim(
         return dims.unknown() if all(ones) else y if ones[0] else x
     left, right = _loose(p), _loose(q)
     if left and right:
-        both = dims.symbols(p) | dims.symbols(q)
-        return Size.of(Sym.fresh("_", all(symbol.left_open for symbol in both)))
+        return _of_either(p, q)
     if left or right:
         return y if left else x
     if facts.stand_together(p, q, beside):
@@ -79,6 +78,15 @@ def broadcast_dim(
 
 def _loose(dim: DimExpr) -> bool:
     return any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(dim))
+
+
+def _of_either(p: DimExpr, q: DimExpr) -> DimExpr:
+    """Return what two unknown dimensions broadcast to: as much is said of it as of both."""
+    both = dims.symbols(p) | dims.symbols(q)
+    names = {dim.symbol.name for dim in (p, q) if isinstance(dim, Size) and dim.symbol is not None}
+    alike = len(both) == 2 and len(names) == 1 and all(symbol.telling for symbol in both)
+    open_ = all(symbol.left_open for symbol in both)
+    return Size.of(Sym.fresh(names.pop() if alike else "_", open_))
 
 
 def _each(
