@@ -1,9 +1,9 @@
 """Checks a function again with its group of dimensions spelled out: `*batch` as one axis, as two.
 
 An annotation with `*batch` promises any number of axes, and ops on such a shape soon lead to one of
-which nothing is known. With a definite number everything is. What fails for one axis and, at the
-same line, for two is reported; what either admits isn't, nor what an argument admits whose
-`*#batch` stands for no axis at all.
+which nothing is known. With a definite number everything is. A function that fails for one axis
+and for two is reported, where it fails for both if there is such a line; one that either admits
+isn't, nor one that an argument admits whose `*#batch` stands for no axis at all.
 """
 
 from __future__ import annotations
@@ -40,14 +40,17 @@ def check(function: Function, start: Start) -> None:
     if group is None:
         return
     lines: set[int] = set()
-    for length in _LENGTHS:
-        found = _errors(function, start, group, length)
-        lines = {error.span.line for error in found if not lines or error.span.line in lines}
-        if not lines:
+    ways = [(length, "") for length in _LENGTHS] + [(1, bare) for bare in broadcasting]
+    shown: list[Diagnostic] = []
+    for length, bare in ways:
+        found = _errors(function, start, group, length, bare)
+        if not found:
             return
-    for bare in broadcasting:
-        lines &= {error.span.line for error in _errors(function, start, group, 1, bare)}
-    _report(function, group, [error for error in found if error.span.line in lines])
+        if not bare:
+            shared = [error for error in found if error.span.line in lines]
+            lines = {error.span.line for error in found}
+            shown = shared or found[:1]
+    _report(function, group, shown)
 
 
 def _report(function: Function, group: spec.Group, errors: Sequence[Diagnostic]) -> None:
