@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import shapecheck.dims as dims
@@ -25,7 +26,7 @@ from shapecheck.analysis.values import (
     own_size,
 )
 from shapecheck.analysis.verdicts import compared, truth
-from shapecheck.dims import IntSize, Size
+from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_tensor
@@ -323,22 +324,21 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     if isinstance(owner, Tensor):
         index = index_value(frame, node.slice)
         found = item(frame, node, owner, index, node.value)
-        _name_count(frame, node, owner, index, found)
-        return found
+        return _counted(frame, node, owner, index, found)
     index = frame.eval(node.slice)
     if isinstance(owner, tuple):
         _check_index(frame, node, owner, index)
     return item(frame, node, owner, index, node.value)
 
 
-def _name_count(
+def _counted(
     frame: Frame, node: ast.Subscript, owner: Tensor, index: Value, found: Value
-) -> None:
+) -> Value:
     """Call the number of items that a mask takes after the mask."""
     parts = index if isinstance(index, tuple) else (index,)
     masks = [i for i, p in enumerate(parts) if isinstance(p, Tensor) and p.dtype == dtypes.BOOL]
     if len(masks) != 1 or not isinstance(found, Tensor):
-        return
+        return found
     source = node.slice
     if isinstance(source, ast.Tuple) and len(source.elts) == len(parts):
         source = source.elts[masks[0]]
@@ -348,8 +348,12 @@ def _name_count(
         for size in found.shape.dims
         if isinstance(size, Size) and size not in owner.shape.dims and size.symbol is not None
     }
-    if len(made) == 1:
-        made.pop().label(f"sum({text if len(text) <= _LONGEST_MASK else 'mask'})")
+    if len(made) != 1 or not (symbol := made.pop()).is_anonymous:
+        return found
+    label = f"sum({text if len(text) <= _LONGEST_MASK else 'mask'})"
+    count = Size.of(Sym.count(label))
+    shape = Shape(tuple(count if one == Size.of(symbol) else one for one in found.shape.dims))
+    return replace(found, shape=shape)
 
 
 _LONGEST_MASK: Final = 24

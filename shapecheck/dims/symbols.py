@@ -27,6 +27,7 @@ ARBITRARY: Final = "arbitrary"
 """The scope of names that stand for any number, and so for no number in particular."""
 
 _LEFT_OPEN: Final = "left open"
+_COUNTED: Final = "counted"
 
 
 class StandIn:
@@ -124,6 +125,16 @@ class Sym:
         """Return a new symbol for what is one of several sizes."""
         return cls._make(name, Kind.UNKNOWN, OneOf(options), None)
 
+    @classmethod
+    def count(cls, name: str) -> Sym:
+        """Return a new unknown for how many items a mask takes: what is beside it is another."""
+        return cls._make(name, Kind.UNKNOWN, _COUNTED, None)
+
+    @property
+    def counted(self) -> bool:
+        """Whether this is how many items a mask takes."""
+        return self._about(_COUNTED)
+
     @property
     def options(self) -> tuple[Any, ...]:
         """The sizes of which this is one; none where that isn't known."""
@@ -143,6 +154,8 @@ class Sym:
         """Return a new unknown of which as much is said as of this one."""
         if self.options:
             return Sym.one_of(self.name, self.options)
+        if self.counted:
+            return Sym.count(self.name)
         return Sym.fresh(self.name, self.left_open)
 
     @property
@@ -158,9 +171,11 @@ class Sym:
     @property
     def left_open(self) -> bool:
         """Whether an annotation leaves open what this stands for."""
-        return self.scope is _LEFT_OPEN or (
-            type(self.scope) is tuple and self.scope[:1] == (_LEFT_OPEN,)
-        )
+        return self._about(_LEFT_OPEN)
+
+    def _about(self, what: str) -> bool:
+        """Whether the scope says this, and perhaps which of several symbols it is."""
+        return self.scope is what or (type(self.scope) is tuple and self.scope[:1] == (what,))
 
     @property
     def telling(self) -> bool:
@@ -188,8 +203,8 @@ class Sym:
         return self.scope.value if isinstance(self.scope, Default) else None
 
     def __reduce__(self) -> tuple[type[Sym], tuple[str, Kind, object, int | None]]:
-        if self.scope is None or self.scope is _LEFT_OPEN:  # findable once it is pickled
-            self.scope = (self.scope, os.urandom(16)) if self.left_open else os.urandom(16)
+        if self.scope in (None, _LEFT_OPEN, _COUNTED):  # findable once it is pickled
+            self.scope = os.urandom(16) if self.scope is None else (self.scope, os.urandom(16))
             self._interned[self.name, self.kind, self.scope, self.size] = self
         return Sym, (self.name, self.kind, self.scope, self.size)
 

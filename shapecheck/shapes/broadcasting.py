@@ -67,6 +67,8 @@ def broadcast_dim(
     left, right = _loose(p), _loose(q)
     if left and right:
         return _of_either(p, q)
+    if (left or right) and facts.stand_together(p, q, beside):
+        raise Clash(axis, x, y)
     if left or right:
         return y if left else x
     if facts.stand_together(p, q, beside):

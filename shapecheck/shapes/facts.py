@@ -180,8 +180,9 @@ class Facts:
                     return True
         named = any(s.kind is Kind.NAME for dim in (a, b) for s in dims.symbols(dim))
         now = self.dim(a), self.dim(b)
-        kinds = {symbol.kind for dim in now for symbol in dims.symbols(dim)}
-        if Kind.UNKNOWN in kinds or not kinds or (self.guarded and not named):
+        symbols = {symbol for dim in now for symbol in dims.symbols(dim)}
+        vague = any(s.kind is Kind.UNKNOWN and not s.counted for s in symbols)
+        if vague or not symbols or (self.guarded and not named):
             return False
         if all(map(_clamped, now)):  # min(n,h) and min(n,w) are both n where that is less
             return False
