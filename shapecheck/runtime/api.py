@@ -111,6 +111,8 @@ def _learn(tensor: Any, text: str, function: str, forget: bool) -> Any:
             frame.name(tensor, before)
             where = None if place is None else str(place)
             raise ShapeError(failed.message, frame.names, where) from None
+        if forget and frame is state.root:
+            state.given.name(tensor, frame.of(tensor))
     return tensor
 
 

@@ -25,7 +25,7 @@ from shapecheck.runtime.boundary import bind_names, fit_result, shape_in
 from shapecheck.runtime.errors import ShapeError, own_fault
 from shapecheck.runtime.facts import value_of
 from shapecheck.runtime.hints import MaybeHint, TensorHint, TupleHint
-from shapecheck.runtime.mode import thread_mode
+from shapecheck.runtime.mode import NamesMode, thread_mode
 from shapecheck.runtime.names import Frame, Record, agreed, record, sizes_of, state
 from shapecheck.runtime.plan import Plan
 from shapecheck.shapes import Item
@@ -74,14 +74,46 @@ def enter(plan: Plan, values: Sequence[Any], tensors: Sequence[Any]) -> Frame | 
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault(f"to name the arguments of {plan.label}", error)
         return None
+    _open(mode, frame)
+    return frame
+
+
+def follow() -> Frame | None:
+    """Open the frame of a call without annotations: tensors have the names that `named` gave.
+
+    None inside of a call that is followed already, whose names simply go on.
+    """
+    mode = thread_mode()
+    if mode.frame is not None:
+        return None
+    frame = Frame({}, {}, None)
+    for key, (tensor, known) in state.given.table.items():
+        if tensor() is not None:
+            frame.table[key] = (tensor, known)
+            frame.symbols.update(known.values)
+    _open(mode, frame)
+    return frame
+
+
+def unfollow(frame: Frame | None) -> None:
+    """Close a frame that `follow` opened; what is left of its tensors keeps its names outside."""
+    if frame is None:
+        return
+    exit(frame)
+    left = {key: item for key, item in frame.table.items() if item[0]() is not None}
+    state.given.table = left
+    state.root.table.update(left)
+    state.root.sweep()
+
+
+def _open(mode: NamesMode, frame: Frame) -> None:
     if not _active(mode):
         _push_on_torch_function_stack(mode)
         frame.pushed = True
     mode.frame = frame
-    return frame
 
 
-def _active(mode: Any) -> bool:
+def _active(mode: NamesMode) -> bool:
     return any(_get_function_stack_at(i) is mode for i in range(_len_torch_function_stack()))
 
 

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import torch
 from torch._C import DisableTorchFunction
+from torch.fx import _symbolic_trace
 
 from shapecheck.runtime import boundary, calls
 from shapecheck.runtime.errors import CarriedError
@@ -104,9 +105,10 @@ class _Program(Writer):
             call = f"await {call}"
         compiling = self.give(torch.compiler.is_compiling, "compiling")
         skip = self.give(paused.get, "paused")
+        fx = self.give(_symbolic_trace, "fx")
         define = "async def" if self.kind == "async" else "def"
         with self.block(f"{define} {_NAME}({', '.join(head)}):"):
-            with self.block(f"if {compiling}() or {skip}():"):
+            with self.block(f"if {compiling}() or {skip}() or {fx}._is_fx_tracing_flag:"):
                 self.emit(f"return {call}")
             self.arguments()
             self.body(call)

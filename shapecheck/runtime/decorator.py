@@ -10,18 +10,29 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar, overload
 
-import torch
-
 from shapecheck.dims import Dim
 from shapecheck.runtime import settings
 from shapecheck.runtime.codegen import compile_checks
 from shapecheck.runtime.errors import LOCK
-from shapecheck.runtime.hints import Unresolved, classify, closure, dims_in, mentioned, resolve
+from shapecheck.runtime.hints import (
+    Hint,
+    MaybeHint,
+    OtherHint,
+    TensorHint,
+    Unresolved,
+    annotations_of,
+    classify,
+    closure,
+    dims_in,
+    may_have_shape,
+    mentioned,
+    resolve,
+)
 from shapecheck.runtime.plan import Param, Plan, is_steady
 
 T = TypeVar("T")
 
-_MARK: Final = "__shapecheck__"
+MARK: Final = "__shapecheck__"
 
 
 @overload
@@ -114,17 +125,21 @@ def _on_member(
 def _wrap(
     function: types.FunctionType, own: frozenset[str], full: bool, namespace: Mapping[str, Any]
 ) -> Any:
-    done: _Pending | None = function.__dict__.get(_MARK)
+    done: Pending | None = function.__dict__.get(MARK)
     if done is not None:
         if not own:
             return function
         function, namespace = done.function, done.namespace
-    pending = _Pending(function, own, full, namespace)
+    pending = Pending(function, own, full, namespace)
     return pending.wrapper() if pending.useful else function
 
 
-class _Pending:
-    """A decorated function before its first call, when its checks are compiled."""
+class Pending:
+    """A decorated function before its first call, when its checks are compiled.
+
+    `given`: the function is somebody else's. These annotations come before its own, and only
+    shapes are checked.
+    """
 
     def __init__(
         self,
@@ -132,29 +147,55 @@ class _Pending:
         own: frozenset[str],
         full: bool,
         namespace: Mapping[str, Any],
+        given: Mapping[str, Any] | None = None,
     ) -> None:
         self.function = function
         self.own = own
         self.full = full
+        self.given = given
         self.useful = True
         self.namespace: Mapping[str, Any] = {}
         self.annotations: dict[str, Any] = {}
         self.hints: dict[str, Any] | None = None
         self.dims: dict[str, Dim] = {}
-        if not _is_annotated(function):
+        if not _is_annotated(function) and not given:
             self.useful = False
             return
         try:
-            found, failed = resolve(function, namespace)
+            found, failed = self.resolve(namespace)
         except Unresolved:
             found, failed = {}, {"": ""}
-        hints = {name: classify(annotation) for name, annotation in found.items()}
+        hints = self.classify(found)
         self.dims = dims_in(found, namespace)
         if failed:
             self.namespace = mentioned(function, namespace)
         else:
             self.hints = hints
             self.annotations = found
+            self.useful = given is None or any(hint is not None for hint in hints.values())
+
+    def resolve(self, namespace: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the annotations that can be read by now, and why others can't."""
+        given = self.given or {}
+        found, failed = resolve(self.function, namespace)
+        left = {name: reason for name, reason in failed.items() if name not in given}
+        if self.given is not None:
+            texts = annotations_of(self.function)
+            left = {name: left[name] for name in left if may_have_shape(texts[name])}
+        return {**found, **given}, left
+
+    def classify(self, annotations: Mapping[str, Any]) -> dict[str, Hint]:
+        """Return what the annotations ask for."""
+        hints = {name: classify(annotation) for name, annotation in annotations.items()}
+        if self.given is None:
+            return hints
+        parameters = inspect.signature(self.function).parameters
+        for name, hint in hints.items():
+            if isinstance(hint, OtherHint) and not hint.tensors:
+                hints[name] = None
+            elif isinstance(hint, TensorHint) and name in parameters:
+                hints[name] = MaybeHint(hint) if parameters[name].default is None else hint
+        return hints
 
     def wrapper(self) -> Any:
         """Return the function that takes the place of the decorated one.
@@ -165,7 +206,7 @@ class _Pending:
         exec(compile(_FIRST, f"<shapecheck {self.function.__qualname__}>", "exec"), space)
         made = space["first"]
         space["function"] = self.function
-        space["compiling"] = torch.compiler.is_compiling
+        space["stands_aside"] = settings.stands_aside
 
         def become() -> Any:
             with LOCK:
@@ -180,7 +221,7 @@ class _Pending:
 
         space["become"] = become
         functools.update_wrapper(made, self.function)
-        made.__dict__[_MARK] = self
+        made.__dict__[MARK] = self
         return made
 
     def compile(self) -> types.FunctionType:
@@ -188,7 +229,7 @@ class _Pending:
         function = self.function
         hints, found = self.hints, self.annotations
         if hints is None:
-            found, failed = resolve(function, self.namespace)
+            found, failed = self.resolve(self.namespace)
             for name, reason in failed.items():
                 warnings.warn(
                     f'shapecheck: the annotation of "{name}" of {function.__qualname__} isn\'t '
@@ -196,12 +237,13 @@ class _Pending:
                     RuntimeWarning,
                     stacklevel=4,
                 )
-            hints = {name: classify(annotation) for name, annotation in found.items()}
+            hints = self.classify(found)
         params = tuple(
             Param(parameter.name, parameter.kind, hints.get(parameter.name))
             for parameter in inspect.signature(function).parameters.values()
         )
-        scope = {**function.__globals__, **closure(function)}
+        written = inspect.unwrap(function)
+        scope = {**written.__globals__, **closure(written)}
         dims = {**dims_in(found, self.namespace), **dims_in(found, scope), **self.dims}
         plan = Plan(
             function,
@@ -217,7 +259,7 @@ class _Pending:
 
 _FIRST: Final = """
 def first(*args, **kwargs):
-    if compiling():
+    if stands_aside():
         return function(*args, **kwargs)
     return become()(*args, **kwargs)
 """

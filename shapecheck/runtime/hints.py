@@ -189,14 +189,23 @@ def mentioned(function: Callable[..., Any], namespace: Mapping[str, Any]) -> dic
     except Unresolved:
         return {}
     names: set[str] = set()
-    for text in written:
-        for one in _texts(text):
-            try:
-                tree = ast.parse(one, mode="eval")
-            except SyntaxError:
-                continue
-            names.update(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    for annotation in written:
+        names.update(node.id for node in _nodes(annotation) if isinstance(node, ast.Name))
     return {name: namespace[name] for name in names if name in namespace}
+
+
+def may_have_shape(annotation: Any) -> bool:
+    """Whether the text of an annotation has text in brackets, as `Float[Tensor, "b c"]` has."""
+    inside = [n.slice for n in _nodes(annotation) if isinstance(n, ast.Subscript)]
+    nodes = [node for one in inside for node in ast.walk(one)]
+    return any(isinstance(n, ast.Constant) and isinstance(n.value, str) for n in nodes)
+
+
+def _nodes(annotation: Any) -> Iterator[ast.AST]:
+    """Yield the syntax of an annotation that is text, or has text in it."""
+    for one in _texts(annotation):
+        with suppress(SyntaxError):
+            yield from ast.walk(ast.parse(one, mode="eval"))
 
 
 def _texts(annotation: Any) -> list[str]:
@@ -221,8 +230,9 @@ def resolve(
     function: Callable[..., Any], namespace: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the annotations with all names looked up, and why some couldn't be."""
-    scope: dict[str, Any] = dict(getattr(function, "__globals__", {}))
-    scope.update(closure(function))
+    written = inspect.unwrap(function)
+    scope: dict[str, Any] = dict(getattr(written, "__globals__", {}))
+    scope.update(closure(written))
     found: dict[str, Any] = {}
     failed: dict[str, str] = {}
     for name, annotation in annotations_of(function).items():

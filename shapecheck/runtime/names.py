@@ -147,12 +147,17 @@ class Frame:
 
 
 class State(threading.local):
-    """What one thread is doing: its mode object, and the frame outside of all decorated calls."""
+    """What one thread is doing: its mode object, and the frame outside of all decorated calls.
+
+    `root` has the names that tensors have outside, each by the function that returned it; `given`
+    those of `named`, which belong together: they go on inside of models that are watched.
+    """
 
     mode: NamesMode | None = None
 
     def __init__(self) -> None:
         self.root = Frame({}, {}, None)
+        self.given = Frame({}, {}, None)
 
     @property
     def frame(self) -> Frame | None:

@@ -9,6 +9,9 @@ from contextvars import ContextVar
 from enum import Enum
 from typing import Final
 
+import torch
+from torch.fx import _symbolic_trace
+
 
 class Mode(Enum):
     """OFF: functions are left as they are. BOUNDARY: arguments and results. FULL: every op too."""
@@ -32,6 +35,11 @@ def mode() -> Mode:
 
 
 paused: Final[ContextVar[bool]] = ContextVar("shapecheck_paused", default=False)
+
+
+def stands_aside() -> bool:
+    """Whether nothing is to be checked: in `disabled()`, and while a program is traced."""
+    return torch.compiler.is_compiling() or paused.get() or _symbolic_trace._is_fx_tracing_flag
 
 
 @contextmanager
