@@ -5,7 +5,7 @@ Generated code comes here with what it can't decide, and with what doesn't fit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import torch
@@ -17,8 +17,8 @@ from shapecheck.runtime.binding import Binding, ShapeOf, plain_shape
 from shapecheck.runtime.errors import Failed, ShapeError
 from shapecheck.runtime.hints import Hint, MaybeHint, TensorHint, TupleHint
 from shapecheck.runtime.names import Frame, sizes_of, state
-from shapecheck.runtime.plan import Plan
-from shapecheck.runtime.source import call_label, return_place, user_place
+from shapecheck.runtime.plan import Param, Plan
+from shapecheck.runtime.source import Place, call_label, return_place, user_place
 from shapecheck.shapes import Shape
 
 Bound = tuple[dict[str, int], dict[str, tuple[int, ...]]]
@@ -45,15 +45,23 @@ def bind_names(plan: Plan, values: Sequence[Any], caller: Frame | None = None) -
         binding = Binding(plan, scope, names=held)
     else:
         binding = Binding(plan, scope, caller.symbols, shape_in(caller), held)
-    late = [param for param in plan.params if not isinstance(param.hint, TensorHint | MaybeHint)]
-    try:
-        for param in (*(p for p in plan.params if p not in late), *late):
-            _check_param(binding, plan, param.name, param.kind, param.hint, scope[param.name])
-        binding.settle()
-    except Failed as failed:
-        raise _argument_error(binding, plan, failed) from None
+    fit_arguments(binding, plan, plan.params, user_place)
     own.hold(plan.own, instance, binding.sizes())
     return binding
+
+
+def fit_arguments(
+    binding: Binding, plan: Plan, params: Sequence[Param], place: Callable[[], Place | None]
+) -> None:
+    """Fit the arguments for some parameters, plain tensors first. Raises `ShapeError`."""
+    late = [param for param in params if not isinstance(param.hint, TensorHint | MaybeHint)]
+    try:
+        for param in (*(p for p in params if p not in late), *late):
+            value = binding.scope[param.name]
+            _check_param(binding, plan, param.name, param.kind, param.hint, value)
+        binding.settle()
+    except Failed as failed:
+        raise _argument_error(binding, plan, failed, place()) from None
 
 
 def _check_param(
@@ -76,8 +84,9 @@ _ANY: Final = "\0"
 """Stands for the function in a message until its spelling at the call is looked up."""
 
 
-def _argument_error(binding: Binding, plan: Plan, failed: Failed) -> ShapeError:
-    place = user_place()
+def _argument_error(
+    binding: Binding, plan: Plan, failed: Failed, place: Place | None
+) -> ShapeError:
     label = call_label(place, plan.label)
     said = failed.message
     text = said.text.replace(_ANY, label)
@@ -92,7 +101,7 @@ def check_other(plan: Plan, name: str, value: Any) -> None:
     try:
         _check_param(binding, plan, name, param.kind, param.hint, value)
     except Failed as failed:
-        raise _argument_error(binding, plan, failed) from None
+        raise _argument_error(binding, plan, failed, user_place()) from None
 
 
 def check_result(plan: Plan, values: Sequence[Any], bound: Bound, result: Any) -> None:

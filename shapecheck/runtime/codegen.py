@@ -23,7 +23,7 @@ import torch
 from torch._C import DisableTorchFunction
 from torch.fx import _symbolic_trace
 
-from shapecheck.runtime import boundary, calls
+from shapecheck.runtime import boundary, calls, compiled
 from shapecheck.runtime.errors import CarriedError
 from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint
 from shapecheck.runtime.plan import Plan
@@ -106,12 +106,34 @@ class _Program(Writer):
         compiling = self.give(torch.compiler.is_compiling, "compiling")
         skip = self.give(paused.get, "paused")
         fx = self.give(_symbolic_trace, "fx")
+        jit = self.give(torch._C._get_tracing_state, "jit")
         define = "async def" if self.kind == "async" else "def"
         with self.block(f"{define} {_NAME}({', '.join(head)}):"):
-            with self.block(f"if {compiling}() or {skip}() or {fx}._is_fx_tracing_flag:"):
+            with self.block(f"if {compiling}():"):
+                self.traced(call)
+            with self.block(f"if {skip}() or {fx}._is_fx_tracing_flag or {jit}() is not None:"):
                 self.emit(f"return {call}")
             self.arguments()
             self.body(call)
+
+    def traced(self, call: str) -> None:
+        """Make the call inside of `torch.compile` or `torch.export`."""
+        if self.kind != "plain":
+            self.emit(f"return {call}")
+            return
+        result, comptime = f"{self.mark}result", f"{self.mark}comptime"
+        before, after = compiled.steps(self.plan, result)
+        with self.block(f"if {self.give(torch.compiler.is_dynamo_compiling, 'dynamo')}():"):
+            self.emit(f"from torch._dynamo.comptime import comptime as {comptime}")
+            self.emit(f"{comptime}({self.give(before, 'before')})")
+            self.emit(f"{result} = {call}")
+            self.emit(f"{comptime}({self.give(after, 'after')})")
+            self.emit(f"return {result}")
+        check, plan = self.give(compiled.check, "check"), self.give(self.plan, "plan")
+        self.emit(f"{check}({plan}, {self.values})")
+        self.emit(f"{result} = {call}")
+        self.emit(f"{check}({plan}, {self.values}, {result})")
+        self.emit(f"return {result}")
 
     def body(self, call: str) -> None:
         result = f"{self.mark}result"

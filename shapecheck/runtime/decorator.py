@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar, overload
 
+import torch
+
 from shapecheck.dims import Dim
 from shapecheck.runtime import settings
 from shapecheck.runtime.codegen import compile_checks
@@ -91,7 +93,17 @@ def _on_class(cls: type, own: frozenset[str], full: bool) -> type:
         wrapped = _on_member(member, own, full, vars(cls), strict=False)
         if wrapped is not member:
             setattr(cls, name, wrapped)
+    if issubclass(cls, torch.nn.Module) and "__prepare_scriptable__" not in vars(cls):
+        setattr(cls, "__prepare_scriptable__", _refuse_script)  # noqa: B010 - torch asks for it
     return cls
+
+
+def _refuse_script(module: torch.nn.Module) -> None:
+    """Refuse to become TorchScript, which knows neither shape annotations nor wrapped functions."""
+    raise TypeError(
+        f"{type(module).__qualname__} is decorated with @shapecheck, and TorchScript can't read "
+        "shape annotations; use torch.compile or torch.export, or set SHAPECHECK=off and leave them away"
+    )
 
 
 def _on_member(
@@ -202,11 +214,9 @@ class Pending:
 
         Its first call compiles the checks and becomes them: it gets their code.
         """
-        space: dict[str, Any] = {}
+        space: dict[str, Any] = {"dynamo": torch.compiler.is_dynamo_compiling}
         exec(compile(_FIRST, f"<shapecheck {self.function.__qualname__}>", "exec"), space)
         made = space["first"]
-        space["function"] = self.function
-        space["stands_aside"] = settings.stands_aside
 
         def become() -> Any:
             with LOCK:
@@ -216,10 +226,17 @@ class Pending:
                     made.__defaults__ = checks.__defaults__
                     made.__kwdefaults__ = checks.__kwdefaults__
                     made.__code__ = checks.__code__
-                    space["ready"] = True
-            return made
+                    space["ready"] = made
+            return space["ready"]
+
+        def prepare(context: Any) -> None:
+            """Compile the checks for dynamo, which would trace the function again for new code."""
+            with LOCK:
+                if "ready" not in space:
+                    space["ready"] = self.compile()
 
         space["become"] = become
+        space["prepare"] = prepare
         functools.update_wrapper(made, self.function)
         made.__dict__[MARK] = self
         return made
@@ -259,8 +276,10 @@ class Pending:
 
 _FIRST: Final = """
 def first(*args, **kwargs):
-    if stands_aside():
-        return function(*args, **kwargs)
+    if dynamo():
+        from torch._dynamo.comptime import comptime
+        comptime(prepare)
+        return ready(*args, **kwargs)
     return become()(*args, **kwargs)
 """
 

@@ -39,7 +39,9 @@ paused: Final[ContextVar[bool]] = ContextVar("shapecheck_paused", default=False)
 
 def stands_aside() -> bool:
     """Whether nothing is to be checked: in `disabled()`, and while a program is traced."""
-    return torch.compiler.is_compiling() or paused.get() or _symbolic_trace._is_fx_tracing_flag
+    if torch.compiler.is_compiling() or paused.get():
+        return True
+    return _symbolic_trace._is_fx_tracing_flag or torch._C._get_tracing_state() is not None
 
 
 @contextmanager

@@ -49,12 +49,17 @@ class Place:
 def user_place() -> Place | None:
     """Return the innermost line that is neither torch's nor ours."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_USERS):
+    while frame is not None and not is_users(frame.f_code):
         frame = frame.f_back
     if frame is None:
         return None
     function = _function_of(frame.f_code)
     return Place(frame.f_code, frame.f_lineno, _node_of(frame, function), function)
+
+
+def is_users(code: CodeType) -> bool:
+    """Whether code is neither torch's nor ours."""
+    return not code.co_filename.startswith(_NOT_THE_USERS)
 
 
 def by_operator() -> bool:
