@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shapecheck.runtime import named as named
     from shapecheck.runtime import reveal_shape as reveal_shape
     from shapecheck.runtime import shapecheck as shapecheck
+    from shapecheck.runtime import trace as trace
     from shapecheck.runtime import watch as watch
     from shapecheck.types import BFloat16 as BFloat16
     from shapecheck.types import Bool as Bool
@@ -66,7 +67,7 @@ else:
         ),
         "shapecheck.runtime": (
             "ShapeError assert_shape dims_of disabled install_import_hook named reveal_shape "
-            "shapecheck watch"
+            "shapecheck trace watch"
         ),
     }
     _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -31,6 +31,7 @@ from shapecheck.runtime.decorator import shapecheck  # noqa: E402
 from shapecheck.runtime.errors import ShapeError  # noqa: E402
 from shapecheck.runtime.hook import install_import_hook  # noqa: E402
 from shapecheck.runtime.settings import disabled  # noqa: E402
+from shapecheck.runtime.tracing import trace  # noqa: E402
 from shapecheck.runtime.watching import watch  # noqa: E402
 
 __all__ = [
@@ -42,5 +43,6 @@ __all__ = [
     "named",
     "reveal_shape",
     "shapecheck",
+    "trace",
     "watch",
 ]

@@ -107,13 +107,14 @@ def unfollow(frame: Frame | None) -> None:
 
 
 def _open(mode: NamesMode, frame: Frame) -> None:
-    if not _active(mode):
+    if not is_active(mode):
         _push_on_torch_function_stack(mode)
         frame.pushed = True
     mode.frame = frame
 
 
-def _active(mode: NamesMode) -> bool:
+def is_active(mode: NamesMode) -> bool:
+    """Whether a mode is on torch's stack in this thread."""
     return any(_get_function_stack_at(i) is mode for i in range(_len_torch_function_stack()))
 
 

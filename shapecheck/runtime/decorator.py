@@ -102,7 +102,7 @@ def _refuse_script(module: torch.nn.Module) -> None:
     """Refuse to become TorchScript, which knows neither shape annotations nor wrapped functions."""
     raise TypeError(
         f"{type(module).__qualname__} is decorated with @shapecheck, and TorchScript can't read "
-        "shape annotations; use torch.compile or torch.export, or set SHAPECHECK=off and leave them away"
+        "shape annotations; use torch.compile or torch.export"
     )
 
 

@@ -41,14 +41,14 @@ class Watch:
                 given = own if module is model else {}
                 for cls, function in _forwards(module):
                     if given:
-                        checked = _checked(function, full, given)
+                        forward = checked(function, full, given)
                     else:
                         if function not in made:
-                            made[function] = _checked(function, full, {})
-                        checked = made[function]
+                            made[function] = checked(function, full, {})
+                        forward = made[function]
                     given = {}
-                    if checked is not None:
-                        self._put(module, cls, checked)
+                    if forward is not None:
+                        self._put(module, cls, forward)
             if full:
                 self._follow(model, vars(model).get("forward"))
 
@@ -61,7 +61,7 @@ class Watch:
     def _follow(self, model: nn.Module, own: Forward | None) -> None:
         """Carry the names that are there already through a model that has no annotations."""
         if own is not None:  # another tool's, on the instance
-            forward = _following(own)
+            forward = followed(own)
             vars(model)["forward"] = forward
 
             def put_back() -> None:
@@ -71,7 +71,7 @@ class Watch:
             self._undo.append(put_back)
             return
         for cls, function in islice(_forwards(model), 1):
-            self._put(model, cls, _following(function), first=True)
+            self._put(model, cls, followed(function), first=True)
 
     def remove(self) -> None:
         """Stop watching; a second time does nothing."""
@@ -144,8 +144,11 @@ def _forwards(module: nn.Module) -> Iterator[tuple[type, types.FunctionType]]:
             yield cls, function if patch is None else patch.under(function)
 
 
-def _checked(function: types.FunctionType, full: bool, given: Mapping[str, Any]) -> Forward | None:
-    """Return the function with its checks; None if there are none, or if it has them already."""
+def checked(function: types.FunctionType, full: bool, given: Mapping[str, Any]) -> Forward | None:
+    """Return a function with checks of its shapes; None without any, or if it has them already.
+
+    `given` are annotations that stand in the place of its own.
+    """
     if MARK in function.__dict__ and not given:
         return None
     original = function.__dict__[MARK].function if MARK in function.__dict__ else function
@@ -153,7 +156,7 @@ def _checked(function: types.FunctionType, full: bool, given: Mapping[str, Any])
     return pending.wrapper() if pending.useful else None
 
 
-def _following(function: Forward) -> Forward:
+def followed(function: Forward) -> Forward:
     """Return a function that is called with names carried through its ops."""
 
     def forward(*args: Any, **kwargs: Any) -> Any:

@@ -1,0 +1,138 @@
+"""What `trace` records: the calls of modules and ops, as a tree, and as a table."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRecord:
+    """A tensor as it went into an op or came out of it.
+
+    `names` has None for a dimension without a name. `bytes` is the size of its elements;
+    `allocated` is how much memory the op took for it: 0 for a view, and for an operand.
+    """
+
+    shape: tuple[int, ...]
+    names: tuple[str | None, ...]
+    dtype: str
+    device: str
+    bytes: int
+    allocated: int = 0
+
+    def __str__(self) -> str:
+        pairs = zip(self.names, self.shape, strict=True)
+        return f"({' '.join(str(n) if name is None else f'{name}={n}' for name, n in pairs)})"
+
+
+@dataclass(frozen=True, slots=True)
+class OpRecord:
+    """One call of a torch op.
+
+    `module` is the path of the module that made it, `function` the op's full name. `file`, `line`
+    and `source` say where, in the innermost code that isn't torch's; they are empty where there
+    is none.
+    """
+
+    module: str
+    name: str
+    function: str
+    operands: tuple[TensorRecord, ...]
+    results: tuple[TensorRecord, ...]
+    file: str = ""
+    line: int = 0
+    source: str = ""
+
+
+@dataclass(slots=True)
+class ModuleRecord:
+    """One call of a module, with what happened inside, in order.
+
+    `parameters` counts the elements of all parameters in it, those of modules inside included.
+    The record of a whole trace has the path "".
+    """
+
+    path: str
+    kind: str
+    parameters: int = 0
+    parameter_bytes: int = 0
+    calls: list[ModuleRecord | OpRecord] = field(default_factory=list)
+
+    def ops(self) -> Iterator[OpRecord]:
+        """Yield the ops in it, those of modules inside included, in the order of their calls."""
+        for call in self.calls:
+            if isinstance(call, OpRecord):
+                yield call
+            else:
+                yield from call.ops()
+
+    def modules(self) -> Iterator[ModuleRecord]:
+        """Yield the calls of modules in it, at any depth, each before those inside of it."""
+        for call in self.calls:
+            if isinstance(call, ModuleRecord):
+                yield call
+                yield from call.modules()
+
+    @property
+    def allocated(self) -> int:
+        """The bytes that all its ops took for their results."""
+        return sum(result.allocated for op in self.ops() for result in op.results)
+
+
+@dataclass(slots=True)
+class Trace(ModuleRecord):
+    """What `shapecheck.trace(fn)(*args)` returns: every op with its shapes and names, as a tree.
+
+    `print(record)` shows the table. `ops()` and `modules()` go through the tree; `as_dict()` gives
+    all of it as plain data.
+    """
+
+    def table(self) -> Table:
+        """Return the ops as a table for rich."""
+        from rich.table import Table
+
+        table = Table("module", "op", "operands", "result", "dtype", "memory", "line")
+        for op in self.ops():
+            results = ", ".join(map(str, op.results))
+            dtypes = ", ".join(dict.fromkeys(result.dtype for result in op.results))
+            memory = memory_text(sum(result.allocated for result in op.results))
+            place = f"{op.file.rpartition('/')[2]}:{op.line}" if op.file else ""
+            operands = ", ".join(map(str, op.operands))
+            table.add_row(op.module, op.name, operands, results, dtypes, memory, place)
+        table.caption = (
+            f"{sum(1 for _ in self.ops()):,} ops, {self.parameters:,} parameters "
+            f"({memory_text(self.parameter_bytes)}), results {memory_text(self.allocated)}"
+        )
+        return table
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as dicts, lists, texts and numbers."""
+        return asdict(self)
+
+    def __rich__(self) -> Table:
+        return self.table()
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        text = io.StringIO()
+        Console(file=text, width=_WIDE, color_system=None).print(self.table())
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+_WIDE: Final = 1000
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def memory_text(count: int) -> str:
+    """Return a number of bytes as people read it: `1.5 MiB`."""
+    amount, unit = float(count), 0
+    while amount >= 1024 and unit < len(_UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{amount:.0f} {_UNITS[unit]}" if unit == 0 else f"{amount:.1f} {_UNITS[unit]}"
