@@ -49,7 +49,7 @@ LAYERS = {
         modules=frozenset({"runtime", "named", "types"}),
         on=("rules",),
         packages=frozenset(
-            {"torch", "typeguard", "jaxtyping", "einops", "functorch", "numpy", "pytest"}
+            {"torch", "typeguard", "jaxtyping", "einops", "functorch", "numpy", "pytest", "rich"}
         ),
     ),
     "tools": Layer(

@@ -138,16 +138,17 @@ def _fit(frame: Frame, tensor: torch.Tensor, metadata: TensorSpec, subject: str)
     plan: Plan = frame.plan or _NOWHERE
     inside = frame is not state.root
     groups = frame.entry.groups if frame.entry is not None else {}
-    namer = Namer(plan, frame.names if inside else {}, groups)
+    known = frame.entry.braced if frame.entry is not None else {}
+    namer = Namer(plan, frame.names if inside else {}, groups, known)
     found = frame.of(tensor)
     sizes = tuple(tensor.shape)
     shape = Shape(found.dims if inside and found is not None and found.sizes == sizes else sizes)
     values = {**frame.symbols, **namer.symbols} if inside else {}
-    binding = Binding(plan, {}, values, lambda _: shape, namer.names, namer.runs)
+    binding = Binding(plan, {}, values, lambda _: shape, namer.names, namer.runs, known)
     binding.tensor(tensor_hint(torch.Tensor, metadata), tensor, subject)
     binding.settle()
     new = binding.sizes()
-    taught = Namer(plan, new, binding.group_sizes())
+    taught = Namer(plan, new, binding.group_sizes(), known)
     built = taught.record(metadata.shape, tensor)
     if inside:
         for name, size in new.items():

@@ -12,10 +12,12 @@ from typing import Any
 
 import torch
 
+import shapecheck.dims as dims
 from shapecheck import dtypes, explain, spec
 from shapecheck.dims import DimExpr, IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.runtime import others
+from shapecheck.runtime.braced import Braced
 from shapecheck.runtime.errors import Failed, ShapeError
 from shapecheck.runtime.facts import ValueFacts, value_of
 from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint, TupleHint, dtype_mask
@@ -58,11 +60,13 @@ class Binding:
         shape_of: ShapeOf = plain_shape,
         names: Mapping[str, DimExpr] | None = None,
         runs: Mapping[str, tuple[Item, ...]] | None = None,
+        braced: Braced | None = None,
     ) -> None:
         self.plan = plan
         self.scope = scope
         self.values = values or {}
         self.shape_of = shape_of
+        self.braced = braced or {}
         self.leaves: list[Leaf] = []
         self.texts: Mapping[str, str] = {}
         self.matcher = Matcher(ValueFacts(self.values, strict=True), self.evaluate)
@@ -70,8 +74,13 @@ class Binding:
         self.matcher.runs.update(runs or {})
 
     def evaluate(self, source: str) -> IntSize | None:
-        """Return the value of a `{...}` expression."""
-        return self.plan.expression(source)(self.scope)
+        """Return the value of a `{...}` expression, or the dimension that it is here."""
+        expression = self.plan.expression(source)
+        dim, known = self.braced.get(source, (None, None))
+        if dim is not None and not self.scope.keys() >= set(expression.names):
+            return dim
+        value = expression(self.scope)
+        return value if dim is None or value != known else dim
 
     def save(self) -> Saved:
         """Return what is bound, for `restore`."""
@@ -181,14 +190,22 @@ class Binding:
 class Namer:
     """Gives tensors the names of their annotations, inside of one call.
 
-    `sizes` and `groups` are what the call's names are bound to. `symbols` collects the values.
+    `sizes` and `groups` are what the call's names are bound to, `braced` the dimensions that
+    expressions stand for. `symbols` collects the values.
     """
 
     def __init__(
-        self, plan: Plan, sizes: Mapping[str, int], groups: Mapping[str, tuple[int, ...]]
+        self,
+        plan: Plan,
+        sizes: Mapping[str, int],
+        groups: Mapping[str, tuple[int, ...]],
+        braced: Braced | None = None,
     ) -> None:
         self.plan = plan
+        self.braced = braced or {}
         self.symbols: dict[Sym, int] = {plan.symbol(n): size for n, size in sizes.items()}
+        for dim, value in self.braced.values():
+            self.symbols.update(dict.fromkeys(dims.symbols(dim), value))
         self.names: dict[str, DimExpr] = {name: plan.size(name) for name in sizes}
         self.runs: dict[str, tuple[Item, ...]] = {}
         for group, parts in groups.items():
@@ -223,6 +240,9 @@ class Namer:
         return record(tuple(found), sizes, self.symbols)
 
     def _dim(self, matcher: Matcher, entry: spec.Axis, size: int) -> DimExpr:
+        if isinstance(entry.expr, spec.Braces) and entry.expr.source in self.braced:
+            own, value = self.braced[entry.expr.source]
+            return own if value == size else size
         if entry.leaf or isinstance(entry.expr, spec.Wild | spec.Number | spec.Braces):
             return size
         if "{" in str(entry.expr):

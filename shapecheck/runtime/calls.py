@@ -22,12 +22,13 @@ import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Sym
 from shapecheck.runtime.binding import Binding, Namer
 from shapecheck.runtime.boundary import bind_names, fit_result, shape_in
+from shapecheck.runtime.braced import Braced, braced
 from shapecheck.runtime.errors import ShapeError, own_fault
 from shapecheck.runtime.facts import value_of
 from shapecheck.runtime.hints import MaybeHint, TensorHint, TupleHint
 from shapecheck.runtime.mode import NamesMode, thread_mode
 from shapecheck.runtime.names import Frame, Record, agreed, record, sizes_of, state
-from shapecheck.runtime.plan import Plan
+from shapecheck.runtime.plan import Plan, tensor_hints
 from shapecheck.shapes import Item
 from shapecheck.types import ShapeAnnotationError
 
@@ -39,7 +40,8 @@ class Entry:
     """What follows from the shapes and names of a call's arguments.
 
     `sizes`, `symbols`: what the names are. `records`: of the plain tensor arguments, in order.
-    `outer`, `outer_runs`: the names in terms of the caller's dimensions. `results` remembers what
+    `outer`, `outer_runs`: the names in terms of the caller's dimensions. `braced`: what expressions
+    such as `{self.d}` stand for. `results` remembers what
     was found out about results, by their names or sizes.
     """
 
@@ -49,6 +51,7 @@ class Entry:
     records: tuple[Record | None, ...]
     outer: dict[str, DimExpr]
     outer_runs: dict[str, tuple[Item, ...]]
+    braced: Braced = field(default_factory=dict)
     results: dict[object, tuple[Record | None, ...]] = field(default_factory=dict)
 
 
@@ -160,13 +163,18 @@ def _new_entry(
     """Return a call's entry, and the names of the tensors inside of containers."""
     binding = bind_names(plan, values, caller)
     sizes, groups = binding.sizes(), binding.group_sizes()
-    namer = Namer(plan, sizes, groups)
+    known = braced(
+        [leaf.hint.spec.shape for leaf in binding.leaves],
+        [hint.spec.shape for hint in tensor_hints(plan.result)],
+        lambda source: plan.expression(source)(binding.scope),
+    )
+    namer = Namer(plan, sizes, groups, known)
     records: dict[int, Record | None] = {}
     for leaf in binding.leaves:
-        known = namer.record(leaf.hint.spec.shape, leaf.tensor)
+        names = namer.record(leaf.hint.spec.shape, leaf.tensor)
         if id(leaf.tensor) in records:
-            known = agreed(records[id(leaf.tensor)], known)
-        records[id(leaf.tensor)] = known
+            names = agreed(records[id(leaf.tensor)], names)
+        records[id(leaf.tensor)] = names
     entry = Entry(
         sizes,
         groups,
@@ -174,6 +182,7 @@ def _new_entry(
         tuple([records.get(id(tensor)) for tensor in tensors]),
         dict(binding.matcher.names),
         dict(binding.matcher.runs),
+        known,
     )
     inside = [(leaf.tensor, records[id(leaf.tensor)]) for leaf in binding.leaves]
     return entry, [(tensor, known) for tensor, known in inside if known is not None]
@@ -231,8 +240,10 @@ def _new_result(
     plan: Plan = frame.plan
     entry: Entry = frame.entry
     scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
-    namer = Namer(plan, frame.names, entry.groups)
-    binding = Binding(plan, scope, frame.symbols, shape_in(frame), namer.names, namer.runs)
+    namer = Namer(plan, frame.names, entry.groups, entry.braced)
+    binding = Binding(
+        plan, scope, frame.symbols, shape_in(frame), namer.names, namer.runs, entry.braced
+    )
     fit_result(binding, plan, result)
     outside = dict(frame.parent.symbols) if frame.parent is not None else {}
     translated: dict[int, Record | None] = {}

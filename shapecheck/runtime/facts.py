@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Relation, Size, Sym, Verdict
+from shapecheck.runtime.braced import stand_beside
 from shapecheck.shapes import Facts, Shape
 
 MIXED: Final = "mixed"
@@ -39,7 +40,8 @@ def value_of(dim: DimExpr, values: Mapping[Sym, int]) -> int | None:
 class ValueFacts(Facts):
     """Facts in a running program: every name has a value, and an unnamed dimension is its size.
 
-    Different names are different dimensions although their sizes agree. A plain int agrees with
+    Different names are different dimensions although their sizes agree, and so are names and
+    expressions such as `{self.d}` that stand side by side. A plain int agrees with
     anything of its size. Ordered composites agree part by part. Other expressions agree by value.
 
     `strict` is for what must be equal without broadcasting; otherwise a named dimension of size 1
@@ -73,6 +75,8 @@ class ValueFacts(Facts):
             return _POSSIBLE if loose else _DIFFERENT
         if isinstance(a, int) or isinstance(b, int):
             return _POSSIBLE
+        if stand_beside(a, b):
+            return _DIFFERENT
         if _name(a) and _name(b):
             return _POSSIBLE if _mixed(a) and _mixed(b) else _DIFFERENT
         if isinstance(a, Composite) and isinstance(b, Composite):
