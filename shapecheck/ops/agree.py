@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.dims import Composite, DimExpr, IntSize, Kind, size_of
+from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, size_of
 from shapecheck.ops.call import Call, Repeated, Value, as_dim, as_tensor
-from shapecheck.shapes import Clash, Item, Run, Shape, Tensor
+from shapecheck.shapes import Clash, Facts, Item, Run, Shape, Tensor, mismatch
 
 MANY = 256
 """The largest number of tensors that a rule returns one by one."""
@@ -24,6 +24,28 @@ def loose(dim: Item) -> bool:
     if isinstance(dim, Run):
         return True
     return any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(dim))
+
+
+def apart(facts: Facts, a: Item, b: Item) -> bool:
+    """Whether two dimensions are names that annotations keep apart."""
+    if isinstance(a, Run) or isinstance(b, Run) or not (_is_name(a) and _is_name(b)):
+        return False
+    return facts.differ(a, b)
+
+
+def _is_name(dim: DimExpr) -> bool:
+    symbol = dim.symbol if isinstance(dim, Size) else None
+    return symbol is not None and symbol.kind is Kind.NAME
+
+
+def fits_bias(call: Call, bias: Value, out: DimExpr, headline: str) -> None:
+    """Refuse a bias that has another number of elements than there are outputs."""
+    if not isinstance(bias, Tensor):
+        return
+    vector = call.facts.shape(bias.shape)
+    only = vector.at(0) if vector.rank == 1 else None
+    if only is not None and call.facts.dim(only) != 1 and not call.unify(only, out):
+        raise mismatch(f'"bias" has {only} elements, where {out} are expected', headline)
 
 
 def meet(call: Call, a: DimExpr, b: DimExpr) -> DimExpr:

@@ -9,7 +9,7 @@ from math import prod
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, size_of
-from shapecheck.ops.agree import counted, loose, size
+from shapecheck.ops.agree import counted, fits_bias, loose, size
 from shapecheck.ops.call import Call, Value, as_tensor, rule
 from shapecheck.ops.windows import Grid, divisible, expected, grid, numbers, positions
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
@@ -94,6 +94,7 @@ def conv(
         divisible(found.channels, groups, "channels", headline)
         divisible(out, groups, "output channels", headline)
         _weight_channels(call, found, channels, groups, headline)
+    fits_bias(call, bias, out, headline)
     moved = _moved(call, found, _windows(count, kernel, stride, padding, dilation))
     return Tensor(found.with_channels(out, moved), _kind(tensor, weight))
 
@@ -218,6 +219,7 @@ def conv_transpose(
     )
     sizes = _spread(call, found, windows, output_padding)
     total = dims.unknown() if out is None else size_of(out) * size(groups)
+    fits_bias(call, bias, total, headline)
     return Tensor(found.with_channels(total, sizes), _kind(tensor, weight))
 
 

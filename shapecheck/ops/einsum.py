@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Final
 
 import shapecheck.dims as dims
@@ -37,6 +38,8 @@ def _terms(text: str, headline: str) -> list[str]:
 @rule("einsum")
 def einsum(call: Call, equation: Value, operands: Value, **rest: Value) -> Value:
     """Judge `torch.einsum("bhnd,bhmd->bhnm", q, k)`."""
+    if isinstance(equation, Tensor) and isinstance(operands, (tuple, list)):
+        return _by_sublists(call, (equation, *operands))
     if isinstance(operands, (tuple, list)) and len(operands) == 1:
         operands = operands[0] if isinstance(operands[0], (tuple, list)) else operands
     parts = tensors_of(operands)
@@ -55,6 +58,31 @@ def einsum(call: Call, equation: Value, operands: Value, **rest: Value) -> Value
         if ELLIPSIS in every:
             output.insert(0, ELLIPSIS)
     return contract(call, inputs, output, parts, headline)
+
+
+def _by_sublists(call: Call, given: Sequence[Value]) -> Value:
+    """Judge `torch.einsum(q, [0, 1], k, [2, 1], [0, 2])`: numbers stand for letters."""
+    lists = [_letters(one) for one in given[1::2]]
+    output = _letters(given[-1]) if len(given) % 2 else ""
+    if output is None or None in lists:
+        return Tensor.unknown()
+    equation = ",".join(map(str, lists)) + (f"->{output}" if len(given) % 2 else "")
+    return einsum(call, equation, given[: len(given) // 2 * 2 : 2])
+
+
+def _letters(numbers: Value) -> str | None:
+    """Return the letters that a list of numbers, and perhaps an ellipsis, stands for."""
+    if not isinstance(numbers, (tuple, list)):
+        return None
+    found = ""
+    for one in numbers:
+        if one is ...:
+            found += ELLIPSIS
+        elif isinstance(one, int) and 0 <= one < len(ascii_letters):
+            found += (ascii_uppercase + ascii_lowercase)[one]
+        else:
+            return None
+    return found
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shapecheck import dtypes
 from shapecheck.dims import size_of
-from shapecheck.ops.agree import counted
+from shapecheck.ops.agree import apart, counted
 from shapecheck.ops.axes import of_rank, resolved
 from shapecheck.ops.call import Call, Value, as_dim, as_tensor, replace, rule
 from shapecheck.ops.indexing import fit_into
@@ -30,12 +30,16 @@ def _same_rank(call: Call, shape: Shape, index: Shape, headline: str) -> None:
 def _no_larger(
     call: Call, shape: Shape, index: Shape, skip: int | None, what: str, headline: str
 ) -> None:
-    """Refuse an index that is certainly larger than the tensor on an axis other than `skip`."""
+    """Refuse an index that doesn't run along the tensor on an axis other than `skip`.
+
+    It may be shorter there, but not certainly larger, nor another dimension by name.
+    """
     if shape.known is None or index.known is None or len(shape.dims) != len(index.dims):
         return
     for axis, (limit, size) in enumerate(zip(shape.known, index.known, strict=True)):
         excess = call.facts.size(size_of(size)) - call.facts.size(size_of(limit))
-        if axis != skip and isinstance(excess, int) and excess > 0:
+        larger = isinstance(excess, int) and excess > 0
+        if axis != skip and (larger or apart(call.facts, limit, size)):
             raise mismatch(f"axis {axis} of the index is {size}, and {limit} {what}", headline)
 
 

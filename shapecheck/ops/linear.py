@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr
-from shapecheck.ops.agree import counted, promote_all, size
+from shapecheck.ops.agree import counted, fits_bias, promote_all, size
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, rule
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
@@ -40,11 +40,7 @@ def linear(call: Call, input: Value, weight: Value, bias: Value = None, **rest: 
         return Tensor(Shape((*lead, *Shape.unknown().dims)), kind)
     out = table.dims[0]
     assert not isinstance(out, Run)
-    if isinstance(bias, Tensor):
-        vector = call.facts.shape(bias.shape)
-        only = vector.at(0) if vector.rank == 1 else None
-        if only is not None and call.facts.dim(only) != 1 and not call.unify(only, out):
-            raise mismatch(f'"bias" has {only} elements, where {out} are expected', headline)
+    fits_bias(call, bias, out, headline)
     return Tensor(Shape((*lead, out)), kind)
 
 

@@ -26,7 +26,7 @@ from torch.fx import _symbolic_trace
 from shapecheck.runtime import boundary, calls, compiled
 from shapecheck.runtime.errors import CarriedError
 from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint
-from shapecheck.runtime.plan import Plan
+from shapecheck.runtime.plan import Plan, says_names
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.straight import Unusual, Writer
 
@@ -43,7 +43,7 @@ def compile_checks(plan: Plan, full: bool, kind: str) -> types.FunctionType:
     `full`: with names carried through the ops. `kind`: `plain`, `async`, or `generator`, whose
     result isn't checked.
     """
-    writer = _Program(plan, full and kind == "plain", kind)
+    writer = _Program(plan, full and kind == "plain" and says_names(plan), kind)
     writer.write()
     source = "\n".join(writer.lines) + "\n"
     code = compile(source, f"<shapecheck {plan.label}>", "exec")

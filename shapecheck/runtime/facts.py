@@ -41,8 +41,9 @@ class ValueFacts(Facts):
     """Facts in a running program: every name has a value, and an unnamed dimension is its size.
 
     Different names are different dimensions although their sizes agree, and so are names and
-    expressions such as `{self.d}` that stand side by side. A plain int agrees with
-    anything of its size. Ordered composites agree part by part. Other expressions agree by value.
+    expressions such as `{self.d}` that stand side by side. A plain int agrees with anything of its
+    size. Ordered composites agree part by part. Other expressions agree by value, but for the same
+    expression over different names, as `2*h` and `2*w`.
 
     `strict` is for what must be equal without broadcasting; otherwise a named dimension of size 1
     is left to torch where it meets an unnamed one.
@@ -81,7 +82,7 @@ class ValueFacts(Facts):
             return _POSSIBLE if _mixed(a) and _mixed(b) else _DIFFERENT
         if isinstance(a, Composite) and isinstance(b, Composite):
             return _SAME if self._same_order(a.parts, b.parts) else _DIFFERENT
-        return _SAME
+        return _DIFFERENT if _renamed(a, b) else _SAME
 
     def same(self, a: DimExpr, b: DimExpr) -> bool:
         """Whether two dimensions are certainly equal; an unnamed one is by its size."""
@@ -127,6 +128,16 @@ class ValueFacts(Facts):
 def _name(dim: DimExpr) -> bool:
     symbol = dim.symbol if isinstance(dim, Size) else None
     return symbol is not None and symbol.kind is Kind.NAME
+
+
+def _renamed(a: DimExpr, b: DimExpr) -> bool:
+    """Whether two sizes are one expression, but for a name that is another name in it."""
+    if isinstance(a, Composite) or isinstance(b, Composite):
+        return False
+    mine, other = dims.symbols(a) - dims.symbols(b), dims.symbols(b) - dims.symbols(a)
+    if len(mine) != 1 or len(other) != 1:
+        return False
+    return dims.substitute(a, {mine.pop(): Size.of(other.pop())}) == b
 
 
 def _mixed(dim: DimExpr) -> bool:

@@ -15,7 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from shapecheck import dtypes
-from shapecheck.ops import UNKNOWN, DType, Value
+from shapecheck.ops import UNKNOWN, DType, Repeated, Value
 from shapecheck.runtime import blame, ops, wrapped
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.facts import ValueFacts, value_of
@@ -241,6 +241,8 @@ def _outcome(known: Value, result: Any, values: Mapping[Any, int]) -> object:
     """Return the records of a result from what a rule says of it and what it really is."""
     if isinstance(known, Known) and isinstance(result, torch.Tensor):
         return _record(known, result, values)
+    if isinstance(known, Repeated) and isinstance(result, tuple | list):
+        known = [known.element] * len(result)
     if isinstance(known, tuple | list) and isinstance(result, tuple | list):
         if len(known) != len(result):
             return None

@@ -61,7 +61,7 @@ def dotted_names() -> Mapping[Any, str]:
 @lru_cache(maxsize=4096)
 def signature_of(function: Callable[..., Any]) -> Signature | None:
     """Return the signature of a function as torch hands it to a mode, None if it has none."""
-    name = dotted_names().get(function) or _registered(function)
+    name = dotted_names().get(function) or _registered(function) or _behind(function)
     return None if name is None else _signatures().signature(name)
 
 
@@ -70,6 +70,15 @@ def _registered(function: Callable[..., Any]) -> str | None:
     if isinstance(function, OpOverload):
         function = function.overloadpacket
     return f"torch.ops.{function}" if isinstance(function, OpOverloadPacket) else None
+
+
+def _behind(function: Callable[..., Any]) -> str | None:
+    """Return the dotted name of the Python function that a builtin of torch does the work of."""
+    name = getattr(function, "__name__", "")
+    if not name or getattr(torch._C._nn, name, None) is not function:
+        return None
+    found = (known for known in _signatures().names("torch") if known.startswith("torch.nn."))
+    return next((known for known in found if known.rpartition(".")[2] == name), None)
 
 
 def reshapes_in_place(function: Callable[..., Any]) -> bool:

@@ -130,6 +130,17 @@ def is_steady(params: tuple[Param, ...]) -> bool:
     )
 
 
+def says_names(plan: Plan) -> bool:
+    """Whether a function has dimension names of its own; in one without, its caller's count."""
+    hints = [plan.result, *(param.hint for param in plan.params)]
+    said = any(h is not None and (not isinstance(h, OtherHint) or h.tensors) for h in hints)
+    code = getattr(inspect.unwrap(plan.function), "__code__", None)
+    return said or bool(plan.own) or not _SAYING.isdisjoint(getattr(code, "co_names", ()))
+
+
+_SAYING = frozenset(("assert_shape", "named", "isinstance"))
+"""What gives names in a body."""
+
 _STARS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 

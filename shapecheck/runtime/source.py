@@ -63,14 +63,16 @@ def is_users(code: CodeType) -> bool:
 
 
 def by_operator() -> bool:
-    """Whether the innermost code that isn't ours is at an operator, such as `a @ b`."""
+    """Whether an operator such as `a @ b` is at work, the user's or one of torch's on the way."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_USERS[1:]):
+    while frame is not None:
+        name = dis.opname[frame.f_code.co_code[max(frame.f_lasti, 0)]]
+        if name != "BINARY_SUBSCR" and name.startswith(("BINARY_", "INPLACE_", "COMPARE_")):
+            return True
+        if not frame.f_code.co_filename.startswith(_NOT_THE_USERS):
+            return False
         frame = frame.f_back
-    if frame is None:
-        return False
-    name = dis.opname[frame.f_code.co_code[max(frame.f_lasti, 0)]]
-    return name != "BINARY_SUBSCR" and name.startswith(("BINARY_", "INPLACE_", "COMPARE_"))
+    return False
 
 
 def _bindings(function: ast.AST | None, name: str) -> Iterator[int]:

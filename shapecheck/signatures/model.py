@@ -11,6 +11,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes, spec
 from shapecheck.dims import IntSize, Size
 from shapecheck.ops import RULES, UNKNOWN, Call, DType, Repeated, Scalar, Unknown, Value
+from shapecheck.ops.agree import apart
 from shapecheck.ops.call import as_shape, as_tensor
 from shapecheck.ops.elementwise import promote_values
 from shapecheck.shapes import Facts, Matcher, Misfit, Mismatch, Problem, Run, Shape, Tensor
@@ -181,7 +182,7 @@ class Signature:
             bound = candidate.bind(args, kwargs)
             if bound is not None and candidate.admits(bound):
                 found = candidate.run(facts, bound, label or self.name, instance, same_source)
-                return _into(found, kwargs.get("out"))
+                return _into(facts, found, kwargs.get("out"))
         return UNKNOWN
 
     def admits(self, bound: Mapping[str, Value]) -> bool:
@@ -437,11 +438,20 @@ def _wanted(misfit: Misfit) -> str:
     return str(misfit.value) if text == str(misfit.value) else f"{misfit.value} ({text})"
 
 
-def _into(result: Value, out: Value) -> Value:
-    """Return a result as it is in the tensor that it is written to."""
-    if isinstance(result, Tensor) and isinstance(out, Tensor):
-        return replace(result, dtype=out.dtype)
-    return result
+def _into(facts: Facts, result: Value, out: Value) -> Value:
+    """Return a result as it is in the tensor that it is written to.
+
+    torch gives that tensor another size where it needs one; names tell more.
+    """
+    if not isinstance(result, Tensor) or not isinstance(out, Tensor):
+        return result
+    found, given = facts.shape(result.shape), facts.shape(out.shape)
+    if found.rank is not None and found.rank == given.rank:
+        for axis, (one, other) in enumerate(zip(found.dims, given.dims, strict=True)):
+            if apart(facts, one, other):
+                reason = f"axis {axis} is {one} in the result and {other} there"
+                raise Mismatch(Problem(reason, f"can't write {found} into {given}"))
+    return replace(result, dtype=out.dtype)
 
 
 def _flatten(args: Sequence[Value]) -> Value:

@@ -1,0 +1,107 @@
+"""Dimensions of equal size that are mixed up are found, on both sides; right programs are quiet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from mixups.cases import SMALLEST, Arguments, Case, analysed, cases, entry, module
+
+from shapecheck import ShapeError
+
+EXAMPLES = 4
+every = pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
+random_sizes = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+pytestmark = pytest.mark.filterwarnings("ignore:Using a target size")  # torch's hint at one bug
+sizes = st.integers(SMALLEST, 6)
+
+
+def drawn(data: st.DataObject, equal: tuple[tuple[str, ...], ...]) -> Arguments:
+    """Return what makes arguments of random sizes; names of one group are equal."""
+    together = {name: group[0] for group in equal for name in group}
+    chosen: dict[str, int] = {}
+
+    def draw(name: str) -> int:
+        name = together.get(name, name)
+        return chosen.setdefault(name, data.draw(sizes, name))
+
+    def rank(group: str) -> tuple[int, ...]:
+        return tuple(data.draw(st.lists(sizes, max_size=2), f"*{group}"))
+
+    return Arguments(draw, rank)
+
+
+def call(made: Any, arguments: Arguments) -> Any:
+    """Call what a program is about; a class is made first."""
+    torch.manual_seed(0)
+    function, cls = entry(made)
+    if cls is None:
+        return function(**arguments.of(function))
+    arguments.self = cls(**(arguments.of(cls.__init__) if "__init__" in vars(cls) else {}))
+    return function(arguments.self, **arguments.of(function))
+
+
+@every
+def test_right_programs_are_quiet_and_compute_the_same(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
+    plain, checked = module(case.right, decorated=False), module(case.right, decorated=True)
+
+    @random_sizes
+    @given(st.data())
+    def run(data: st.DataObject) -> None:
+        equal = case.equal if data.draw(st.booleans(), "equal sizes") else ()
+        arguments = drawn(data, equal)
+        for _ in range(2):  # found out, then remembered
+            arguments.seed.manual_seed(0)
+            wanted = call(plain, arguments)
+            arguments.seed.manual_seed(0)
+            found = call(checked, arguments)
+            torch.testing.assert_close(found, wanted, rtol=0, atol=0, equal_nan=True)
+
+    run()
+
+
+@every
+def test_wrong_programs_run_without_a_word_and_are_found(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
+    plain, checked = module(case.wrong, decorated=False), module(case.wrong, decorated=True)
+
+    @random_sizes
+    @given(st.data())
+    def run(data: st.DataObject) -> None:
+        arguments = drawn(data, case.equal)
+        call(plain, arguments)
+        for _ in range(2):
+            if case.found_by in ("", "only at run time"):
+                with pytest.raises(ShapeError):
+                    call(checked, arguments)
+            else:
+                call(checked, arguments)
+
+    run()
+
+
+@every
+def test_the_analysis_finds_the_wrong_one_and_is_quiet_on_the_right_one(case: Case) -> None:
+    assert [one.message for one in analysed(case.right)] == []
+    assert bool(analysed(case.wrong)) == (case.found_by in ("", "only mypy"))
+
+
+def test_how_many_there_are() -> None:
+    assert len(cases()) >= 300
+    assert len({case.id for case in cases()}) == len(cases())
+    assert sum(not case.found_by for case in cases()) >= 0.9 * len(cases())
