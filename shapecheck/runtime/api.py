@@ -11,11 +11,11 @@ from torch._C import DisableTorchFunction
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Sym
 from shapecheck.explain import Message
-from shapecheck.runtime.binding import Binding, Namer
+from shapecheck.runtime.binding import Binding, Namer, plain_shape
 from shapecheck.runtime.errors import Failed, ShapeError
 from shapecheck.runtime.facts import value_of
 from shapecheck.runtime.hints import tensor_hint
-from shapecheck.runtime.names import Frame, record, state
+from shapecheck.runtime.names import Frame, record, sizes_of, state
 from shapecheck.runtime.plan import Plan
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place
@@ -38,7 +38,7 @@ def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
     """
     with DisableTorchFunction():
         found = _here().of(tensor)
-        if found is None or found.sizes != tuple(tensor.shape):
+        if found is None or found.sizes != sizes_of(tensor):
             return (None,) * tensor.dim()
         return tuple(None if isinstance(dim, int) else str(dim) for dim in found.dims)
 
@@ -66,8 +66,8 @@ def reveal_shape(tensor: TensorT) -> TensorT:
     """Print what is known of a tensor's shape, and return it."""
     with DisableTorchFunction():
         found = _here().of(tensor)
-        known = found is not None and found.sizes == tuple(tensor.shape)
-        shape = Shape(found.dims if found is not None and known else tuple(tensor.shape))
+        known = found is not None and found.sizes == sizes_of(tensor)
+        shape = Shape(found.dims) if found is not None and known else plain_shape(tensor)
         place = user_place()
         where = "" if place is None else f"{place.code.co_filename}:{place.line}: "
         sys.stderr.write(f'{where}Revealed shape is "{shape.text()}"\n')
@@ -141,8 +141,9 @@ def _fit(frame: Frame, tensor: torch.Tensor, metadata: TensorSpec, subject: str)
     known = frame.entry.braced if frame.entry is not None else {}
     namer = Namer(plan, frame.names if inside else {}, groups, known)
     found = frame.of(tensor)
-    sizes = tuple(tensor.shape)
-    shape = Shape(found.dims if inside and found is not None and found.sizes == sizes else sizes)
+    sizes = sizes_of(tensor)
+    known = inside and found is not None and found.sizes == sizes
+    shape = Shape(found.dims) if found is not None and known else plain_shape(tensor)
     values = {**frame.symbols, **namer.symbols} if inside else {}
     binding = Binding(plan, {}, values, lambda _: shape, namer.names, namer.runs, known)
     binding.tensor(tensor_hint(torch.Tensor, metadata), tensor, subject)
@@ -154,7 +155,7 @@ def _fit(frame: Frame, tensor: torch.Tensor, metadata: TensorSpec, subject: str)
         for name, size in new.items():
             frame.names.setdefault(name, size)
             frame.symbols.setdefault(plan.symbol(name), size)
-    if built is None:
+    if built is None or sizes is None:
         return
     merged: list[DimExpr] = [
         new_dim if isinstance(old, int | Run) else old

@@ -16,17 +16,22 @@ class ShapeError(TypeError):
 
     The first line of the text is what the static side says too. `message` has the parts: the text,
     the error code and the notes. `names` holds the sizes of the names that were bound.
+
+    Made from a text alone, as who passes exceptions between processes does, it says that text.
     """
 
     def __init__(
         self,
-        message: Message,
+        message: Message | str,
         names: Mapping[str, int] | None = None,
         place: str | None = None,
     ) -> None:
-        self.message = message
+        self.message = Message(message) if isinstance(message, str) else message
         self.names = dict(names or {})
         self.place = place
+        if isinstance(message, str):
+            super().__init__(message)
+            return
         lines = [f"{message.text}  [{message.code}]"]
         if place is not None:
             lines.append(f"  at {place}")

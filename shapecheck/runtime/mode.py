@@ -88,7 +88,7 @@ class NamesMode(TorchFunctionMode):
             except Exception as error:
                 _retell(error, frame, func, args, kwargs or {})
                 raise
-            if result.shape == outcome.sizes:
+            if sizes_of(result) == outcome.sizes:
                 table[id(result)] = (weakref.ref(result), outcome)
         else:
             result = _other(frame, outcome, whole, func, args, kwargs or {})
@@ -166,8 +166,9 @@ def _other(
         _drop(frame, result, args, kwargs)
     elif isinstance(outcome, tuple) and isinstance(result, tuple | list):
         for item, known in zip(result, outcome, strict=False):
-            if known is not None and isinstance(item, torch.Tensor) and item.shape == known.sizes:
-                frame.name(item, known)
+            if known is not None and isinstance(item, torch.Tensor):
+                if sizes_of(item) == known.sizes:
+                    frame.name(item, known)
     return result
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
+from torch._C import DisableTorchFunctionSubclass
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Sym
@@ -27,6 +28,8 @@ Table = dict[int, tuple[weakref.ref[torch.Tensor], "Record"]]
 
 _RECORDS: Final = 1 << 15
 _SWEEP: Final = 4096
+_PLAIN: Final = frozenset((torch.Tensor, torch.nn.Parameter))
+_INT: Final = frozenset((int,))
 
 
 class Record:
@@ -50,11 +53,18 @@ _interned: dict[object, Record] = {}
 
 
 def sizes_of(tensor: torch.Tensor) -> Sizes | None:
-    """Return a tensor's sizes; None for a nested tensor, which has none."""
+    """Return a tensor's sizes; None for a nested tensor, which has none that are numbers.
+
+    A subclass may want to know of each function that it is given to, and isn't told of this one.
+    """
     try:
-        return tuple(tensor.shape)
+        if tensor.__class__ in _PLAIN:
+            return tuple(tensor.shape)
+        with DisableTorchFunctionSubclass():
+            sizes = tuple(tensor.shape)
     except RuntimeError:
         return None
+    return sizes if _INT.issuperset(map(type, sizes)) else None
 
 
 def record(
