@@ -116,7 +116,7 @@ def ddp() -> None:
     plain, checked = both(DistributedDataParallel)
     same(train(plain), train(checked))
     assert checked.module.seen == ("b", None)
-    refused(lambda: checked(torch.randn(3, 5)), 'axis 1 is 5, declared 4')
+    refused(lambda: checked(torch.randn(3, 5)), "axis 1 is 5, declared 4")
 
 
 def ddp_with_checkpoint() -> None:
@@ -132,7 +132,7 @@ def fsdp() -> None:
     assert all(isinstance(parameter, DTensor) for parameter in checked.parameters())
     same(train(plain), train(checked))
     assert checked.seen == ("b", None)
-    refused(lambda: checked(torch.randn(3, 5)), 'axis 1 is 5, declared 4')
+    refused(lambda: checked(torch.randn(3, 5)), "axis 1 is 5, declared 4")
 
 
 def dtensor() -> None:

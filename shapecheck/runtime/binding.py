@@ -31,9 +31,20 @@ Saved = tuple[dict[str, DimExpr], dict[str, tuple[Item, ...]], list[Any], int]
 
 
 def plain_shape(tensor: torch.Tensor) -> Shape:
-    """Return a tensor's sizes as a shape without names; a nested tensor has none."""
+    """Return a tensor's sizes as a shape without names; a nested tensor's may be unknown."""
     sizes = sizes_of(tensor)
-    return Shape.unknown() if sizes is None else Shape(sizes)
+    if sizes is not None:
+        return Shape(sizes)
+    return Shape(tuple([_size(tensor, axis) for axis in range(tensor.dim())]))
+
+
+def _size(tensor: torch.Tensor, axis: int) -> DimExpr:
+    """Return one size of a tensor, unknown where it differs from row to row."""
+    try:
+        size = tensor.size(axis)
+    except RuntimeError:
+        return dims.unknown()
+    return size if type(size) is int else dims.unknown()
 
 
 @dataclass(frozen=True, slots=True)

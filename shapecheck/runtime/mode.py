@@ -17,16 +17,19 @@ from torch.overrides import TorchFunctionMode
 from shapecheck import dtypes
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value
 from shapecheck.runtime import blame, ops, wrapped
+from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.facts import ValueFacts, value_of
 from shapecheck.runtime.hints import dtype_mask
-from shapecheck.runtime.names import Frame, Record, Table, record, sizes_of, state
+from shapecheck.runtime.names import Frame, Record, Table, dtype_of, record, sizes_of, state
 from shapecheck.runtime.regroup import REGROUPING, regrouped
 from shapecheck.shapes import Mismatch, Problem, Run, Shape
 from shapecheck.shapes import Tensor as Known
 from shapecheck.signatures import Signature
 
 _compiling: Final = torch.compiler.is_compiling
+_others: Final = torch._C._len_torch_function_stack
+_TENSOR: Final = torch.Tensor
 _CACHED: Final = 1 << 14
 _PLAIN: Final = frozenset((int, str, type(None), type(...), torch.dtype, torch.device))
 _NEW: Final = object()
@@ -79,7 +82,7 @@ class NamesMode(TorchFunctionMode):
         if not named:
             return func(*args, **kwargs) if kwargs else func(*args)
         if func in ops.DTYPE_MATTERS:
-            key.append(args[1].dtype if isinstance(args[1], torch.Tensor) else None)
+            key.append(dtype_of(args[1]) if isinstance(args[1], torch.Tensor) else None)
         whole = tuple(key)
         outcome = _cache.get(whole, _NEW)
         if outcome.__class__ is Record:
@@ -88,7 +91,8 @@ class NamesMode(TorchFunctionMode):
             except Exception as error:
                 _retell(error, frame, func, args, kwargs or {})
                 raise
-            if sizes_of(result) == outcome.sizes:
+            plain = result.__class__ is _TENSOR and not _others()
+            if (result.shape if plain else sizes_of(result)) == outcome.sizes:
                 table[id(result)] = (weakref.ref(result), outcome)
         else:
             result = _other(frame, outcome, whole, func, args, kwargs or {})
@@ -122,7 +126,7 @@ def _frozen(arg: Any, table: Table) -> tuple[Any, bool]:
             found = table.get(id(item))
             tensor = None if found is None else found[0]()
             if found is not None and tensor is not None and tensor is item:
-                parts += (found[1], tensor.dtype)
+                parts += (found[1], dtype_of(tensor))
                 named = True
             elif item.__class__ in _PLAIN:
                 parts.append(item)
@@ -131,7 +135,7 @@ def _frozen(arg: Any, table: Table) -> tuple[Any, bool]:
                 parts.append(part)
                 named = named or inside
                 if isinstance(item, torch.Tensor):
-                    parts.append(item.dtype)
+                    parts.append(dtype_of(item))
         return tuple(parts), named
     if kind is bool:
         return (bool, arg), False
@@ -345,7 +349,7 @@ class Question:
     def tensor(self, arg: torch.Tensor) -> Known:
         """Return a tensor with the names that the running call knows."""
         found = self.frame.of(arg)
-        mask = dtype_mask(arg.dtype) if self.dtypes else dtypes.ANY
+        mask = dtype_mask(dtype_of(arg)) if self.dtypes else dtypes.ANY
         sizes = sizes_of(arg)
         if sizes is None:
             made = Known(Shape.unknown(), mask)
@@ -391,7 +395,7 @@ class Question:
     def plain(self) -> dict[int, Known]:
         """Return the tensors without names, by their index in `known`."""
         return {
-            index: Known(Shape(tuple(tensor.shape)), known.dtype)
+            index: Known(plain_shape(tensor), known.dtype)
             for index, (tensor, known) in enumerate(zip(self.tensors, self.known, strict=True))
         }
 

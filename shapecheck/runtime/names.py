@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
-from torch._C import DisableTorchFunctionSubclass
+from torch._C import DisableTorchFunction, _len_torch_function_stack
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Sym
@@ -55,16 +55,24 @@ _interned: dict[object, Record] = {}
 def sizes_of(tensor: torch.Tensor) -> Sizes | None:
     """Return a tensor's sizes; None for a nested tensor, which has none that are numbers.
 
-    A subclass may want to know of each function that it is given to, and isn't told of this one.
+    Subclasses and other modes see each function that a tensor is given to, but not this one.
     """
     try:
-        if tensor.__class__ in _PLAIN:
+        if tensor.__class__ in _PLAIN and not _len_torch_function_stack():
             return tuple(tensor.shape)
-        with DisableTorchFunctionSubclass():
+        with DisableTorchFunction():
             sizes = tuple(tensor.shape)
     except RuntimeError:
         return None
     return sizes if _INT.issuperset(map(type, sizes)) else None
+
+
+def dtype_of(tensor: torch.Tensor) -> torch.dtype:
+    """Return a tensor's dtype; subclasses and other modes don't see that either."""
+    if tensor.__class__ in _PLAIN and not _len_torch_function_stack():
+        return tensor.dtype
+    with DisableTorchFunction():
+        return tensor.dtype
 
 
 def record(

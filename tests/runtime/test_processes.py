@@ -36,7 +36,7 @@ def test_data_loader(method: str) -> None:
         load(wrong=3)
     text = str(caught.value)
     assert text.startswith("Caught ShapeError in DataLoader worker process 1.")
-    assert "declared \"3 h h\": axis 2 is 5, declared h (here 4)" in text
+    assert 'declared "3 h h": axis 2 is 5, declared h (here 4)' in text
 
 
 @pytest.fixture(scope="module")
