@@ -18,12 +18,12 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from shapecheck.dims import Dim as Dim
     from shapecheck.dims import dims as dims
+    from shapecheck.named import Named as _Named
     from shapecheck.runtime import ShapeError as ShapeError
     from shapecheck.runtime import assert_shape as assert_shape
     from shapecheck.runtime import dims_of as dims_of
     from shapecheck.runtime import disabled as disabled
     from shapecheck.runtime import install_import_hook as install_import_hook
-    from shapecheck.runtime import named as named
     from shapecheck.runtime import reveal_shape as reveal_shape
     from shapecheck.runtime import shapecheck as shapecheck
     from shapecheck.runtime import trace as trace
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from shapecheck.types import UInt16 as UInt16
     from shapecheck.types import UInt32 as UInt32
     from shapecheck.types import UInt64 as UInt64
+
+    named = _Named()
 else:
     from importlib import import_module
 
@@ -66,16 +68,16 @@ else:
             "ShapeAnnotationError Shaped UInt UInt8 UInt16 UInt32 UInt64"
         ),
         "shapecheck.runtime": (
-            "ShapeError assert_shape dims_of disabled install_import_hook named reveal_shape "
-            "shapecheck trace watch"
+            "ShapeError assert_shape dims_of disabled install_import_hook reveal_shape shapecheck "
+            "trace watch"
         ),
     }
     _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
-    __all__ = ["__version__", "dims", *_HOME_OF]  # noqa: PLE0604 - the keys are strings
+    __all__ = ["__version__", "dims", "named", *_HOME_OF]  # noqa: PLE0604 - the keys are strings
 
     def __getattr__(name):
-        if name == "dims":  # the module is the function: see shapecheck.dims
-            return import_module("shapecheck.dims")
+        if name in ("dims", "named"):  # the module is the function: see there
+            return import_module(f"shapecheck.{name}")
         home = _HOME_OF.get(name)
         if home is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

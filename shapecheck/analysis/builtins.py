@@ -232,6 +232,11 @@ def _never(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Va
     return False  # in Python; TorchScript isn't what is checked
 
 
+@function("builtins.slice")
+def _slice(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return slice(*args) if 1 <= len(args) <= 3 else UNKNOWN
+
+
 @function("builtins.bool")
 def _bool(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return _verdict(truth(frame, args[0]) if args else False)
@@ -408,12 +413,7 @@ def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
         frame.note(node, "Revealed shape is unknown")
 
 
-@function(
-    "shapecheck.assert_shape",
-    "shapecheck.runtime.assert_shape",
-    "shapecheck.named",
-    "shapecheck.runtime.named",
-)
+@function("shapecheck.assert_shape", "shapecheck.runtime.assert_shape")
 def _assert_shape(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     if len(args) != 2 or not isinstance(args[1], str):
         return args[0] if args else UNKNOWN

@@ -7,7 +7,14 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from shapecheck.analysis import builtins, conformity, decorators, functions, objects
+from shapecheck.analysis import (
+    builtins,
+    conformity,
+    decorators,
+    functions,
+    named_ops,
+    objects,
+)
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import iterate, length
 from shapecheck.analysis.operators import certain
@@ -226,6 +233,8 @@ def _library(frame: Frame, name: str, arguments: Arguments, node: ast.Call, labe
         return handler(frame, arguments.values, arguments.named, node)
     table = frame.program.table
     signature = table.signature(name)
+    if name.startswith(named_ops.PREFIX) and not named_ops.begin(frame, arguments.kwargs):
+        return UNKNOWN
     if signature is not None:
         return apply(
             frame, signature, arguments.values, arguments.named, _site(arguments, node, label)

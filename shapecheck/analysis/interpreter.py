@@ -22,6 +22,7 @@ from shapecheck.analysis import expressions as _expressions
 from shapecheck.analysis import functional as _functional
 from shapecheck.analysis import iterators as _iterators
 from shapecheck.analysis import methods as _methods
+from shapecheck.analysis import named_functions as _named_functions
 from shapecheck.analysis import numbers as _numbers
 from shapecheck.analysis import operator_functions as _operator_functions
 from shapecheck.analysis import records as _records
@@ -45,6 +46,7 @@ _registered = (
     _functional,
     _iterators,
     _methods,
+    _named_functions,
     _numbers,
     _operator_functions,
     _records,

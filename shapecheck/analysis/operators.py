@@ -331,9 +331,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     return item(frame, node, owner, index, node.value)
 
 
-def _counted(
-    frame: Frame, node: ast.Subscript, owner: Tensor, index: Value, found: Value
-) -> Value:
+def _counted(frame: Frame, node: ast.Subscript, owner: Tensor, index: Value, found: Value) -> Value:
     """Call the number of items that a mask takes after the mask."""
     parts = index if isinstance(index, tuple) else (index,)
     masks = [i for i, p in enumerate(parts) if isinstance(p, Tensor) and p.dtype == dtypes.BOOL]

@@ -25,6 +25,10 @@ from shapecheck.ops import joining as _joining
 from shapecheck.ops import linear as _linear
 from shapecheck.ops import lists as _lists
 from shapecheck.ops import losses as _losses
+from shapecheck.ops import named as _named
+from shapecheck.ops import named_functions as _named_functions
+from shapecheck.ops import named_joins as _named_joins
+from shapecheck.ops import named_names as _named_names
 from shapecheck.ops import normalization as _normalization
 from shapecheck.ops import packing as _packing
 from shapecheck.ops import padding as _padding

@@ -21,7 +21,16 @@ from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.facts import ValueFacts, value_of
 from shapecheck.runtime.hints import dtype_mask
-from shapecheck.runtime.names import Frame, Record, Table, dtype_of, record, sizes_of, state
+from shapecheck.runtime.names import (
+    Frame,
+    Record,
+    Table,
+    apart,
+    dtype_of,
+    record,
+    sizes_of,
+    state,
+)
 from shapecheck.runtime.regroup import REGROUPING, regrouped
 from shapecheck.shapes import Mismatch, Problem, Run, Shape
 from shapecheck.shapes import Tensor as Known
@@ -356,10 +365,9 @@ class Question:
         elif found is None or found.sizes != sizes:
             made = Known(Shape(sizes), mask)
         else:
+            found = apart(found, self.values)
             made = Known(Shape(found.dims), mask, found.inserted)
-            for symbol, value in found.values.items():
-                if self.values.setdefault(symbol, value) != value:
-                    raise ValueError(f"two values of {symbol}")
+            self.values.update(found.values)
         self.tensors.append(arg)
         self.known.append(made)
         return made

@@ -16,7 +16,7 @@ import torch
 from torch._C import DisableTorchFunction, _len_torch_function_stack
 
 import shapecheck.dims as dims
-from shapecheck.dims import DimExpr, Sym
+from shapecheck.dims import Atom, Composite, DimExpr, IntSize, Size, Sym
 from shapecheck.runtime.facts import value_of
 from shapecheck.shapes import Shape
 
@@ -101,6 +101,28 @@ def record(
         found.dims, found.sizes, found.values, found.inserted = dimensions, sizes, own, inserted
         _interned[key] = found
     return found
+
+
+def apart(known: Record, values: Mapping[Sym, int]) -> Record:
+    """Return a record whose symbols have no other value than in `values`.
+
+    Outside of decorated calls, two tensors may have a dimension of one name and different sizes.
+    """
+    swap: dict[Atom, IntSize] = {}
+    own = dict(known.values)
+    for symbol, size in known.values.items():
+        if values.get(symbol, size) != size:
+            other = Sym(symbol.name, symbol.kind, (symbol.scope, size))
+            swap[symbol], own[other] = Size.of(other), size
+    if not swap:
+        return known
+    found = tuple(
+        dims.merge(dims.substitute(part, swap) for part in dim.parts)
+        if isinstance(dim, Composite)
+        else dims.substitute(dim, swap)
+        for dim in known.dims
+    )
+    return record(found, known.sizes, own, known.inserted) or known
 
 
 def agreed(one: Record | None, other: Record | None) -> Record | None:

@@ -22,6 +22,7 @@ from shapecheck.runtime.errors import LOCK
 _NOT_THE_USERS: Final = (
     str(Path(torch.__file__).parent) + "/",
     str(Path(__file__).parent) + "/",
+    str(Path(__file__).parents[1] / "named") + "/",
     "<shapecheck",
 )
 

@@ -1,0 +1,195 @@
+"""Operations by name, on ordinary tensors that carry the names of their dimensions.
+
+    from shapecheck import named
+
+    x = named(torch.rand(8, 28, 28, 3), "b h w c")
+    named.softmax(named.order(x, "b c h w"), "c")
+
+A tensor has names from `named(x, "b h w c")`, from the annotations of a `@shapecheck` function
+inside of it, and as the result of an operation on tensors that have some. Each function is what
+the positional op does to the axes that the names mean. Every name can also be a `Dim` object.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+from shapecheck.named.axes import (
+    get,
+    index,
+    order,
+    split,
+    stack,
+    transpose,
+    unbind,
+)
+from shapecheck.named.functions import (
+    augment,
+    op,
+    reduce,
+)
+from shapecheck.named.joining import (
+    align,
+    align_as,
+    align_to,
+    cat,
+    contract,
+    dot,
+    expand_as,
+    masked_fill,
+    stack_new,
+)
+from shapecheck.named.names import (
+    assert_size,
+    flatten,
+    refine_names,
+    rename,
+    unflatten,
+)
+from shapecheck.named.reductions import (
+    all,
+    amax,
+    amin,
+    any,
+    argmax,
+    argmin,
+    argsort,
+    cumprod,
+    cumsum,
+    flip,
+    log_softmax,
+    logsumexp,
+    max,
+    mean,
+    median,
+    min,
+    norm,
+    prod,
+    roll,
+    softmax,
+    sort,
+    std,
+    sum,
+    topk,
+    var,
+)
+from shapecheck.runtime.api import named
+
+__all__ = [
+    "Named",
+    "align",
+    "align_as",
+    "align_to",
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "assert_size",
+    "augment",
+    "cat",
+    "contract",
+    "cumprod",
+    "cumsum",
+    "dot",
+    "expand_as",
+    "flatten",
+    "flip",
+    "get",
+    "index",
+    "log_softmax",
+    "logsumexp",
+    "masked_fill",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "norm",
+    "op",
+    "order",
+    "prod",
+    "reduce",
+    "refine_names",
+    "rename",
+    "roll",
+    "softmax",
+    "sort",
+    "split",
+    "stack",
+    "stack_new",
+    "std",
+    "sum",
+    "topk",
+    "transpose",
+    "unbind",
+    "unflatten",
+    "var",
+]
+
+
+class Named:
+    """What `shapecheck.named` is: the function that gives names, with the operations in it."""
+
+    __call__ = staticmethod(named)
+    align = staticmethod(align)
+    align_as = staticmethod(align_as)
+    align_to = staticmethod(align_to)
+    all = staticmethod(all)
+    amax = staticmethod(amax)
+    amin = staticmethod(amin)
+    any = staticmethod(any)
+    argmax = staticmethod(argmax)
+    argmin = staticmethod(argmin)
+    argsort = staticmethod(argsort)
+    assert_size = staticmethod(assert_size)
+    augment = staticmethod(augment)
+    cat = staticmethod(cat)
+    contract = staticmethod(contract)
+    cumprod = staticmethod(cumprod)
+    cumsum = staticmethod(cumsum)
+    dot = staticmethod(dot)
+    expand_as = staticmethod(expand_as)
+    flatten = staticmethod(flatten)
+    flip = staticmethod(flip)
+    get = staticmethod(get)
+    index = staticmethod(index)
+    log_softmax = staticmethod(log_softmax)
+    logsumexp = staticmethod(logsumexp)
+    masked_fill = staticmethod(masked_fill)
+    max = staticmethod(max)
+    mean = staticmethod(mean)
+    median = staticmethod(median)
+    min = staticmethod(min)
+    named = staticmethod(named)
+    norm = staticmethod(norm)
+    op = staticmethod(op)
+    order = staticmethod(order)
+    prod = staticmethod(prod)
+    reduce = staticmethod(reduce)
+    refine_names = staticmethod(refine_names)
+    rename = staticmethod(rename)
+    roll = staticmethod(roll)
+    softmax = staticmethod(softmax)
+    sort = staticmethod(sort)
+    split = staticmethod(split)
+    stack = staticmethod(stack)
+    stack_new = staticmethod(stack_new)
+    std = staticmethod(std)
+    sum = staticmethod(sum)
+    topk = staticmethod(topk)
+    transpose = staticmethod(transpose)
+    unbind = staticmethod(unbind)
+    unflatten = staticmethod(unflatten)
+    var = staticmethod(var)
+
+
+class _Module(ModuleType):
+    """This module, which is also the function."""
+
+    __call__ = staticmethod(named)
+
+
+sys.modules[__name__].__class__ = _Module

@@ -1,0 +1,116 @@
+"""The order of dimensions, merging and splitting them, and taking what stands at an index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from shapecheck.named.core import Name, Names, called, carry, meant, planned, record_of
+from shapecheck.ops import named as rules
+from shapecheck.ops import naming
+
+
+def order(x: Tensor, *dims: Names) -> Tensor:
+    """Return `x` with its dimensions in this order: `order(x, "b c h w")`.
+
+    All are listed, or `...` stands for the others; `(h w)` merges. Raises `ShapeError` for a
+    dimension that `x` hasn't, or that is left out.
+    """
+    return _ordered(x, dims, "refuse")
+
+
+def transpose(x: Tensor, *dims: Names) -> Tensor:
+    """Return `x` with these dimensions last, in this order; the others stay in front.
+
+    Raises `ShapeError` for a dimension that `x` hasn't.
+    """
+    return _ordered(x, dims, "front")
+
+
+def _ordered(x: Tensor, dims: tuple[Names, ...], missing: str) -> Tensor:
+    plan = planned(naming.order, (x,), meant(dims), missing)
+    found = carry(torch.permute, x, plan.axes)
+    for first, last in plan.merged:
+        found = carry(torch.flatten, found, first, last)
+    return found  # type: ignore[no-any-return]
+
+
+def stack(x: Tensor, dims: Names | None = None, /, **new: Names) -> Tensor:
+    """Merge dimensions into one, in the order given: `stack(x, fc="c h w")`.
+
+    `stack(x, "c h w")` merges them into `(c h w)`. The merged dimension stands where the first of
+    them stood. (To put tensors beside each other along a new dimension, see `stack_new`.)
+    """
+    jobs: list[tuple[Names, str | None]] = [] if dims is None else [(dims, None)]
+    jobs += [(given, name) for name, given in new.items()]
+    for given, name in jobs:
+        plan = planned(rules.merge, (x,), meant(given), name)
+        x = carry(torch.permute, x, plan.axes)
+        x = carry(torch.flatten, x, plan.first, plan.last)
+        if name is not None:
+            called(x, {plan.first: name})
+    return x
+
+
+def split(x: Tensor, dim: Name | None = None, /, **parts: Any) -> Tensor:
+    """Take a dimension apart: `split(x, fc="c h w", h=4, w=4)`, the size of one is found out.
+
+    `split(x, "(h d)")` takes a merged dimension apart into what it was merged from.
+    Raises `ShapeError` where the sizes don't multiply to the dimension's.
+    """
+    into = {old: new for old, new in parts.items() if not isinstance(new, int)}
+    sizes = tuple((name, size) for name, size in parts.items() if isinstance(size, int))
+    if len(into) > 1 or (dim is None) is not bool(into):
+        raise TypeError('write split(x, fc="c h w", h=4, w=4)')
+    old, new = (dim, None) if dim is not None else next(iter(into.items()))
+    plan = planned(_split, (x,), meant(old), meant(new), sizes)
+    merged = record_of(x)
+    values = {} if merged is None else merged.values
+    found = carry(torch.unflatten, x, plan.at, [_number(size, values) for size in plan.sizes])
+    if new is not None:
+        called(found, {plan.at + index: name for index, name in enumerate(plan.names)})
+    return found  # type: ignore[no-any-return]
+
+
+def _split(call: Any, shape: Any, old: Any, new: Any, sizes: tuple[tuple[str, int], ...]) -> Any:
+    return rules.split(call, shape, old, new, dict(sizes))
+
+
+def _number(size: Any, values: Any) -> int:
+    from shapecheck.runtime.facts import value_of
+
+    found = value_of(size, values)
+    return -1 if found is None else found
+
+
+def get(x: Tensor, dim: Name | None = None, index: Any = None, /, **at: Any) -> Tensor:
+    """Return what stands at an index of a dimension: `get(x, "b", 0)`, or `get(x, b=0, c=1)`."""
+    return _indexed(x, dim, index, at)
+
+
+def index(x: Tensor, dim: Name | None = None, index: Any = None, /, **at: Any) -> Tensor:
+    """Return what stands at indices of a dimension: an int, a slice, a list, or a tensor.
+
+    The dimensions of an index tensor stand where the dimension stood.
+    """
+    return _indexed(x, dim, index, at)
+
+
+def _indexed(x: Tensor, dim: Name | None, index: Any, at: dict[str, Any]) -> Tensor:
+    given: dict[Name, Any] = {**at}  # type: ignore[dict-item]  # a text is a name
+    if dim is not None:
+        given[dim] = index
+    places = [planned(rules.only, (x,), meant(name)) for name in given]
+    if len(places) == 1 and type(index) is int:
+        return carry(torch.select, x, places[0], index)  # type: ignore[no-any-return]
+    subscript: list[Any] = [slice(None)] * x.dim()
+    for place, item in zip(places, given.values(), strict=True):
+        subscript[place] = item
+    return carry(torch.Tensor.__getitem__, x, tuple(subscript))  # type: ignore[no-any-return]
+
+
+def unbind(x: Tensor, dim: Name) -> tuple[Tensor, ...]:
+    """Return what stands at each index of a dimension, as a tuple."""
+    return carry(torch.unbind, x, planned(rules.only, (x,), meant(dim)))  # type: ignore[no-any-return]

@@ -1,0 +1,219 @@
+"""What operations by name are made of: finding the axes, calling torch, giving names.
+
+What a name means is decided by `shapecheck.ops.naming` on the names that tensors carry, and
+remembered by these: in the steady state it is one look-up, as an op's own rule is.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import torch
+from torch._C import DisableTorchFunction
+
+from shapecheck import explain
+from shapecheck.dims import Dim, DimExpr, Size, Sym
+from shapecheck.explain import Message
+from shapecheck.ops import Call
+from shapecheck.runtime import wrapped
+from shapecheck.runtime.errors import LOCK, ShapeError
+from shapecheck.runtime.facts import ValueFacts
+from shapecheck.runtime.mode import thread_mode
+from shapecheck.runtime.names import Frame, Record, apart, record, sizes_of, state
+from shapecheck.runtime.source import Place, call_label, user_place
+from shapecheck.shapes import Mismatch, Shape, Tensor
+
+Name: TypeAlias = "str | Dim"
+Names: TypeAlias = "str | Dim | Sequence[str | Dim]"
+"""Dimensions: texts such as `"h w"`, `Dim` objects, or several of these."""
+
+_KEPT: Final = 1 << 14
+_plans: dict[Hashable, Any] = {}
+_NEW: Final = object()
+
+
+def here() -> Frame:
+    """Return the decorated call that is running, or the frame outside of all."""
+    return state.frame or state.root
+
+
+def record_of(tensor: torch.Tensor) -> Record | None:
+    """Return the names that a tensor carries, None if it has none."""
+    frame = here()
+    found = frame.table.get(id(tensor))
+    if found is not None and found[0]() is tensor:
+        known = found[1]
+        return known if tensor.shape == known.sizes else None
+    if isinstance(tensor, torch.Tensor) and wrapped.transforming() is not None:
+        return wrapped.inherited(tensor, frame.table)
+    return None
+
+
+def meant(given: Any) -> Any:
+    """Return an argument that names dimensions so that it can be looked up: hashable, no `Dim`."""
+    kind = given.__class__
+    if kind is str or given is None:
+        return given
+    if kind is Dim:
+        return given.dim
+    if isinstance(given, (tuple, list)):
+        return tuple([meant(one) for one in given])
+    return given
+
+
+def planned(plan: Callable[..., Any], tensors: Sequence[torch.Tensor], *args: Any) -> Any:
+    """Return what a function of the tensors' shapes says, `plan(call, *shapes, *args)`.
+
+    Raises `ShapeError` where it raises `Mismatch`.
+    """
+    key: list[Any] = [plan, *args]
+    for tensor in tensors:
+        known = record_of(tensor)
+        key.append(tensor.shape if known is None else known)
+    whole = tuple(key)
+    found = _plans.get(whole, _NEW)
+    if found is _NEW:
+        found = _planned(plan, tensors, key[1 + len(args) :], args)
+        if len(_plans) >= _KEPT:
+            _plans.clear()
+        _plans[whole] = found
+    return found
+
+
+def _planned(
+    plan: Callable[..., Any], tensors: Sequence[Any], known: Sequence[Any], args: Sequence[Any]
+) -> Any:
+    for tensor in tensors:
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"operations by name take tensors, not {type(tensor).__name__}")
+    place = user_place()
+    values: dict[Sym, int] = {}
+    shapes: list[Shape] = []
+    with LOCK, DisableTorchFunction():
+        for one in known:
+            if isinstance(one, Record):
+                one = apart(one, values)
+                values.update(one.values)
+            shapes.append(Shape(one.dims if isinstance(one, Record) else tuple(one)))
+        try:
+            call = Call(ValueFacts(values), label_at(place), shapes)
+            return plan(call, *shapes, *args)
+        except Mismatch as refused:
+            raise _error(refused, shapes, place) from None
+
+
+def label_at(place: Place | None) -> str:
+    """Return the operation as the user calls it."""
+    frame = sys._getframe(1)
+    name = ""
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+        name, frame = frame.f_code.co_name, frame.f_back
+    return call_label(place, name)
+
+
+_OURS: Final = str(Path(__file__).parent)
+
+
+def _error(refused: Mismatch, shapes: Sequence[Shape], place: Place | None) -> ShapeError:
+    label = label_at(place)
+    nodes = place.node.args if place is not None and isinstance(place.node, ast.Call) else []
+    operands = []
+    for index, shape in enumerate(shapes):
+        node = nodes[index] if index < len(nodes) and len(shapes) < len(nodes) + 1 else None
+        text = since = None
+        if node is not None and not isinstance(node, (ast.Starred, ast.List, ast.Tuple)):
+            text = ast.unparse(node)
+            if place is not None and isinstance(node, ast.Name):
+                since = place.since(node.id)
+        operands.append(explain.Operand("argument", Tensor(shape), text, since))
+    message = explain.operation(label, refused.problem, operands)
+    return ShapeError(message, here().names, None if place is None else str(place))
+
+
+def carry(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a torch function so that its result has names, inside of a decorated call or not."""
+    mode = state.mode or thread_mode()
+    if mode.frame is not None:
+        return function(*args, **kwargs)
+    mode.frame = state.root
+    try:
+        return mode.__torch_function__(function, (), args, kwargs)
+    finally:
+        mode.frame = None
+
+
+@contextmanager
+def carrying() -> Iterator[None]:
+    """Carry names through all torch ops inside of the block, also outside of decorated calls."""
+    mode = state.mode or thread_mode()
+    if mode.frame is not None:
+        yield
+        return
+    mode.frame = state.root
+    try:
+        with mode:
+            yield
+    finally:
+        mode.frame = None
+
+
+def called(tensor: torch.Tensor, names: Mapping[int, Name]) -> Any:
+    """Give some axes of a tensor, by their index, new names; return the tensor.
+
+    Raises `ShapeError` where the running call knows a name as another size.
+    """
+    with DisableTorchFunction():
+        frame = here()
+        known = record_of(tensor)
+        sizes = sizes_of(tensor)
+        if sizes is None or not names:
+            return tensor
+        found: list[DimExpr] = list(sizes if known is None else known.dims)
+        values = {} if known is None else dict(known.values)
+        for axis, name in names.items():
+            symbol = _symbol(frame, name, sizes[axis])
+            values[symbol] = sizes[axis]
+            found[axis] = Size.of(symbol)
+        frame.name(tensor, record(tuple(found), sizes, values))
+    return tensor
+
+
+def settled(tensor: torch.Tensor, like: torch.Tensor, dims: Sequence[Any]) -> torch.Tensor:
+    """Give a tensor dimensions whose names another one has; return the tensor."""
+    known, sizes = record_of(like), sizes_of(tensor)
+    if sizes is not None:
+        values = {} if known is None else known.values
+        here().name(tensor, record(tuple(dims), sizes, values))
+    return tensor
+
+
+def _symbol(frame: Frame, name: Name, size: int) -> Sym:
+    """Return what a name, or a dimension object, is inside of shapes in a call.
+
+    Under one name that the call's annotations don't have there may be several sizes.
+    """
+    if isinstance(name, Dim):
+        dim, text = name.dim, name.name
+        symbol = dim.symbol if isinstance(dim, Size) else None
+        if symbol is None:
+            raise TypeError(f"a dimension can't be called {name!r}: it is computed from others")
+        known = name.size if isinstance(name.size, int) else frame.symbols.get(symbol, size)
+    else:
+        symbol, text = (Sym(name) if frame.plan is None else frame.plan.symbol(name)), name
+        known = frame.names.get(text, size)
+    if known != size:
+        place = user_place()
+        problem = f'can\'t call a dimension of size {size} "{text}": "{text}" is {known} here'
+        message = Message(f'"{label_at(place)}" {problem}')
+        raise ShapeError(message, frame.names, None if place is None else str(place))
+    if frame is state.root:
+        return symbol
+    if frame.symbols.setdefault(symbol, size) != size:
+        symbol = Sym(symbol.name, symbol.kind, (symbol.scope, size))
+        frame.symbols[symbol] = size
+    return symbol

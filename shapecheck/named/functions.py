@@ -1,0 +1,57 @@
+"""Any function of tensors, and the names of what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+
+from shapecheck.named.core import Name, Names, called, carrying, meant, planned, record_of, settled
+from shapecheck.ops import named_functions as rules
+
+
+def op(x: Tensor, *functions: Callable[..., Any], **new: Name) -> Any:
+    """Apply functions one after the other, and name dimensions of the result.
+
+        op(x, self.conv, F.relu, c2="c")
+
+    Names go through torch's ops by their rules. `c2="c"` calls what becomes of the dimension `c`
+    `c2`: the axis in its place, or where the result has more axes or fewer, the one of its name.
+    """
+    with carrying():
+        found: Any = x
+        for function in functions:
+            found = function(found)
+    if not new:
+        return found
+    keys = tuple((name, meant(old)) for name, old in new.items())
+    return called(found, dict(planned(_moved, (x, found), keys)))
+
+
+def _moved(call: Any, before: Any, after: Any, new: Any) -> Any:
+    return rules.moved(call, before, after, dict(new))
+
+
+def reduce(x: Tensor, function: Callable[[Tensor], Tensor], dim: Names) -> Tensor:
+    """Apply a function that takes dimensions away: `reduce(x, lambda x: loss(x, y), "classes")`.
+
+    The result has the other dimensions of `x`, in their order. Raises `ShapeError` where the
+    function gives another shape.
+    """
+    with carrying():
+        found = function(x)
+    return settled(found, x, planned(rules.less, (x, found), meant(dim)).dims)
+
+
+def augment(x: Tensor, function: Callable[[Tensor], Tensor], name: Name) -> Tensor:
+    """Apply a function that adds a dimension behind the others: `augment(x, embedding, "h")`.
+
+    Raises `ShapeError` where the function gives another shape.
+    """
+    with carrying():
+        found = function(x)
+    planned(rules.more, (x, found), name if isinstance(name, str) else name.name)
+    known = record_of(x)
+    settled(found, x, (*(known.dims if known is not None else x.shape), found.shape[-1]))
+    return called(found, {found.dim() - 1: name})  # type: ignore[no-any-return]

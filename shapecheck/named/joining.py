@@ -1,0 +1,119 @@
+"""Products, joins and alignment of several tensors by the names that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from shapecheck.named.core import Name, Names, called, carry, meant, planned
+from shapecheck.ops import named_joins as rules
+from shapecheck.ops.named import only
+
+
+def dot(x: Tensor, y: Tensor, dim: Names) -> Tensor:
+    """Multiply two tensors and sum over dimensions that both have: `dot(q, k, "d")`.
+
+    Other names that they share are batched. The result has the dimensions of `x` that are left,
+    then those of `y`. Raises `ShapeError` where one of them lacks a dimension.
+    """
+    return contract((x, y), dim)
+
+
+def contract(tensors: Sequence[Tensor], dim: Names) -> Tensor:
+    """Multiply any number of tensors and sum over dimensions that all of them have."""
+    plan = planned(_product, tensors, meant(dim))
+    found: Tensor = carry(torch.einsum, plan.equation, *tensors)
+    return found
+
+
+def _product(call: Any, *shapes_and_dim: Any) -> Any:
+    *shapes, dim = shapes_and_dim
+    return rules.product(call, shapes, dim)
+
+
+def cat(tensors: Sequence[Tensor], dim: Name) -> Tensor:
+    """Put tensors one behind the other along a dimension: `cat([x, y], "t")`.
+
+    Their other dimensions are brought into the order of the first tensor's. Raises `ShapeError`
+    where one lacks a dimension.
+    """
+    parts = _alike(tensors, dim)
+    found: Tensor = carry(torch.cat, parts, planned(only, parts[:1], meant(dim)))
+    return found
+
+
+def stack_new(tensors: Sequence[Tensor], name: Name) -> Tensor:
+    """Put tensors beside each other along a new dimension, which stands in front."""
+    parts = _alike(tensors, ())
+    found: Tensor = called(carry(torch.stack, parts, 0), {0: name})
+    return found
+
+
+def _alike(tensors: Sequence[Tensor], dim: Any) -> list[Tensor]:
+    if not tensors:
+        raise ValueError("there are no tensors to put together")
+    orders = planned(_order, tensors, meant(dim))
+    return [
+        part if axes == tuple(range(len(axes))) else carry(torch.permute, part, axes)
+        for part, axes in zip(tensors, orders, strict=True)
+    ]
+
+
+def _order(call: Any, *shapes_and_dim: Any) -> Any:
+    *shapes, dim = shapes_and_dim
+    return rules.alike(call, shapes, dim)
+
+
+def align_as(x: Tensor, other: Tensor) -> Tensor:
+    """Bring the dimensions of `x` into the order of `other`'s, with a 1 for each it hasn't.
+
+    Raises `ShapeError` where `other` lacks one.
+    """
+    return _placed(x, planned(rules.onto, (x, other)))
+
+
+def expand_as(x: Tensor, other: Tensor) -> Tensor:
+    """Repeat `x` along the dimensions of `other` that it hasn't, in the order of `other`'s.
+
+    The result is a view. Raises `ShapeError` where `other` lacks a dimension of `x`.
+    """
+    found: Tensor = carry(torch.Tensor.expand_as, align_as(x, other), other)
+    return found
+
+
+def align_to(x: Tensor, *dims: Names) -> Tensor:
+    """Bring the dimensions of `x` into an order, `"b ... c"`, with a 1 for each it hasn't.
+
+    Raises `ShapeError` where a dimension of `x` is left out.
+    """
+    return _placed(x, planned(rules.along, (x,), meant(dims)))
+
+
+def align(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Bring tensors into one order of all their dimensions, so that they broadcast by name."""
+    plans = planned(_union, tensors)
+    return tuple(_placed(x, plan) for x, plan in zip(tensors, plans, strict=True))
+
+
+def _union(call: Any, *shapes: Any) -> Any:
+    whole = rules.union(call, shapes)
+    return None if whole is None else [rules.onto(call, shape, whole) for shape in shapes]
+
+
+def _placed(x: Tensor, plan: Sequence[int | None]) -> Tensor:
+    axes = [at for at in plan if at is not None]
+    if axes != list(range(len(axes))):
+        x = carry(torch.permute, x, axes)
+    for index, at in enumerate(plan):
+        if at is None:
+            x = carry(torch.unsqueeze, x, index)
+    return x
+
+
+def masked_fill(x: Tensor, mask: Tensor, value: float | Tensor) -> Tensor:
+    """Put a value where a mask is true; the mask is aligned with `x` by its names."""
+    found: Tensor = carry(torch.masked_fill, x, align_as(mask, x), value)
+    return found

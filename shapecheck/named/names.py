@@ -1,0 +1,89 @@
+"""Giving names, asserting sizes by them, and the functions that torch had for names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from shapecheck.named.axes import stack
+from shapecheck.named.core import (
+    Name,
+    Names,
+    called,
+    carry,
+    here,
+    meant,
+    planned,
+    record_of,
+)
+from shapecheck.ops import named_names as rules
+from shapecheck.ops.named import only, split
+
+
+def rename(x: Tensor, old: Name | None = None, new: Name | None = None, /, **names: Name) -> Tensor:
+    """Return a view of `x` in which dimensions have new names: `rename(x, query="t")`.
+
+    Also `rename(x, Time, Query)`, for dimension objects.
+    """
+    pairs: list[tuple[Name, Name]] = list(names.items())
+    if old is not None and new is not None:
+        pairs.append((new, old))
+    keys = tuple((meant(n), meant(given)) for n, given in pairs)
+    places = planned(_renamed, (x,), keys)
+    return called(_view(x), {at: n for (at, _), (n, _) in zip(places, pairs, strict=True)})  # type: ignore[no-any-return]
+
+
+def _renamed(call: Any, shape: Any, pairs: tuple[tuple[str, Any], ...]) -> Any:
+    return rules.renamed(call, shape, dict(pairs))
+
+
+def _view(x: Tensor) -> Tensor:
+    """Return another tensor of the same elements, with the same names."""
+    known = record_of(x)
+    view: Tensor = carry(Tensor.view_as, x, x)
+    here().name(view, known)
+    return view
+
+
+def assert_size(x: Tensor, **sizes: int) -> Tensor:
+    """Check the sizes of dimensions, `assert_size(x, c=20)`, and return `x`.
+
+    Raises `ShapeError` where one is another.
+    """
+    planned(_assert_size, (x,), tuple(x.shape), tuple(sizes.items()))
+    return x
+
+
+def _assert_size(call: Any, shape: Any, found: tuple[int, ...], sizes: Any) -> None:
+    for name, size in sizes:
+        at = only(call, shape, name)
+        if found[at] != size:
+            raise rules.wrong_size(shape, name, found[at], size)
+
+
+def refine_names(x: Tensor, *names: str | None) -> Tensor:
+    """Return a view of `x` in which dimensions without a name have these: `"b", None, "c"`.
+
+    `"..."` stands for any number that stay as they are. Raises `ShapeError` where a dimension has
+    another name already.
+    """
+    return called(_view(x), dict(planned(rules.refined, (x,), names)))  # type: ignore[no-any-return]
+
+
+def flatten(x: Tensor, dims: Names, name: str) -> Tensor:
+    """Merge dimensions into one of a new name; `stack(x, name=dims)`."""
+    return stack(x, **{name: dims})
+
+
+def unflatten(x: Tensor, dim: Name, sizes: Sequence[tuple[str, int]]) -> Tensor:
+    """Take a dimension apart into (name, size) pairs: `unflatten(x, "f", [("c", 2), ("h", 3)])`."""
+    pairs = tuple((name, size) for name, size in sizes)
+    plan = planned(_unflatten, (x,), meant(dim), pairs)
+    found = carry(Tensor.unflatten, x, plan.at, [size for _, size in pairs])
+    return called(found, dict(enumerate(plan.names, plan.at)))  # type: ignore[no-any-return]
+
+
+def _unflatten(call: Any, shape: Any, dim: Any, pairs: Any) -> Any:
+    return split(call, shape, dim, tuple(name for name, _ in pairs), dict(pairs))

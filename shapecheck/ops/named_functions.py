@@ -1,0 +1,106 @@
+"""What any function makes of a named tensor, by what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shapecheck.ops.agree import counted
+from shapecheck.ops.axes import of_rank
+from shapecheck.ops.call import Call, Unknown, Value, rule
+from shapecheck.ops.named import every, only
+from shapecheck.ops.naming import (
+    called,
+    fresh,
+)
+from shapecheck.shapes import Run, Shape, Tensor, mismatch
+
+
+@rule("named.op")
+def applied(
+    call: Call, x: Value, result: Value, kwargs: Mapping[str, Value], **rest: Value
+) -> Value:
+    """Name what a function of a tensor gives: `op(x, conv, c2="c")`."""
+    if not isinstance(x, Tensor) or not isinstance(result, Tensor):
+        return result
+    before, after = (call.facts.shape(one.shape) for one in (x, result))
+    pairs = moved(call, before, after, kwargs)
+    if pairs is None:
+        return Tensor(of_rank(after), result.dtype)
+    items = list(after.dims)
+    for at, name in pairs:
+        items[at] = called(call, items[at], name)
+    return Tensor(Shape(tuple(items)), result.dtype)
+
+
+def moved(
+    call: Call, before: Shape, after: Shape, new: Mapping[str, Value]
+) -> tuple[tuple[int, str], ...] | None:
+    """Return which axis of a function's result is called what, by its name before.
+
+    It is the same axis, or where there are more or fewer, the one of this name.
+    """
+    if after.rank is None:
+        return None
+    same = before.rank == after.rank
+    found = [(only(call, before if same else after, old), name) for name, old in new.items()]
+    if any(isinstance(at, Unknown) for at, _ in found):
+        return None
+    kept = Shape(tuple(one for at, one in enumerate(after.dims) if at not in dict(found)))
+    for _, name in found:
+        fresh(call, kept, name)
+    return tuple((at, name) for at, name in found)
+
+
+@rule("named.reduce")
+def reduced(call: Call, x: Value, result: Value, dims: Value, **rest: Value) -> Value:
+    """Name what a function makes of a tensor by taking dimensions away."""
+    if not isinstance(x, Tensor) or not isinstance(result, Tensor):
+        return result
+    before, after = (call.facts.shape(one.shape) for one in (x, result))
+    kept = less(call, before, after, dims)
+    return result if kept is None else Tensor(kept, result.dtype)
+
+
+def less(call: Call, before: Shape, after: Shape, dim: Value) -> Shape | None:
+    """Return what is left of a shape without some dimensions, which is what `after` is."""
+    gone = every(call, before, dim)
+    if isinstance(gone, Unknown) or before.rank is None:
+        return None
+    places = [at % before.rank for at in gone]
+    kept = tuple(item for at, item in enumerate(before.dims) if at not in places)
+    return _claimed(call, Shape(kept), after)
+
+
+def _claimed(call: Call, claimed: Shape, found: Shape) -> Shape:
+    """Check what a function gives against what it should; return the latter."""
+    headline = f"gives {found}, where {claimed} is expected"
+    if found.rank is not None and claimed.rank is not None and found.rank != claimed.rank:
+        raise mismatch(f"it has {counted(found.rank, 'dimension')}", headline)
+    for one, other in zip(claimed.dims, found.dims, strict=False):
+        if isinstance(one, Run) or isinstance(other, Run):
+            break
+        if not call.unify(one, other):
+            raise mismatch(f"{other} isn't {one}", headline)
+    return claimed
+
+
+@rule("named.augment")
+def augmented(call: Call, x: Value, result: Value, name: Value, **rest: Value) -> Value:
+    """Name what a function makes of a tensor by adding a dimension behind the others."""
+    if not isinstance(x, Tensor) or not isinstance(result, Tensor) or not isinstance(name, str):
+        return result
+    before, after = (call.facts.shape(one.shape) for one in (x, result))
+    more(call, before, after, name)
+    last = after.at(-1)
+    if last is None or before.rank is None:
+        return result
+    return Tensor(Shape((*before.dims, called(call, last, name))), result.dtype)
+
+
+def more(call: Call, before: Shape, after: Shape, name: Value) -> None:
+    """Check that a function's result is a shape with one more dimension behind it."""
+    fresh(call, before, name)
+    if before.rank is None or after.rank is None:
+        return
+    last = Shape(after.dims[-1:]) if after.rank > before.rank else Shape((name,))
+    _claimed(call, Shape((*before.dims, *last.dims)), after)
