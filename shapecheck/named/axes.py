@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import torch
 from torch import Tensor
 
-from shapecheck.named.core import Name, Names, called, carry, meant, planned, record_of
+from shapecheck.named.core import Name, Names, called, carry, meant, planned
 from shapecheck.ops import named as rules
 from shapecheck.ops import naming
+from shapecheck.runtime.facts import value_of
+
+_IN_ORDER: Final = tuple(range(64))
 
 
 def order(x: Tensor, *dims: Names) -> Tensor:
@@ -47,7 +51,8 @@ def stack(x: Tensor, dims: Names | None = None, /, **new: Names) -> Tensor:
     jobs += [(given, name) for name, given in new.items()]
     for given, name in jobs:
         plan = planned(rules.merge, (x,), meant(given), name)
-        x = carry(torch.permute, x, plan.axes)
+        if plan.axes != _IN_ORDER[: len(plan.axes)]:
+            x = carry(torch.permute, x, plan.axes)
         x = carry(torch.flatten, x, plan.first, plan.last)
         if name is not None:
             called(x, {plan.first: name})
@@ -66,23 +71,17 @@ def split(x: Tensor, dim: Name | None = None, /, **parts: Any) -> Tensor:
         raise TypeError('write split(x, fc="c h w", h=4, w=4)')
     old, new = (dim, None) if dim is not None else next(iter(into.items()))
     plan = planned(_split, (x,), meant(old), meant(new), sizes)
-    merged = record_of(x)
-    values = {} if merged is None else merged.values
-    found = carry(torch.unflatten, x, plan.at, [_number(size, values) for size in plan.sizes])
+    found = carry(torch.unflatten, x, plan.at, plan.sizes)
     if new is not None:
         called(found, {plan.at + index: name for index, name in enumerate(plan.names)})
     return found  # type: ignore[no-any-return]
 
 
 def _split(call: Any, shape: Any, old: Any, new: Any, sizes: tuple[tuple[str, int], ...]) -> Any:
-    return rules.split(call, shape, old, new, dict(sizes))
-
-
-def _number(size: Any, values: Any) -> int:
-    from shapecheck.runtime.facts import value_of
-
-    found = value_of(size, values)
-    return -1 if found is None else found
+    plan = rules.split(call, shape, old, new, dict(sizes))
+    assert plan is not None
+    numbers = [value_of(size, call.facts.values) for size in plan.sizes]
+    return replace(plan, sizes=tuple(-1 if size is None else size for size in numbers))
 
 
 def get(x: Tensor, dim: Name | None = None, index: Any = None, /, **at: Any) -> Tensor:

@@ -10,6 +10,7 @@ import ast
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -24,7 +25,7 @@ from shapecheck.runtime import wrapped
 from shapecheck.runtime.errors import LOCK, ShapeError
 from shapecheck.runtime.facts import ValueFacts
 from shapecheck.runtime.mode import thread_mode
-from shapecheck.runtime.names import Frame, Record, apart, record, sizes_of, state
+from shapecheck.runtime.names import Frame, Record, apart, record, state
 from shapecheck.runtime.source import Place, call_label, user_place
 from shapecheck.shapes import Mismatch, Shape, Tensor
 
@@ -43,14 +44,19 @@ def here() -> Frame:
 
 
 def record_of(tensor: torch.Tensor) -> Record | None:
-    """Return the names that a tensor carries, None if it has none."""
-    frame = here()
-    found = frame.table.get(id(tensor))
+    """Return the names that a tensor carries, None if it has none.
+
+    Outside of decorated calls nothing sees an op that changes a tensor's shape in place.
+    """
+    frame = state.frame
+    inside = frame is not None
+    table = state.root.table if frame is None else frame.table
+    found = table.get(id(tensor))
     if found is not None and found[0]() is tensor:
         known = found[1]
-        return known if tensor.shape == known.sizes else None
+        return known if inside or tensor.shape == known.sizes else None
     if isinstance(tensor, torch.Tensor) and wrapped.transforming() is not None:
-        return wrapped.inherited(tensor, frame.table)
+        return wrapped.inherited(tensor, table)
     return None
 
 
@@ -71,22 +77,28 @@ def planned(plan: Callable[..., Any], tensors: Sequence[torch.Tensor], *args: An
 
     Raises `ShapeError` where it raises `Mismatch`.
     """
-    key: list[Any] = [plan, *args]
-    for tensor in tensors:
-        known = record_of(tensor)
-        key.append(tensor.shape if known is None else known)
-    whole = tuple(key)
-    found = _plans.get(whole, _NEW)
+    records = [record_of(tensor) for tensor in tensors]
+    key = (plan, args, *records) if None not in records else _key(plan, args, records, tensors)
+    found = _plans.get(key, _NEW)
     if found is _NEW:
-        found = _planned(plan, tensors, key[1 + len(args) :], args)
+        found = _planned(plan, tensors, records, args)
         if len(_plans) >= _KEPT:
             _plans.clear()
-        _plans[whole] = found
+        _plans[key] = found
     return found
 
 
+def _key(plan: Any, args: Any, records: Sequence[Any], tensors: Sequence[Any]) -> Hashable:
+    with DisableTorchFunction():
+        sizes = [getattr(tensor, "shape", None) for tensor in tensors]
+    return (plan, args, *(s if r is None else r for r, s in zip(records, sizes, strict=True)))
+
+
 def _planned(
-    plan: Callable[..., Any], tensors: Sequence[Any], known: Sequence[Any], args: Sequence[Any]
+    plan: Callable[..., Any],
+    tensors: Sequence[Any],
+    records: Sequence[Record | None],
+    args: Sequence[Any],
 ) -> Any:
     for tensor in tensors:
         if not isinstance(tensor, torch.Tensor):
@@ -95,11 +107,13 @@ def _planned(
     values: dict[Sym, int] = {}
     shapes: list[Shape] = []
     with LOCK, DisableTorchFunction():
-        for one in known:
-            if isinstance(one, Record):
-                one = apart(one, values)
-                values.update(one.values)
-            shapes.append(Shape(one.dims if isinstance(one, Record) else tuple(one)))
+        for tensor, known in zip(tensors, records, strict=True):
+            if known is None:
+                shapes.append(Shape(tuple(tensor.shape)))
+                continue
+            own = apart(known, values)
+            values.update(own.values)
+            shapes.append(Shape(own.dims))
         try:
             call = Call(ValueFacts(values), label_at(place), shapes)
             return plan(call, *shapes, *args)
@@ -167,28 +181,61 @@ def called(tensor: torch.Tensor, names: Mapping[int, Name]) -> Any:
 
     Raises `ShapeError` where the running call knows a name as another size.
     """
-    with DisableTorchFunction():
-        frame = here()
-        known = record_of(tensor)
-        sizes = sizes_of(tensor)
-        if sizes is None or not names:
-            return tensor
-        found: list[DimExpr] = list(sizes if known is None else known.dims)
-        values = {} if known is None else dict(known.values)
-        for axis, name in names.items():
-            symbol = _symbol(frame, name, sizes[axis])
-            values[symbol] = sizes[axis]
-            found[axis] = Size.of(symbol)
-        frame.name(tensor, record(tuple(found), sizes, values))
+    known = record_of(tensor)
+    frame = here()
+    key = (frame.plan, known, *names.items())
+    found = _renamed.get(key) if known is not None else None
+    if found is None or not found.holds(frame):
+        with DisableTorchFunction():
+            found = _rename(frame, known, tensor, names)
+        if len(_renamed) >= _KEPT:
+            _renamed.clear()
+        _renamed[key] = found
+    frame.name(tensor, found.record)
     return tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """The names of a tensor after a renaming, and what symbols the new names stand for."""
+
+    record: Record | None
+    symbols: tuple[tuple[str, Sym, int], ...]
+
+    def holds(self, frame: Frame) -> bool:
+        """Whether the names mean the same in a call; they are known there from then on."""
+        for text, symbol, size in self.symbols:
+            if frame.names.get(text, size) != size:
+                return False
+            if frame is not state.root and frame.symbols.setdefault(symbol, size) != size:
+                return False
+        return True
+
+
+_renamed: dict[Hashable, Renaming] = {}
+
+
+def _rename(
+    frame: Frame, known: Record | None, tensor: torch.Tensor, names: Mapping[int, Name]
+) -> Renaming:
+    sizes = tuple(tensor.shape)
+    found: list[DimExpr] = list(sizes if known is None else known.dims)
+    values = {} if known is None else dict(known.values)
+    symbols: list[tuple[str, Sym, int]] = []
+    for axis, name in names.items():
+        symbol = _symbol(frame, name, sizes[axis])
+        values[symbol] = sizes[axis]
+        found[axis] = Size.of(symbol)
+        symbols.append((name if isinstance(name, str) else name.name, symbol, sizes[axis]))
+    return Renaming(record(tuple(found), sizes, values), tuple(symbols))
 
 
 def settled(tensor: torch.Tensor, like: torch.Tensor, dims: Sequence[Any]) -> torch.Tensor:
     """Give a tensor dimensions whose names another one has; return the tensor."""
-    known, sizes = record_of(like), sizes_of(tensor)
-    if sizes is not None:
+    known = record_of(like)
+    with DisableTorchFunction():
         values = {} if known is None else known.values
-        here().name(tensor, record(tuple(dims), sizes, values))
+        here().name(tensor, record(tuple(dims), tuple(tensor.shape), values))
     return tensor
 
 

@@ -40,31 +40,33 @@ def cat(tensors: Sequence[Tensor], dim: Name) -> Tensor:
     Their other dimensions are brought into the order of the first tensor's. Raises `ShapeError`
     where one lacks a dimension.
     """
-    parts = _alike(tensors, dim)
-    found: Tensor = carry(torch.cat, parts, planned(only, parts[:1], meant(dim)))
+    orders, axis = planned(_join, tensors, meant(dim))
+    found: Tensor = carry(torch.cat, _in_order(tensors, orders), axis)
     return found
 
 
 def stack_new(tensors: Sequence[Tensor], name: Name) -> Tensor:
     """Put tensors beside each other along a new dimension, which stands in front."""
-    parts = _alike(tensors, ())
-    found: Tensor = called(carry(torch.stack, parts, 0), {0: name})
+    orders, _ = planned(_join, tensors, ())
+    found: Tensor = called(carry(torch.stack, _in_order(tensors, orders), 0), {0: name})
     return found
 
 
-def _alike(tensors: Sequence[Tensor], dim: Any) -> list[Tensor]:
-    if not tensors:
-        raise ValueError("there are no tensors to put together")
-    orders = planned(_order, tensors, meant(dim))
-    return [
-        part if axes == tuple(range(len(axes))) else carry(torch.permute, part, axes)
-        for part, axes in zip(tensors, orders, strict=True)
-    ]
-
-
-def _order(call: Any, *shapes_and_dim: Any) -> Any:
+def _join(call: Any, *shapes_and_dim: Any) -> Any:
+    """Return the orders of tensors that are joined, None where they stay, and the axis."""
     *shapes, dim = shapes_and_dim
-    return rules.alike(call, shapes, dim)
+    if not shapes:
+        raise ValueError("there are no tensors to put together")
+    orders = rules.alike(call, shapes, dim) or []
+    moved = [None if axes == tuple(range(len(axes))) else axes for axes in orders]
+    return moved if any(moved) else None, only(call, shapes[0], dim) if dim else 0
+
+
+def _in_order(tensors: Sequence[Tensor], orders: Any) -> Sequence[Tensor]:
+    if orders is None:
+        return tensors
+    pairs = zip(tensors, orders, strict=True)
+    return [x if axes is None else carry(torch.permute, x, axes) for x, axes in pairs]
 
 
 def align_as(x: Tensor, other: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
+from torch._C import DisableTorchFunction
 
 from shapecheck.named.axes import stack
 from shapecheck.named.core import (
@@ -42,7 +43,8 @@ def _renamed(call: Any, shape: Any, pairs: tuple[tuple[str, Any], ...]) -> Any:
 def _view(x: Tensor) -> Tensor:
     """Return another tensor of the same elements, with the same names."""
     known = record_of(x)
-    view: Tensor = carry(Tensor.view_as, x, x)
+    with DisableTorchFunction():
+        view = x.view_as(x)
     here().name(view, known)
     return view
 
@@ -52,7 +54,8 @@ def assert_size(x: Tensor, **sizes: int) -> Tensor:
 
     Raises `ShapeError` where one is another.
     """
-    planned(_assert_size, (x,), tuple(x.shape), tuple(sizes.items()))
+    with DisableTorchFunction():
+        planned(_assert_size, (x,), tuple(x.shape), tuple(sizes.items()))
     return x
 
 
