@@ -55,7 +55,7 @@ LAYERS = {
     "tools": Layer(
         modules=frozenset({"codemod", "cli", "pytest_plugin", "__main__"}),
         on=("plugin", "run time"),
-        packages=frozenset({"torch", "libcst", "rich", "pytest"}),
+        packages=frozenset({"argcomplete", "torch", "libcst", "rich", "pytest"}),
     ),
     # shapecheck/__init__.py hands out the public names, each imported on first use.
     "front": Layer(
@@ -115,7 +115,7 @@ def test_everything_below_the_run_time_imports_without_torch() -> None:
         ("shapes.py", "from .spec import parse", None),
         ("ops/reshape.py", "from ..shapes import Shape", None),
         ("ops/reshape.py", "from . import indexing", None),
-        ("cli.py", "from shapecheck import mypy_plugin, runtime", None),
+        ("cli/check.py", "from shapecheck import mypy_plugin, runtime", None),
         ("mypy_plugin/__init__.py", "from shapecheck import __version__", None),
         ("runtime/__init__.py", "import torch.nn", None),
         ("runtime/__init__.py", "from .names import carry", None),

@@ -1,0 +1,50 @@
+"""The command line: `shapecheck check | explain | coverage | ...`.
+
+Each command is a module of its name here, and each name stands in `_COMMANDS`. The module has one
+function that hosts call, `register(commands)`, which declares its arguments with `commands.add`.
+What it takes to run the command is imported when it runs: `--help` and completion take no time,
+and only a command that executes the user's model imports torch.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+from shapecheck.cli._commands import CommandError, Commands, new_parser
+
+__all__ = ["main"]
+
+_COMMANDS: Final = ("check",)
+_COMPLETION_VARIABLE: Final = "_ARGCOMPLETE"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit code: 0 all is well, 1 there are findings, 2 it can't be done.
+
+    `arguments` are those after the program's name; without them, those of the process.
+    """
+    parser = new_parser()
+    commands = Commands(parser)
+    for name in _COMMANDS:
+        import_module(f"shapecheck.cli.{name}").register(commands)
+    if _COMPLETION_VARIABLE in os.environ:
+        import argcomplete
+
+        argcomplete.autocomplete(parser)
+    options = parser.parse_args(arguments)
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except CommandError as error:
+        print(f"shapecheck {options.command}: error: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # `shapecheck check | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return code

@@ -1,0 +1,109 @@
+"""What all commands share: how their arguments are declared, and how they say that they can't."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from typing import Any, Final
+
+from shapecheck import __version__
+
+_DESCRIPTION: Final = """\
+Named dimensions for PyTorch tensors: finds shape bugs before anything runs, and shows
+the shapes in your code.
+"""
+_EPILOG: Final = """\
+examples:
+  shapecheck check                     check the shapes in this folder
+
+`shapecheck COMMAND --help` explains a command. To complete commands and options with the
+tab key, put this into ~/.bashrc or ~/.zshrc:
+  eval "$(shapecheck --completion bash)"
+"""
+_SHELLS: Final = ("bash", "zsh", "fish", "tcsh", "powershell")
+
+
+class CommandError(Exception):
+    """A command can't be carried out: what is wrong, and where. The exit code is 2."""
+
+
+class Commands:
+    """Where commands declare themselves."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self._parsers = parser.add_subparsers(
+            dest="command", metavar="COMMAND", required=True, title="commands"
+        )
+
+    def add(
+        self,
+        name: str,
+        run: Callable[[argparse.Namespace], int],
+        *,
+        summary: str,
+        description: str,
+        examples: str,
+    ) -> argparse.ArgumentParser:
+        """Add a command and return the parser that its arguments go to.
+
+        `run` takes the parsed arguments and returns the exit code; it may raise `CommandError`.
+        `summary` is the line in the list of commands; `description` and `examples` are printed
+        above and below its arguments, as they stand.
+        """
+        parser = self._parsers.add_parser(
+            name,
+            help=summary,
+            description=description,
+            epilog=f"examples:\n{examples}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        parser.set_defaults(run=run)
+        return parser
+
+
+class _Completion(argparse.Action):
+    """Print what a shell has to evaluate."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        from argcomplete.shell_integration import shellcode
+
+        parser.exit(message=shellcode([parser.prog], shell=values))
+
+
+def new_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line, without its commands."""
+    parser = argparse.ArgumentParser(
+        prog="shapecheck",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"shapecheck {__version__}")
+    parser.add_argument(
+        "--completion",
+        action=_Completion,
+        choices=_SHELLS,
+        metavar="SHELL",
+        help=f"print what completes commands and options: {', '.join(_SHELLS)}",
+    )
+    return parser
+
+
+def wants_color(stream: Any, choice: str = "auto") -> bool:
+    """Whether output goes to a terminal that shows colours, or was asked to have them."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
