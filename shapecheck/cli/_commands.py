@@ -44,18 +44,21 @@ class Commands:
         summary: str,
         description: str,
         examples: str,
+        usage: str | None = None,
     ) -> argparse.ArgumentParser:
         """Add a command and return the parser that its arguments go to.
 
         `run` takes the parsed arguments and returns the exit code; it may raise `CommandError`.
         `summary` is the line in the list of commands; `description` and `examples` are printed
-        above and below its arguments, as they stand.
+        above and below its arguments, as they stand. What follows `--` on the command line is in
+        `rest` of the parsed arguments.
         """
         parser = self._parsers.add_parser(
             name,
             help=summary,
             description=description,
             epilog=f"examples:\n{examples}",
+            usage=usage,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
@@ -96,6 +99,16 @@ def new_parser() -> argparse.ArgumentParser:
         help=f"print what completes commands and options: {', '.join(_SHELLS)}",
     )
     return parser
+
+
+def add_color_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--color`; see `wants_color`."""
+    parser.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="auto (default): on a terminal, unless NO_COLOR is set",
+    )
 
 
 def wants_color(stream: Any, choice: str = "auto") -> bool:

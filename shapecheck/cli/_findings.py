@@ -1,0 +1,150 @@
+"""What mypy finds: runs it in a process of its own, and reads what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+_DRIVER: Final = "shapecheck.mypy_plugin._command"
+_CRASH: Final = "INTERNAL ERROR"
+_DEBUG_VARIABLE: Final = "SHAPECHECK_DEBUG"
+_PLAIN_ERROR: Final = re.compile(r"(?P<file>.+?):(?:(?P<line>\d+):)? error: (?P<message>.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An error, or a note on its own, and the notes that belong to it.
+
+    Lines count from 1 and columns from 0, the end is exclusive; 0 and -1 where it isn't known.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    message: str
+    notes: tuple[str, ...]
+    code: str | None
+    severity: str
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is an error."""
+        return self.severity == "error"
+
+    @property
+    def is_about_shapes(self) -> bool:
+        """Whether shapecheck says it: an error with a code of ours, or a revealed shape."""
+        if self.code is not None and self.code.partition("-")[0] == "shape":
+            return True
+        return not self.is_error and self.message.startswith("Revealed shape is ")
+
+    @property
+    def stops_all(self) -> bool:
+        """Whether mypy couldn't go on after it."""
+        return self.is_error and self.code in (None, "syntax")
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of mypy. Iterate over `findings()`; the rest is known when that ends.
+
+    `checked`: how many files, or None where mypy couldn't begin or crashed. `is_complete`: no error
+    kept it from checking all of them. `descriptions`: what each error code is about. `remarks`: all
+    that mypy said besides, line by line.
+    """
+
+    exit_code: int = 2
+    checked: int | None = None
+    is_complete: bool = False
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+    def findings(self, arguments: Sequence[str]) -> Iterator[Finding]:
+        """Run mypy with these arguments; yield what it finds while it goes on."""
+        debug = ["--show-traceback"] if os.environ.get(_DEBUG_VARIABLE) == "1" else []
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as aside:
+            process = subprocess.Popen(
+                [sys.executable, "-m", _DRIVER, *debug, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=aside,
+                encoding="utf-8",
+                errors="replace",
+                env={**os.environ, "PYTHONIOENCODING": "utf-8:backslashreplace"},
+            )
+            yield from self._read(process)
+            aside.seek(0)
+            self.remarks += aside.read().splitlines()
+        if self.checked is not None:
+            self.exit_code = process.returncode
+        elif (problem := self._problem(process.returncode)) is not None:
+            self.remarks.append(problem)
+
+    def _read(self, process: subprocess.Popen[str]) -> Iterator[Finding]:
+        with process:
+            assert process.stdout is not None
+            try:
+                for line in process.stdout:
+                    found = self._line(line.rstrip("\n"))
+                    if found is not None:
+                        yield found
+            except BaseException:  # Ctrl-C, or the reader has had enough: a closed pipe
+                process.kill()
+                raise
+
+    def _line(self, line: str) -> Finding | None:
+        """Return the finding that a line of mypy's output is; keep what is none."""
+        try:
+            said = json.loads(line)
+        except ValueError:
+            said = None
+        if isinstance(said, dict) and "checked" in said:
+            self.checked = said["checked"]
+            self.is_complete = not said["blocked"]
+            self.descriptions = said["codes"]
+            return None
+        if isinstance(said, dict):
+            return _finding(said)
+        if (plain := _PLAIN_ERROR.fullmatch(line)) is not None and _CRASH not in line:
+            place = int(plain["line"] or 0)
+            return Finding(plain["file"], place, -1, place, -1, plain["message"], (), None, "error")
+        self.remarks.append(line)
+        return None
+
+    def _problem(self, status: int) -> str | None:
+        """Say why mypy came to no end, unless it has said so itself."""
+        if any(_CRASH in remark for remark in self.remarks):
+            told = os.environ.get(_DEBUG_VARIABLE) == "1"
+            hint = "" if told else f"; {_DEBUG_VARIABLE}=1 shows the traceback"
+            return f"mypy crashed, and not everything was checked{hint}"
+        if status < 0:
+            name = signal.Signals(-status).name
+            return f"mypy was ended by the signal {name}, and not everything was checked"
+        if status == 2 and self.remarks:
+            return None
+        return f"mypy ended with code {status}, and not everything was checked"
+
+
+def _finding(said: Mapping[str, Any]) -> Finding:
+    hint = said["hint"]
+    return Finding(
+        said["file"],
+        said["line"],
+        said["column"],
+        said["end_line"],
+        said["end_column"],
+        said["message"],
+        tuple(hint.split("\n")) if hint else (),
+        said["code"],
+        said["severity"],
+    )

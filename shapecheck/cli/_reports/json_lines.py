@@ -1,0 +1,34 @@
+"""`--output json`: one object a line, with the keys of `mypy --output=json`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from shapecheck.cli._findings import Finding, Run
+
+
+class JsonReport:
+    """Prints each finding as a line of JSON; columns count from 0."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def add(self, finding: Finding) -> None:
+        """Print the finding."""
+        said = {
+            "file": finding.file,
+            "line": finding.line,
+            "column": finding.column,
+            "end_line": finding.end_line,
+            "end_column": finding.end_column,
+            "message": finding.message,
+            "hint": "\n".join(finding.notes) or None,
+            "code": finding.code,
+            "severity": finding.severity,
+        }
+        self._stream.write(f"{json.dumps(said)}\n")
+
+    def finish(self, run: Run, hidden: int) -> None:
+        """There is no more to say."""

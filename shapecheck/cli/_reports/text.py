@@ -1,0 +1,89 @@
+"""`--output text`: for people, with the source line and what is wrong in it underlined."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from shapecheck.cli import _sources
+from shapecheck.cli._reports import plural
+
+if TYPE_CHECKING:
+    from shapecheck.cli._findings import Finding, Run
+
+_COLORS: Final = {"error": "red", "note": "cyan"}
+
+
+class TextReport:
+    """Prints findings in the order in which they come, and a last line that counts them."""
+
+    def __init__(self, stream: TextIO, *, color: bool) -> None:
+        self._console = Console(
+            file=stream,
+            force_terminal=color,
+            color_system="standard" if color else None,
+            no_color=not color,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            soft_wrap=True,
+        )
+        self._errors = 0
+        self._about_shapes = 0
+        self._files: set[str] = set()
+
+    def add(self, finding: Finding) -> None:
+        """Print the finding: where and what, the source, the notes."""
+        color = _COLORS[finding.severity]
+        if finding.is_error:
+            self._errors += 1
+            self._about_shapes += finding.is_about_shapes
+            self._files.add(finding.file)
+        numbers = [str(n) for n in (finding.line, finding.column + 1) if n > 0]
+        title = Text(":".join([finding.file, *numbers]), style="bold")
+        title.append(": ").append(f"{finding.severity}: ", style=f"bold {color}")
+        title.append(finding.message, style="bold" if finding.is_about_shapes else "")
+        if finding.is_error and finding.code is not None:
+            title.append("  ").append(f"[{finding.code}]", style="yellow")
+        self._console.print(title)
+        self._show_source(finding, color)
+        for note in finding.notes:
+            self._console.print(Text("  note: ", style="cyan").append(note, style="default"))
+        self._console.print()
+
+    def _show_source(self, finding: Finding, color: str) -> None:
+        span = (finding.line, finding.column, finding.end_line, finding.end_column)
+        shown = _sources.marked(finding.file, *span)
+        gutter = max((len(str(line.number)) for line in shown if line.number), default=0) + 4
+        for line in shown:
+            number = "..." if line.number is None else str(line.number)
+            source = Text(f"{number:>{gutter}} | ", style="blue")
+            source.append(line.before, style="default")
+            source.append(line.marked, style=f"bold {color}")
+            source.append(line.after, style="default")
+            source.rstrip()
+            self._console.print(source)
+            if line.number is not None and finding.column >= 0:
+                under = Text(f"{'':>{gutter}} | ", style="blue").append(" " * line.indent)
+                self._console.print(under.append("^" * line.width, style=f"bold {color}"))
+
+    def finish(self, run: Run, hidden: int) -> None:
+        """Print the last line."""
+        files = plural(run.checked or 0, "source file")
+        checked = f"checked {files}" if run.is_complete else "errors prevented further checking"
+        if hidden:
+            checked += f"; {plural(hidden, 'error')} of other kinds not shown"
+        if self._errors:
+            found = f"Found {plural(self._errors, 'error')} in {plural(len(self._files), 'file')}"
+            self._console.print(Text(f"{found} ({checked})", style="bold red"))
+        elif run.is_complete:
+            aside = f" ({plural(hidden, 'error')} of other kinds not shown)" if hidden else ""
+            self._console.print(Text(f"Success: no issues found in {files}{aside}", "bold green"))
+        if 0 < self._about_shapes < self._errors:
+            other = self._errors - self._about_shapes
+            self._console.print(
+                f"{self._about_shapes} of them about shapes; --only-shapes leaves out the {other} "
+                f"{'other' if other == 1 else 'others'}"
+            )

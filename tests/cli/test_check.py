@@ -1,0 +1,370 @@
+"""`shapecheck check`: what is printed, in each format, and the exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+from mypy_plugin.conftest import Project
+
+from shapecheck.cli import _sources
+
+NewProject = Callable[..., Project]
+
+ATTENTION: Final = """\
+from jaxtyping import Float
+from torch import Tensor
+
+width: int = "é"
+
+
+def scores(
+    q: Float[Tensor, "batch query d"], k: Float[Tensor, "batch key d"], é: Tensor
+) -> Float[Tensor, "batch query key"]:
+    return é.sum() * (q @ k)
+"""
+TEXT: Final = """\
+attention.py:4:14: error: Incompatible types in assignment (expression has type "str", variable \
+has type "int")  [assignment]
+    4 | width: int = "é"
+      |              ^^
+
+attention.py:10:23: error: "@" can't multiply (batch query d) by (batch key d): the inner \
+dimensions are d (axis -1) and key (axis -2)  [shape]
+    10 |     return é.sum() * (q @ k)
+       |                       ^^^^^
+  note: left operand "q" is (batch query d) since line 8
+  note: right operand "k" is (batch key d) since line 8
+  note: "k.transpose(-2, -1)" would give (batch query key)
+
+"""
+COUNT: Final = """\
+Found 2 errors in 1 file (checked 1 source file)
+1 of them about shapes; --only-shapes leaves out the 1 other
+"""
+SHAPE_ERROR: Final = TEXT.partition("\n\n")[2]
+
+
+@pytest.fixture
+def attention(new_project: NewProject) -> Project:
+    """A project with two errors, one of them about shapes."""
+    return new_project({"attention.py": ATTENTION}, fake=False)
+
+
+def test_text_shows_the_source_and_the_notes(attention: Project) -> None:
+    """What a person reads, and mypy's exit code."""
+    done = attention.run("check", "attention.py", module="shapecheck")
+    assert (done.stdout, done.stderr) == (TEXT + COUNT, "")
+    assert done.returncode == attention.run("attention.py").returncode == 1
+
+
+def test_only_shapes(attention: Project) -> None:
+    """mypy's own errors are left out, and counted."""
+    done = attention.run("check", "attention.py", "--only-shapes", module="shapecheck")
+    aside = "Found 1 error in 1 file (checked 1 source file; 1 error of other kinds not shown)\n"
+    assert done.stdout == SHAPE_ERROR + aside
+    assert done.returncode == 1
+    attention.write({"attention.py": 'width: int = ""\n'})
+    done = attention.run("check", "attention.py", "--only-shapes", module="shapecheck")
+    said = "Success: no issues found in 1 source file (1 error of other kinds not shown)\n"
+    assert (done.stdout, done.returncode) == (said, 0)
+
+
+def test_color(attention: Project) -> None:
+    """Colours come on request, and change nothing but the colours."""
+    plain = attention.run("check", "attention.py", "--color", "never", module="shapecheck")
+    colored = attention.run("check", "attention.py", "--color", "always", module="shapecheck")
+    assert "\x1b[1;31m^^^^^\x1b[0m" in colored.stdout
+    assert without_color(colored.stdout) == plain.stdout
+
+
+def test_json_is_what_mypy_prints(attention: Project) -> None:
+    """The lines of `mypy --output=json`, with where each error ends."""
+    done = attention.run("check", "attention.py", "--output", "json", module="shapecheck")
+    mypy = attention.run("attention.py", "--output", "json", "--show-error-end")
+    assert done.stdout == mypy.stdout
+    assert [json.loads(line)["code"] for line in done.stdout.splitlines()] == [
+        "assignment",
+        "shape",
+    ]
+
+
+def test_github(attention: Project) -> None:
+    """Workflow commands, with paths from the root of the checkout."""
+    (attention.folder / "a b,c:%").mkdir()
+    folder = attention.folder / "a b,c:%"
+    (attention.folder / "attention.py").rename(folder / "m.py")
+    attention.environment["GITHUB_WORKSPACE"] = str(attention.folder)
+    attention.environment["MYPY_CACHE_DIR"] = "../cache"
+    attention.folder = folder
+    settings = ("--config-file", "../mypy.ini")
+    done = attention.run("check", "m.py", "--output", "github", *settings, module="shapecheck")
+    assert done.stdout == (
+        "::error file=a b%2Cc%3A%25/m.py,line=4,endLine=4,col=14,endColumn=15,title=assignment::"
+        'Incompatible types in assignment (expression has type "str", variable has type "int")\n'
+        "::error file=a b%2Cc%3A%25/m.py,line=10,endLine=10,col=23,endColumn=27,title=shape::"
+        '"@" can\'t multiply (batch query d) by (batch key d): the inner dimensions are d (axis '
+        '-1) and key (axis -2)%0Aleft operand "q" is (batch query d) since line 8%0Aright operand '
+        '"k" is (batch key d) since line 8%0A"k.transpose(-2, -1)" would give (batch query key)\n'
+    )
+
+
+def test_sarif(attention: Project) -> None:
+    """The whole document. It is valid by the schema that it names."""
+    (attention.folder / "a b").mkdir()
+    (attention.folder / "attention.py").rename(attention.folder / "a b" / "m.py")
+    done = attention.run("check", "a b", "--output", "sarif", "--only-shapes", module="shapecheck")
+    document = json.loads(done.stdout)
+    root = document["runs"][0].pop("originalUriBaseIds")
+    assert root == {"SRCROOT": {"uri": f"{attention.folder.as_uri()}/"}}
+    assert document == {
+        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
+        "sarif-schema-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "shapecheck",
+                        "version": "0.1.0",
+                        "rules": [
+                            {
+                                "id": "shape",
+                                "shortDescription": {"text": "Check the dimensions of tensors"},
+                            }
+                        ],
+                    }
+                },
+                "invocations": [{"executionSuccessful": True, "exitCode": 1}],
+                "columnKind": "unicodeCodePoints",
+                "results": [
+                    {
+                        "ruleId": "shape",
+                        "ruleIndex": 0,
+                        "level": "error",
+                        "message": {
+                            "text": '"@" can\'t multiply (batch query d) by (batch key d): the '
+                            "inner dimensions are d (axis -1) and key (axis -2)\n"
+                            'left operand "q" is (batch query d) since line 8\n'
+                            'right operand "k" is (batch key d) since line 8\n'
+                            '"k.transpose(-2, -1)" would give (batch query key)'
+                        },
+                        "locations": [
+                            {
+                                "physicalLocation": {
+                                    "artifactLocation": {
+                                        "uri": "a%20b/m.py",
+                                        "uriBaseId": "SRCROOT",
+                                    },
+                                    "region": {
+                                        "startLine": 10,
+                                        "startColumn": 23,
+                                        "endLine": 10,
+                                        "endColumn": 28,
+                                    },
+                                }
+                            }
+                        ],
+                    }
+                ],
+            }
+        ],
+    }
+
+
+def test_sarif_tells_what_kept_mypy_from_its_work(new_project: NewProject) -> None:
+    """A file that can't be parsed: no success, and where."""
+    project = new_project({"m.py": "def f(:\n"})
+    done = project.run("check", "--output", "sarif", module="shapecheck")
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["invocations"] == [{"executionSuccessful": False, "exitCode": 2}]
+    assert {result["ruleId"] for result in run["results"]} == {"syntax"}
+    assert done.returncode == 2
+
+
+def test_no_configuration_is_needed(new_project: NewProject) -> None:
+    """The plugin is on where nothing says so, and [tool.shapecheck] applies."""
+    program = """\
+from torch import Tensor
+from shapecheck import Float
+from torch import nn
+
+def f(x: Float[Tensor, "b d"]) -> Float[Tensor, "b 10"]:
+    return nn.Linear(512, 10)(x)
+"""
+    project = new_project({"m.py": program}, fake=False)
+    (project.folder / "mypy.ini").unlink()
+    project.environment["MYPY_CACHE_DIR"] = "cache"
+    assert project.run("check", module="shapecheck").stdout == (
+        "Success: no issues found in 1 source file\n"
+    )
+    project.write({"pyproject.toml": "[tool.shapecheck]\nstrict = true\n"})
+    assert (
+        '"nn.Linear(512, 10)" needs d to be 512' in project.run("check", module="shapecheck").stdout
+    )
+
+
+def test_the_configuration_of_mypy_is_respected(new_project: NewProject) -> None:
+    """Which files, which options; the plugin is added to others."""
+    files = {
+        "src/m.py": "def f(x): return x\n# @ error 1:4-1:5: seen; torch\n",
+        "other/n.py": "# @ error 1:0-1:1: not seen; torch\n",
+        "own.py": "from mypy.plugin import Plugin\n\ndef plugin(version):\n    return Plugin\n",
+    }
+    project = new_project(files)
+    settings = "[mypy]\nplugins = own.py\nfiles = src\ndisallow_untyped_defs = True\n"
+    project.write({"mypy.ini": f"{settings}cache_dir = cache\n"})
+    done = project.run("check", "--output", "json", module="shapecheck")
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(error["file"], error["code"]) for error in said] == [
+        ("src/m.py", "no-untyped-def"),
+        ("src/m.py", "shape"),
+    ]
+
+
+def test_options_of_mypy(new_project: NewProject) -> None:
+    """What follows `--` goes to mypy, and it says what it can't use."""
+    project = new_project({"m.py": "def f(x): return x\n"})
+    assert project.run("check", module="shapecheck").returncode == 0
+    done = project.run("check", "m.py", "--", "--strict", module="shapecheck")
+    assert "[no-untyped-def]" in done.stdout
+    done = project.run("check", "--", "--nonsense", module="shapecheck")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("error: unrecognized arguments: --nonsense\n")
+
+
+def test_files_with_the_same_module_name(new_project: NewProject) -> None:
+    """Folders of scripts: mypy refuses two `train.py`, and here they are checked in turn."""
+    files = {f"{name}/train.py": f"import model\nx: {name} = model.x\n" for name in ("int", "str")}
+    files |= {f"{name}/model.py": f"x: {name}\n" for name in ("int", "str")}
+    files["str/train.py"] += "# @ error 1:0-1:6: seen, torch\n"
+    project = new_project(files)
+    assert project.run(".").returncode == 2
+    done = project.run("check", module="shapecheck")
+    assert done.stdout == (
+        "str/train.py:1:1: error: seen, torch  [shape]\n    1 | import model\n      | ^^^^^^\n\n"
+        "Found 1 error in 1 file (checked 4 source files)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "stdout", "stderr"),
+    [
+        ({}, ["."], "", "There are no .py[i] files in directory '.'\n"),
+        ({}, ["gone.py"], "gone.py: error: Cannot read file: No such file or directory\n\n", ""),
+        (
+            {"m.py": "def f(:\n"},
+            ["m.py"],
+            "m.py:1:8: error: Expected a parameter or the end of the parameter list  [syntax]\n"
+            "    1 | def f(:\n      |        ^\n\n"
+            "m.py:2:2: error: Unexpected EOF while parsing  [syntax]\n    2 |\n      | ^\n\n",
+            "",
+        ),
+        (
+            {"pyproject.toml": "[tool.shapecheck]\nstrikt = true\n", "m.py": ""},
+            ["m.py"],
+            'pyproject.toml:2: error: unknown key "strikt" in [tool.shapecheck]; did you mean '
+            '"strict"?\n    2 | strikt = true\n\n',
+            "",
+        ),
+    ],
+)
+def test_what_cannot_be_checked(
+    new_project: NewProject, files: dict[str, str], arguments: list[str], stdout: str, stderr: str
+) -> None:
+    """Exit code 2, and what is wrong."""
+    project = new_project(files)
+    done = project.run("check", *arguments, module="shapecheck")
+    count = "2 errors" if "syntax" in stdout else "1 error"
+    summary = f"Found {count} in 1 file (errors prevented further checking)\n" if stdout else ""
+    assert (done.stdout, done.stderr) == (stdout + summary, stderr)
+    assert done.returncode == 2
+
+
+CRASHES: Final = """\
+from mypy.plugin import Plugin
+
+
+class Own(Plugin):
+    def get_function_hook(self, fullname):
+        raise KeyError("no such thing")
+
+
+def plugin(version):
+    return Own
+"""
+
+
+def test_a_crash_of_mypy(new_project: NewProject) -> None:
+    """What mypy says, that not everything was checked, and how to learn more; exit code 2."""
+    project = new_project({"own.py": CRASHES, "m.py": "print(len(''))\n"})
+    project.write({"mypy.ini": "[mypy]\nplugins = own.py\ncache_dir = cache\n"})
+    done = project.run("check", "m.py", module="shapecheck")
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert ": error: INTERNAL ERROR" in done.stderr
+    last = "mypy crashed, and not everything was checked; SHAPECHECK_DEBUG=1 shows the traceback\n"
+    assert done.stderr.endswith(last)
+    assert "KeyError" not in done.stderr
+    project.environment["SHAPECHECK_DEBUG"] = "1"
+    done = project.run("check", "m.py", module="shapecheck")
+    assert "KeyError: 'no such thing'" in done.stderr
+    assert done.stderr.endswith("mypy crashed, and not everything was checked\n")
+
+
+def test_mypy_is_killed(new_project: NewProject) -> None:
+    """A signal, as on a machine that is out of memory, is named."""
+    kill = "import os\n\nos.kill(os.getpid(), 9)\n"
+    project = new_project({"own.py": kill, "m.py": ""})
+    project.write({"mypy.ini": "[mypy]\nplugins = own.py\ncache_dir = cache\n"})
+    done = project.run("check", "m.py", module="shapecheck")
+    assert (done.stdout, done.returncode) == ("", 2)
+    said = "mypy was ended by the signal SIGKILL, and not everything was checked\n"
+    assert done.stderr == said
+
+
+def test_a_reader_that_has_had_enough(attention: Project) -> None:
+    """`shapecheck check | head -1` ends without a traceback."""
+    attention.write({"m.py": "".join(f"x{i}: int = ''\n" for i in range(3000))})
+    shell = f"{sys.executable} -m shapecheck check m.py | head -1"
+    done = subprocess.run(
+        shell,
+        shell=True,
+        cwd=attention.folder,
+        env={**os.environ, **attention.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.startswith("m.py:1:11: error:")
+    assert done.stderr == ""
+
+
+def test_marks_in_source(tmp_path: Path) -> None:
+    """Tabs, wide characters, long lines, many lines, and columns that can't be."""
+    path = tmp_path / "m.py"
+    path.write_text(
+        "\tx = '日本' + y\n" + "f(" + "a, " * 100 + "bad)\n" + "(\n" * 9 + ")\n", "utf-8"
+    )
+    (line,) = _sources.marked(str(path), 1, 12, 1, 13)
+    assert (line.before, line.marked, line.after) == ("    x = '日本' + ", "y", "")
+    assert line.indent == 17
+    (line,) = _sources.marked(str(path), 2, 302, 2, 305)
+    assert (line.before, line.marked, line.after) == ("… " + "a, " * 13, "bad", ")")
+    shown = _sources.marked(str(path), 3, 0, 12, 1)
+    assert [line.number for line in shown] == [3, 4, 5, 6, None, 12]
+    (line,) = _sources.marked(str(path), 1, 99, 1, 5)
+    assert line.width == 1
+    assert _sources.marked(str(path), 99, 0, 99, 1) == []
+    assert _sources.marked("gone.py", 1, 0, 1, 1) == []
+
+
+def without_color(text: str) -> str:
+    """Remove escape sequences."""
+    return re.sub(r"\x1b\[[\d;]*m", "", text)
