@@ -18,7 +18,10 @@ from shapecheck.cli._commands import CommandError, Commands, new_parser
 
 __all__ = ["main"]
 
-_COMMANDS: Final = ("check",)
+_COMMANDS: Final = (
+    "check",
+    "explain",
+)
 _COMPLETION_VARIABLE: Final = "_ARGCOMPLETE"
 
 

@@ -16,6 +16,7 @@ the shapes in your code.
 _EPILOG: Final = """\
 examples:
   shapecheck check                     check the shapes in this folder
+  shapecheck explain softmax           what is known of an op
 
 `shapecheck COMMAND --help` explains a command. To complete commands and options with the
 tab key, put this into ~/.bashrc or ~/.zshrc:

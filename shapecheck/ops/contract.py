@@ -160,9 +160,11 @@ def along(call: Call, input: Value, other: Value, dim: Value = -1, **rest: Value
     position = call.axis(shape, dim)
     if position is None:
         return Tensor(shape if wanted else of_rank(shape, -1), kind)
-    item = shape.dims[position]
     if not wanted:
         return Tensor(Shape((*shape.dims[:position], *shape.dims[position + 1 :])), kind)
+    if not shape.dims:
+        raise mismatch("a tensor without axes has none", f"can't take the cross product of {shape}")
+    item = shape.dims[position]
     if not isinstance(item, Run) and not call.unify(item, wanted):
         raise mismatch(
             f"axis {dim} is {item}, not {wanted}", f"can't take the cross product of {shape}"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from shapecheck.signatures.index import StubError
 from shapecheck.signatures.model import Signature
-from shapecheck.signatures.reader import OpClass, Table
+from shapecheck.signatures.reader import Definition, OpClass, Table
 
-__all__ = ["OpClass", "Signature", "StubError", "Table", "shipped", "table"]
+__all__ = ["Definition", "OpClass", "Signature", "StubError", "Table", "shipped", "table"]
 
 
 def shipped() -> Path:

@@ -128,6 +128,16 @@ class OpClass:
         return Tensor(matcher.build(form.tensor.text), dtype)
 
 
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A signature as it stands in its file: all its dotted names, its text, and where it is."""
+
+    names: tuple[str, ...]
+    text: str
+    path: Path
+    line: int
+
+
 class Table:
     """All signatures below some folders, by dotted name; see `docs/ops.md` for the format.
 
@@ -185,6 +195,21 @@ class Table:
         """Yield the dotted names of all functions and methods of a top-level package."""
         self._load()
         yield from (name for name in self._functions if name.startswith(root + "."))
+
+    def definitions(self, name: str) -> list[Definition]:
+        """Return where a function or method of this dotted name is defined, overloads in order."""
+        self._load()
+        return [
+            Definition(tuple(entry.names), entry.source.text, file.path, entry.source.line)
+            for entry, file in self._functions.get(name, ())
+        ]
+
+    def all_names(self) -> Iterator[str]:
+        """Yield the dotted names of all functions, methods and classes."""
+        self._load()
+        yield from self._functions
+        yield from self._classes
+        yield from self._aliases
 
     def _load(self) -> None:
         if self._loaded:

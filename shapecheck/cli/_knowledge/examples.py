@@ -1,0 +1,236 @@
+"""Examples of ops: arguments that fit a signature, and the shapes that the op's own rule gives."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+import shapecheck.dims as dims
+from shapecheck import dtypes, explain, spec
+from shapecheck.cli._knowledge.invented import invented
+from shapecheck.cli._knowledge.lookup import Op
+from shapecheck.cli._knowledge.written import WRITTEN
+from shapecheck.dims import Size
+from shapecheck.ops import UNKNOWN, DType, Repeated, Value
+from shapecheck.ops import Scalar as Number
+from shapecheck.shapes import Facts, Matcher, Mismatch, Run, Shape, Tensor
+from shapecheck.shapes.model import Item
+from shapecheck.signatures import Table
+
+_TRIES: Final = 300
+_METHODS: Final = "torch.Tensor."
+_SHORT: Final = {"torch.nn.functional.": "F.", "torch.nn.": "nn.", _METHODS: ""}
+_OPERATORS: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A call with named tensors, and what comes out.
+
+    `tensors`: the shapes of those that are given, by name. `call`: the source text. `result`: what
+    the rule says of it, or where `is_error`, why it can't be; `notes`: what would help.
+    """
+
+    tensors: tuple[tuple[str, str], ...]
+    call: str
+    result: str
+    is_error: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call as source text, `init` being the constructor's arguments, and its tensors by name."""
+
+    op: Op
+    init: str
+    arguments: str
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+
+    def label(self) -> str:
+        """Return what messages call the op: as it is written."""
+        name = self.op.name
+        for long, short in _SHORT.items():
+            if name.startswith(long):
+                name = short + name.removeprefix(long)
+                break
+        return f"{name}({self.init})" if self.op.is_class else name
+
+    def text(self) -> str:
+        """Return the call as people write it."""
+        label = self.label()
+        if self.op.name.startswith(_METHODS):
+            first, _, rest = self.arguments.partition(",")
+            return (
+                f"{first}[:, 0]" if label == "__getitem__" else f"{first}.{label}({rest.strip()})"
+            )
+        return f"{label}({self.arguments})"
+
+    def apply(self, table: Table) -> Value:
+        """Return what the op's own rule says; raises `Mismatch` where it can't be.
+
+        None where the arguments don't fit the signature.
+        """
+        args, kwargs = self._evaluated(self.arguments)
+        if not self.op.is_class:
+            signature = table.signature(self.op.name)
+            return signature and signature.apply(Facts(), args, kwargs, self.label())
+        module = table.lookup_class(self.op.name)
+        attributes = None if module is None else module.construct(*self._evaluated(self.init))
+        forward = None if module is None else module.method("forward")
+        if attributes is None or forward is None:
+            return None
+        return forward.apply(Facts(), args, kwargs, self.label(), attributes)
+
+    def _evaluated(self, text: str) -> tuple[list[Value], dict[str, Value]]:
+        call = ast.parse(f"f({text})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        return (
+            [self._value(node) for node in call.args],
+            {str(keyword.arg): self._value(keyword.value) for keyword in call.keywords},
+        )
+
+    def _value(self, node: ast.expr) -> Value:
+        match node:
+            case ast.Name(id=name):
+                return self.tensors.get(name) or dims.name(name)
+            case ast.Attribute(attr=name):
+                return DType(dtypes.of(name))
+            case ast.BinOp(left=left, op=op, right=right):
+                return _OPERATORS[type(op)](self._value(left), self._value(right))
+            case ast.Tuple(elts=elts):
+                return tuple(map(self._value, elts))
+            case ast.List(elts=elts):
+                return list(map(self._value, elts))
+            case ast.Call(func=ast.Name(id="slice")):
+                return slice(None)
+        return ast.literal_eval(node)
+
+
+def examples_of(table: Table, op: Op) -> list[Example]:
+    """Return a call that fits and, where one is found, one that can't be; none if none fits."""
+    for call in islice(_calls(op), _TRIES):
+        try:
+            found = call.apply(table)
+        except Mismatch:
+            continue
+        if _is_known(found):
+            good = Example(_shown(call), call.text(), describe(found))
+            return [good, *islice(_failures(table, call), 1)]
+    return []
+
+
+def _calls(op: Op) -> Iterator[_Call]:
+    """Yield calls that may make sense, the written one first."""
+    written = next((WRITTEN[name] for name in (op.name, *op.others) if name in WRITTEN), None)
+    if written is None and op.name.startswith(_METHODS):
+        written = WRITTEN.get(f"torch.{op.name.removeprefix(_METHODS)}")
+    for init, tensors, arguments in [_parts(op, written)] if written else invented(op):
+        call = _Call(op, init, arguments)
+        for part in filter(None, map(str.strip, tensors.split(";"))):
+            name, _, text = part.partition(":")
+            call.tensors[name] = _tensor(text.strip())
+        yield call
+
+
+def _parts(op: Op, written: str) -> tuple[str, str, str]:
+    """Return the constructor's arguments, the tensors, and the arguments of a written example."""
+    first, _, second = (part.strip() for part in written.partition(" | "))
+    if not op.is_class:
+        return "", first, second
+    names = (part.partition(":")[0].strip() for part in second.split(";"))
+    return first, second, ", ".join(names)
+
+
+def _tensor(text: str) -> Tensor:
+    """Return a tensor from `b t d` or `Int b t`."""
+    kind, _, rest = text.partition(" ")
+    dtype = dtypes.CATEGORIES.get(kind)
+    parsed = spec.parse(text if dtype is None else rest)
+    matcher = Matcher(Facts(), dims.own)
+    shape = matcher.build(parsed, dims.name, lambda name: Shape.unknown().dims[0])
+    return Tensor(shape, dtypes.FLOAT if dtype is None else dtype)
+
+
+def _shown(call: _Call) -> tuple[tuple[str, str], ...]:
+    return tuple((name, describe(tensor)) for name, tensor in call.tensors.items())
+
+
+def _is_known(value: Value) -> bool:
+    """Whether there is something to show in a value."""
+    if isinstance(value, (tuple, list)):
+        return any(map(_is_known, value))
+    if isinstance(value, Repeated):
+        return _is_known(value.element)
+    if isinstance(value, Tensor):
+        return not any(isinstance(item, Run) for item in value.shape.dims)
+    return isinstance(value, (int, Size, Number)) or (isinstance(value, dict) and bool(value))
+
+
+def describe(value: Value) -> str:
+    """Return a value as a reader of shapes sees it: `(b t d)`, `(n) Int64`, `[(b 3), (b 7)]`."""
+    if isinstance(value, Tensor):
+        kind = dtypes.describe(value.dtype)
+        plain = value.dtype in (dtypes.FLOAT, dtypes.ANY) or value.dtype & dtypes.FLOAT
+        return str(value) if plain else f"{value} {kind}"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(describe, value))})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(describe, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{k!r}: {describe(v)}' for k, v in value.items())}}}"
+    if isinstance(value, Repeated):
+        return f"{value.count} times {describe(value.element)}"
+    if isinstance(value, Number):
+        return "a number"
+    return "unknown" if value is UNKNOWN else str(value)
+
+
+def _failures(table: Table, call: _Call) -> Iterator[Example]:
+    """Yield calls that are like one that fits, and can't be."""
+    for name, tensor in reversed(call.tensors.items()):
+        for shape in _spoiled(tensor.shape.dims):
+            tensors = {**call.tensors, name: Tensor(Shape(shape), tensor.dtype)}
+            other = _Call(call.op, call.init, call.arguments, tensors)
+            try:
+                other.apply(table)
+            except Mismatch as error:
+                yield _explained(table, other, error)
+
+
+def _spoiled(shape: tuple[Item, ...]) -> Iterator[tuple[Item, ...]]:
+    """Yield shapes that are easily taken for one: transposed, or an axis short."""
+    if len(shape) > 1 and shape[-1] != shape[-2]:
+        yield (*shape[:-2], shape[-1], shape[-2])
+    if len(shape) > 2 and shape[0] != shape[1]:
+        yield (shape[1], shape[0], *shape[2:])
+    if shape:
+        yield shape[1:]
+        yield shape[:-1]
+
+
+def _explained(table: Table, call: _Call, error: Mismatch) -> Example:
+    """Return the example of a mistake, with the error that the plugin has for it."""
+    operands = [explain.Operand("", tensor, name) for name, tensor in call.tensors.items()]
+
+    def again(changes: Mapping[int, Tensor]) -> Tensor | None:
+        names = list(call.tensors)
+        tensors = {**call.tensors, **{names[at]: tensor for at, tensor in changes.items()}}
+        try:
+            found = _Call(call.op, call.init, call.arguments, tensors).apply(table)
+        except Mismatch:
+            return None
+        return found if isinstance(found, Tensor) else None
+
+    said = explain.operation(call.label(), error.problem, operands, again)
+    text = f"error: {said.text}  [{said.code}]"
+    return Example(_shown(call), call.text(), text, is_error=True, notes=said.notes)

@@ -1,0 +1,138 @@
+"""From what a person types to the ops and modules that it may mean."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from shapecheck.signatures import Definition, Table
+
+_PREFIXES: Final = {
+    "F": "torch.nn.functional",
+    "nn": "torch.nn",
+    "Tensor": "torch.Tensor",
+    "x": "torch.Tensor",
+    "dist": "torch.distributions",
+}
+_OPERATORS: Final = {
+    "@": "torch.matmul",
+    "+": "torch.add",
+    "-": "torch.sub",
+    "*": "torch.mul",
+    "/": "torch.div",
+    "//": "torch.floor_divide",
+    "%": "torch.remainder",
+    "**": "torch.pow",
+    "==": "torch.eq",
+    "!=": "torch.ne",
+    "<": "torch.lt",
+    "<=": "torch.le",
+    ">": "torch.gt",
+    ">=": "torch.ge",
+    "&": "torch.bitwise_and",
+    "|": "torch.bitwise_or",
+    "^": "torch.bitwise_xor",
+    "[]": "torch.Tensor.__getitem__",
+}
+_HOMES: Final = (
+    "torch",
+    "torch.Tensor",
+    "torch.nn.functional",
+    "torch.nn",
+    "einops",
+    "torch.linalg",
+    "torch.fft",
+)
+"""Where a bare name is looked for first: the earlier, the more likely it is meant."""
+_OF_CLASSES: Final = ("__init__", "forward", "__call__")
+_CLOSE: Final = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """A function, or a module where `is_class`, by the name under which it is shown.
+
+    `definitions`: of a function, its overloads; of a module, its constructor and its `forward`.
+    """
+
+    name: str
+    definitions: tuple[Definition, ...]
+    is_class: bool = False
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The other names of which the same signature holds."""
+        names = (name for one in self.definitions for name in one.names)
+        return () if self.is_class else tuple(dict.fromkeys(n for n in names if n != self.name))
+
+
+def find(table: Table, asked: str) -> list[Op]:
+    """Return the ops and modules of a name, the likeliest first; each signature once.
+
+    The name is dotted or not, `F.softmax` and `nn.Linear` too, or an operator.
+    """
+    asked = asked.strip().removesuffix("()").lstrip(".")
+    asked = _OPERATORS.get(asked, asked)
+    head, dot, rest = asked.partition(".")
+    full = f"{_PREFIXES[head]}.{rest}" if dot and head in _PREFIXES else asked
+    names = [full] if _op(table, full) else sorted(_ending(table, full), key=_likely)
+    found: dict[tuple[Definition, ...], Op] = {}
+    for name in names:
+        op = _op(table, name)
+        if op is not None:
+            found.setdefault(op.definitions, op)
+    return list(found.values())
+
+
+def siblings(table: Table, found: list[Op]) -> list[str]:
+    """Return the other ops that were meant perhaps: of this name, and of its other spelling."""
+    first = found[0]
+    last = first.name.rpartition(".")[2]
+    names = [op.name for op in found[1:]]
+    spelled = (name for name in table.all_names() if name.lower().endswith(f".{last.lower()}"))
+    other = {name for name in spelled if name.rpartition(".")[2] != last}
+    homes = (name for name in sorted(other, key=_likely) if name.rpartition(".")[0] in _HOMES)
+    return [*names, *homes]
+
+
+def _op(table: Table, name: str) -> Op | None:
+    owner, _, method = name.rpartition(".")
+    if method in _OF_CLASSES and table.lookup_class(owner) is not None:
+        name = owner
+    definitions = table.definitions(name)
+    if definitions:
+        return Op(name, tuple(definitions))
+    known = table.lookup_class(name)
+    if known is None:
+        return None
+    methods = ("__init__", "forward")
+    signatures = (known.method(method) for method in methods)
+    stated = [one for s in signatures if s is not None for one in table.definitions(s.name)]
+    return Op(name, tuple(stated), is_class=True) if stated else None
+
+
+def _ending(table: Table, name: str) -> Iterator[str]:
+    """Yield the dotted names that end in a name."""
+    yield from (full for full in set(table.all_names()) if full.endswith(f".{name}"))
+
+
+def _likely(name: str) -> tuple[int, int, str]:
+    home = name.rpartition(".")[0]
+    return _HOMES.index(home) if home in _HOMES else len(_HOMES), len(name), name
+
+
+def near_misses(table: Table, asked: str) -> list[str]:
+    """Return the names that are most like one that there isn't, in the way it was written."""
+    last = asked.rpartition(".")[2]
+    by_last: dict[str, str] = {}
+    for name in sorted(set(table.all_names()), key=_likely):
+        short = name.rpartition(".")[2]
+        if not short.startswith("_"):
+            by_last.setdefault(short, name)
+    close = difflib.get_close_matches(last, by_last, n=4, cutoff=_CLOSE)
+    lower = {short.lower(): short for short in reversed(by_last)}
+    if last.lower() in lower:
+        close.insert(0, lower[last.lower()])
+    return [by_last[short] for short in dict.fromkeys(close)]

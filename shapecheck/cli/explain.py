@@ -1,0 +1,234 @@
+"""`shapecheck explain OP`: what is known of an op, with an example."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from shapecheck.cli._commands import CommandError, Commands, add_color_option, wants_color
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from shapecheck.cli._knowledge.examples import Example
+    from shapecheck.cli._knowledge.lookup import Op
+    from shapecheck.signatures import Definition, Table
+
+_DESCRIPTION: Final = """\
+Tells what shapecheck knows of an op or a module of torch, einops or another library: its
+signature in the annotation language, the rule that decides, and an example whose shapes that
+rule computes. Signature files of your own count too.
+"""
+_EXAMPLES: Final = """\
+  shapecheck explain softmax           by its bare name
+  shapecheck explain F.conv2d          F., nn. and Tensor. stand for what they usually do
+  shapecheck explain nn.LSTM           a module
+  shapecheck explain @                 an operator: @ + - * / // % ** == < [] ...
+  shapecheck explain --list conv       all names with "conv" in them
+
+the exit code is 0, or 1 where nothing is known of the name.
+"""
+_MOST_OTHERS: Final = 8
+_WIDTH: Final = 98
+
+
+def register(commands: Commands) -> None:
+    """Declare the command's arguments."""
+    parser = commands.add(
+        "explain",
+        run,
+        summary="tell what is known of an op, with an example",
+        description=_DESCRIPTION,
+        examples=_EXAMPLES,
+    )
+    name = parser.add_argument("op", nargs="?", metavar="OP", help="a name, dotted or not")
+    name.completer = _complete  # type: ignore[attr-defined]  # argcomplete looks for it
+    parser.add_argument("--list", action="store_true", help="print the names that contain OP")
+    add_color_option(parser)
+
+
+def run(options: Namespace) -> int:
+    """Run the command; return the exit code."""
+    from shapecheck.cli._knowledge import lookup
+
+    table = _table()
+    if options.list:
+        return _list(table, options.op or "")
+    if options.op is None:
+        raise CommandError("which op? `shapecheck explain softmax`, or --list for all names")
+    found = lookup.find(table, options.op)
+    if not found:
+        sys.stderr.write(_unknown(table, options.op))
+        return 1
+    _print(table, found, color=wants_color(sys.stdout, options.color))
+    return 0
+
+
+def _table() -> Table:
+    """Return the table of signatures, those of the project included."""
+    from shapecheck import config
+    from shapecheck.signatures import StubError, table
+
+    try:
+        found = table(config.load(config.find(Path())).stubs)
+        next(iter(found.all_names()))
+    except (config.ConfigError, StubError) as error:
+        raise CommandError(str(error)) from None
+    return found
+
+
+def _public(table: Table) -> list[str]:
+    """Return all names that people use."""
+    names = (name for name in set(table.all_names()) if not _is_private(name))
+    return sorted(names)
+
+
+def _is_private(name: str) -> bool:
+    return any(part.startswith("_") for part in name.split(".")) and "__getitem__" not in name
+
+
+def _list(table: Table, part: str) -> int:
+    names = [name for name in _public(table) if part in name]
+    sys.stdout.writelines(f"{name}\n" for name in names)
+    return 0 if names else 1
+
+
+def _complete(prefix: str, **_: Any) -> list[str]:
+    """Return what a shell may complete a name to: dotted, or as far as a bare name goes."""
+    names = _public(_table())
+    if "." in prefix:
+        return [name for name in names if name.startswith(prefix)]
+    return sorted({last for name in names if (last := name.rpartition(".")[2]).startswith(prefix)})
+
+
+def _unknown(table: Table, asked: str) -> str:
+    """Say that there is no such op."""
+    from shapecheck.cli._knowledge import lookup
+
+    close = lookup.near_misses(table, asked)
+    first, last = ", ".join(close[:-1]), "".join(close[-1:])
+    hint = f"; did you mean {f'{first} or ' if first else ''}{last}?" if close else ""
+    return (
+        f'nothing is known of "{asked}"{hint}\n'
+        "What isn't known has an unknown shape, and is never an error; a signature file of your\n"
+        "own can describe it.\n"
+    )
+
+
+def _print(table: Table, found: list[Op], *, color: bool) -> None:
+    from rich.console import Console
+
+    console = Console(
+        color_system="standard" if color else None,
+        force_terminal=color,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=True,
+    )
+    for line in _lines(table, found):
+        line.rstrip()
+        console.print(line)
+
+
+def _lines(table: Table, found: list[Op]) -> Iterator[Text]:
+    from rich.text import Text
+
+    from shapecheck.cli._knowledge import forms
+    from shapecheck.cli._knowledge.examples import examples_of
+    from shapecheck.cli._knowledge.lookup import siblings
+
+    op = found[0]
+    texts = [definition.text for definition in op.definitions]
+    yield Text(op.name, style="bold green")
+    yield Text()
+    for definition in op.definitions:
+        yield from (Text(f"  {line}", style="bold") for line in _wrapped(definition.text))
+    yield Text()
+    meanings = list(forms.forms_in(texts))
+    rules = [[f'Rule["{rule}"]', *_decided_by(rule)] for rule in forms.rules_in(texts)]
+    width = max((len(form) for form, *_ in [*meanings, *rules]), default=0)
+    for form, meaning, *more in [*map(list, meanings), *rules]:
+        yield Text(f"  {form:<{width}}", style="cyan").append(f"  {meaning}", style="default")
+        for line in more:
+            yield Text(f"  {'':<{width}}  ").append(line, style="italic")
+    yield Text(f"  stated in {', '.join(dict.fromkeys(map(_place, op.definitions)))}", style="dim")
+    examples = examples_of(table, op)
+    if examples:
+        yield Text()
+        yield Text("example", style="bold")
+    for example in examples:
+        yield from _example(example)
+    for title, names in (
+        ("the same signature", op.others),
+        ("other ops of this name", tuple(siblings(table, found))),
+    ):
+        public = [name for name in names if not _is_private(name)]
+        if public:
+            left = len(public) - _MOST_OTHERS
+            listed = ", ".join(public[:_MOST_OTHERS]) + (f", and {left} more" if left > 0 else "")
+            yield Text()
+            yield Text(f"{title}: ", style="bold").append(listed, style="default")
+
+
+def _wrapped(text: str) -> list[str]:
+    """Return a signature on one line where that is short enough, else a parameter a line."""
+    text = text.removesuffix(": ...").strip()
+    if len(text) + 2 <= _WIDTH:
+        return [text]
+    head, _, rest = text.partition("(")
+    parts: list[str] = []
+    depth, start, quoted = 0, 0, False
+    for at, character in enumerate(rest):
+        quoted ^= character == '"'
+        depth += (character in "([") - (character in ")]") if not quoted else 0
+        if depth < 0:
+            return [f"{head}(", *parts, f"    {rest[start:at].strip()},", rest[at:]]
+        if character == "," and depth == 0 and not quoted:
+            parts.append(f"    {rest[start:at].strip()},")
+            start = at + 1
+    return [text]
+
+
+def _decided_by(rule: str) -> list[str]:
+    """Say which function in Python decides, and what it says of itself."""
+    from shapecheck.ops import RULES
+
+    function = RULES[rule]
+    file = Path(inspect.getfile(function)).name
+    return [
+        f"decided in Python, by {function.__name__} in shapecheck/ops/{file}:",
+        *inspect.cleandoc(function.__doc__ or "").splitlines(),
+    ]
+
+
+def _place(definition: Definition) -> str:
+    """Return where a signature stands, as people find it."""
+    from shapecheck.signatures import shipped
+
+    if definition.path.is_relative_to(shipped()):
+        return f"stubs/{definition.path.relative_to(shipped()).as_posix()}:{definition.line}"
+    path = definition.path
+    here = Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    return f"{shown.as_posix()}:{definition.line}"
+
+
+def _example(example: Example) -> Iterator[Text]:
+    from rich.text import Text
+
+    given = ", ".join(f"{name}: {shape}" for name, shape in example.tensors)
+    if given:
+        yield Text(f"  {given}", style="blue")
+    line = Text(f"  {example.call}", style="bold")
+    if not example.is_error:
+        yield line.append("  ->  ", style="dim").append(example.result, style="bold green")
+        return
+    yield line
+    yield Text(f"    {example.result}", style="red")
+    for note in example.notes:
+        yield Text("    note: ", style="cyan").append(note, style="default")

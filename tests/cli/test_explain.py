@@ -1,0 +1,233 @@
+"""`shapecheck explain`: what it prints, and that examples are what torch does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import torch
+
+from shapecheck.cli import main
+from shapecheck.cli._knowledge import examples, lookup
+from shapecheck.cli._knowledge.written import WRITTEN
+from shapecheck.signatures import table
+
+SOFTMAX: Final = """\
+torch.nn.functional.softmax
+
+  def softmax(
+      input: F[Tensor, "*s"],
+      dim: Axis["*s"] = None,
+      _stacklevel: int = 3,
+      dtype: DType = None,
+  ) -> F[Tensor, "*s"]
+
+  F[Tensor, ...]  any dtype; the result's is floating
+  "*s"            any number of dimensions, the same wherever it stands
+  Axis["*s"]      the index of one of these dimensions
+  DType           sets the dtype of the result
+  stated in stubs/torch/nn/functional.pyi:LINE
+
+example
+  x: (b t)
+  F.softmax(x, dim=1)  ->  (b t)
+  x: (t)
+  F.softmax(x, dim=1)
+    error: "F.softmax" has no axis 1 in (t): a tensor with 1 axis allows -1 to 0  [shape]
+
+the same signature: torch.nn.functional.log_softmax, torch.nn.functional.softmin
+
+other ops of this name: torch.nn.Softmax
+"""
+LINEAR: Final = """\
+torch.nn.Linear
+
+  def __init__(
+      self,
+      in_features: int,
+      out_features: int,
+      bias: bool = True,
+      device: Any = None,
+      dtype: DType = None,
+  ) -> None
+  def forward(
+      self,
+      input: Inexact[Tensor, "*n {self.in_features}"],
+  ) -> T[Tensor, "*n {self.out_features}"]
+
+  T[Tensor, ...]  any dtype, which the result has too; of several: promoted
+  "*s"            any number of dimensions, the same wherever it stands
+  "{k}"           the value of a parameter, or of an attribute of the module
+  DType           sets the dtype of the result
+  stated in stubs/torch/nn/_linear.pyi:LINE, stubs/torch/nn/_linear.pyi:LINE
+
+example
+  x: (b t 512)
+  nn.Linear(512, 64)(x)  ->  (b t 64)
+  x: (b 512 t)
+  nn.Linear(512, 64)(x)
+    error: "nn.Linear(512, 64)" can't take (b 512 t): axis -1 of "input" is t, where 512 \
+(in_features) is expected  [shape]
+    note: "x.transpose(-2, -1)" would give (b t 64)
+
+other ops of this name: torch.nn.functional.linear
+"""
+CAT: Final = """\
+torch.cat
+
+  def cat(tensors: list, dim: int = 0) -> Rule["cat"]
+
+  Rule["cat"]  decided in Python, by cat in shapecheck/ops/joining.py:
+               Concatenate tensors: the sizes along `dim` add up, all other axes agree.
+"""
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Away from the settings of this repository."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"), [("F.softmax", SOFTMAX), ("nn.Linear", LINEAR), ("cat", CAT)]
+)
+def test_what_is_known_of_an_op(
+    name: str, printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The signature, what its forms mean, the rule, an example that fits and one that doesn't."""
+    assert main(["explain", name]) == 0
+    said = re.sub(r"\.pyi:\d+", ".pyi:LINE", capsys.readouterr().out)
+    assert said[: len(printed)] == printed
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ("@", "torch.matmul"),
+        ("[]", "torch.Tensor.__getitem__"),
+        ("**", "torch.pow"),
+        ("cat", "torch.cat"),
+        ("torch.cat()", "torch.cat"),
+        (".view", "torch.Tensor.view"),
+        ("x.view", "torch.Tensor.view"),
+        ("nn.Conv2d.forward", "torch.nn.Conv2d"),
+        ("LayerNorm", "torch.nn.LayerNorm"),
+        ("rearrange", "einops.rearrange"),
+        ("torch.distributions.normal.Normal", "torch.distributions.normal.Normal"),
+    ],
+)
+def test_names_as_people_write_them(asked: str, name: str) -> None:
+    """Bare, dotted, with the usual short names, and operators."""
+    assert lookup.find(table(), asked)[0].name == name
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (
+            "sofmax",
+            "; did you mean torch.softmax, torch.fmax, torch.nn.Softmax or torch.log_softmax?",
+        ),
+        ("torch.relU", "; did you mean torch.relu"),
+        ("nn.conv2D", "; did you mean torch.conv2d"),
+        ("qqqqqqqq", "\n"),
+    ],
+)
+def test_unknown_names(asked: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What may have been meant, and what being unknown means."""
+    assert main(["explain", asked]) == 1
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f'nothing is known of "{asked}"{said}')
+    assert printed.err.endswith(
+        "\nWhat isn't known has an unknown shape, and is never an error; a signature file of your\n"
+        "own can describe it.\n"
+    )
+    assert printed.out == ""
+
+
+def test_signatures_of_the_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Signature files that the settings name count too; a broken one is named."""
+    (tmp_path / "pyproject.toml").write_text('[tool.shapecheck]\nstubs = ["s"]\n')
+    (tmp_path / "s").mkdir()
+    stub = tmp_path / "s" / "fastknn.pyi"
+    stub.write_text(
+        'def knn(q: Float[Tensor, "*b n d"], p: Float[Tensor, "*b m d"], k: int) -> '
+        'Int64[Tensor, "*b n {k}"]: ...\n'
+    )
+    assert main(["explain", "knn"]) == 0
+    printed = capsys.readouterr().out
+    assert "  stated in s/fastknn.pyi:1\n" in printed
+    assert (
+        "  x: (b t n d), y: (b t m d)\n  fastknn.knn(x, y, k=2)  ->  (b t n 2) int64\n" in printed
+    )
+    table.cache_clear()
+    stub.write_text("def knn(q) -> (: ...\n")
+    assert main(["explain", "knn"]) == 2
+    assert capsys.readouterr().err.startswith(f"shapecheck explain: error: {stub}:1: ")
+
+
+def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    """All names that contain a text; none is no success."""
+    assert main(["explain", "--list", "layer_norm"]) == 0
+    assert "torch.nn.functional.layer_norm\n" in capsys.readouterr().out
+    assert main(["explain", "--list", "qqqq"]) == 1
+    assert main(["explain"]) == 2
+    assert capsys.readouterr().err == (
+        "shapecheck explain: error: which op? `shapecheck explain softmax`, or --list for all "
+        "names\n"
+    )
+
+
+def test_every_written_example_works() -> None:
+    """Each has a result; otherwise one that is made up would stand in its place."""
+    for name, written in WRITTEN.items():
+        (op, *_) = lookup.find(table(), name)
+        good = examples.examples_of(table(), op)[0]
+        arguments = written.partition(" | ")[0 if op.is_class else 2]
+        assert arguments in good.call or name.startswith("torch.Tensor."), name
+        assert "unknown" not in good.result, name
+
+
+def test_almost_every_op_has_an_example() -> None:
+    """Of the functions and modules of torch that people call."""
+    names = [
+        name
+        for name in set(table().all_names())
+        if name.startswith(("torch.nn.functional.", "torch.Tensor.", "torch.nn."))
+        or name.count(".") == 1
+    ]
+    public = [name for name in names if "._" not in name and name.startswith("torch.")]
+    ops = [op for name in public for op in lookup.find(table(), name) if op.name == name]
+    with_one = [op for op in ops if examples.examples_of(table(), op)]
+    assert len(with_one) > 0.85 * len(ops), sorted({op.name for op in ops if op not in with_one})
+
+
+SIZES: Final = {"b": 4, "t": 6, "d": 16, "n": 5, "m": 7, "h": 8, "w": 10, "c": 3, "k": 2}
+
+
+@pytest.mark.parametrize("name", ["torch.cat", "torch.matmul", "torch.where"])
+def test_an_example_is_what_torch_does(name: str) -> None:
+    """The shapes of an example, with numbers for its names, are those of the real op."""
+    (op, *_) = lookup.find(table(), name)
+    good, *bad = examples.examples_of(table(), op)
+    tensors: dict[str, Any] = {n: tensor_of(shape) for n, shape in good.tensors}
+    result = eval(good.call, {"torch": torch, **SIZES, **tensors})
+    assert tuple(result.shape) == sizes_of(good.result)
+    for example in bad:
+        wrong: dict[str, Any] = {n: tensor_of(shape) for n, shape in example.tensors}
+        with pytest.raises((RuntimeError, IndexError)):
+            eval(example.call, {"torch": torch, **SIZES, **wrong})
+
+
+def sizes_of(shape: str) -> tuple[int, ...]:
+    """Return the numbers for `(b t d//8)`."""
+    text = shape[1 : shape.index(")")]
+    return tuple(eval(size, {}, SIZES) for size in text.split())
+
+
+def tensor_of(shape: str) -> torch.Tensor:
+    """Return a tensor of a shape."""
+    tensor = torch.zeros(sizes_of(shape))
+    return tensor.bool() if shape.endswith("bool") else tensor
