@@ -5,11 +5,12 @@ A process that is spawned imports this by its name, which it can't do with a tes
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+import pytest
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as funcol
@@ -103,12 +104,8 @@ def same(wanted: list[Tensor], found: list[Tensor]) -> None:
 
 def refused(call: Callable[[], object], text: str) -> None:
     """Require a `ShapeError` with a text."""
-    try:
+    with pytest.raises(ShapeError, match=re.escape(text)):
         call()
-    except ShapeError as error:
-        assert text in str(error), str(error)
-    else:
-        raise AssertionError("nothing was raised")
 
 
 def ddp() -> None:

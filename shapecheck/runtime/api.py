@@ -138,18 +138,18 @@ def _fit(frame: Frame, tensor: torch.Tensor, metadata: TensorSpec, subject: str)
     plan: Plan = frame.plan or _NOWHERE
     inside = frame is not state.root
     groups = frame.entry.groups if frame.entry is not None else {}
-    known = frame.entry.braced if frame.entry is not None else {}
-    namer = Namer(plan, frame.names if inside else {}, groups, known)
+    braced = frame.entry.braced if frame.entry is not None else {}
+    namer = Namer(plan, frame.names if inside else {}, groups, braced)
     found = frame.of(tensor)
     sizes = sizes_of(tensor)
     known = inside and found is not None and found.sizes == sizes
     shape = Shape(found.dims) if found is not None and known else plain_shape(tensor)
     values = {**frame.symbols, **namer.symbols} if inside else {}
-    binding = Binding(plan, {}, values, lambda _: shape, namer.names, namer.runs, known)
+    binding = Binding(plan, {}, values, lambda _: shape, namer.names, namer.runs, braced)
     binding.tensor(tensor_hint(torch.Tensor, metadata), tensor, subject)
     binding.settle()
     new = binding.sizes()
-    taught = Namer(plan, new, binding.group_sizes(), known)
+    taught = Namer(plan, new, binding.group_sizes(), braced)
     built = taught.record(metadata.shape, tensor)
     if inside:
         for name, size in new.items():

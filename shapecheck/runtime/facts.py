@@ -137,7 +137,7 @@ def _renamed(a: DimExpr, b: DimExpr) -> bool:
     mine, other = dims.symbols(a) - dims.symbols(b), dims.symbols(b) - dims.symbols(a)
     if len(mine) != 1 or len(other) != 1:
         return False
-    return dims.substitute(a, {mine.pop(): Size.of(other.pop())}) == b
+    return dims.renamed(a, dict(zip(mine, other, strict=True))) == b
 
 
 def _mixed(dim: DimExpr) -> bool:

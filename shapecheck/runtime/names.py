@@ -28,7 +28,7 @@ Table = dict[int, tuple[weakref.ref[torch.Tensor], "Record"]]
 
 _RECORDS: Final = 1 << 15
 _SWEEP: Final = 4096
-_PLAIN: Final = frozenset((torch.Tensor, torch.nn.Parameter))
+_PLAIN: Final[frozenset[type]] = frozenset((torch.Tensor, torch.nn.Parameter))
 _INT: Final = frozenset((int,))
 
 

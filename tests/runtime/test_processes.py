@@ -52,7 +52,7 @@ def test_two_processes(check: str, outcomes: dict[str, list[str]]) -> None:
 
 def test_data_parallel() -> None:
     """Without CUDA it calls the module itself."""
-    plain, checked = workers.both(lambda model: nn.DataParallel(model))
+    plain, checked = workers.both(nn.DataParallel)
     x = torch.randn(4, 4)
     assert torch.equal(plain(x), checked(x))
     with pytest.raises(ShapeError, match="axis 1 is 5, declared 4"):

@@ -1,4 +1,4 @@
-"""What torch does to a program, done to a decorated one: the same comes out, and names where said."""
+"""What torch does to programs, done to decorated ones: the same comes out, and names where said."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def test_meta_and_fake_tensors() -> None:
         lambda f: lambda x: vmap(f, randomness="same")(torch.stack([x, x * 2])),
         lambda f: lambda x: torch.autograd.functional.jacobian(f, x),
         lambda f: lambda x: torch.func.linearize(f, x)[1](x),
-        lambda f: torch.func.functionalize(f),
+        torch.func.functionalize,
     ],
 )
 def test_transforms_of_functions(transform: Callable[[Any], Any]) -> None:
