@@ -16,7 +16,7 @@ from shapecheck.analysis.memory import MISSING
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import Content, Dict, Function, Object, Ref, is_one
 from shapecheck.analysis.values import Sequence as ListContent
-from shapecheck.analysis.views import Lesson, View, view
+from shapecheck.analysis.views import NOTHING_NEW, Lesson, View, view
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Matcher
 
@@ -86,10 +86,11 @@ def look_into(
 class Outcome:
     """What a call gives: its result, what it changes on the heap, and what goes wrong in it.
 
-    `seen` is what the call saw. `taught` is what is known afterwards, `facts` all of it where the
-    call has made something be forgotten. `steps` is what it took, `needs` the least number of steps
-    with which all in it can be run to its end. It `lasts` if it is what any call gives that sees
-    the same, but for the unknowns that come into being with the call, if there are any `new` ones.
+    `seen` is what the call saw. `taught` is what is known afterwards, `facts` all of it where
+    something was forgotten, or what the call saw can't be told. `steps` is what it took, `needs`
+    the least number of steps with which all in it can be run to its end. It `lasts` if it is what
+    any call gives that sees the same, but for the unknowns that come into being with the call, if
+    there are any `new` ones.
     """
 
     value: Value
@@ -100,8 +101,8 @@ class Outcome:
     facts: Facts | None
     steps: int
     needs: int
-    lasts: bool
-    new: bool
+    lasts: bool = False
+    new: bool = True
 
     def at(self, seen: View) -> Outcome:
         """Return what a call gives that sees this, which is like what was seen."""
@@ -155,19 +156,21 @@ def _run(
     kept = end.kept(value, State(heap=heap))
     changes = {r: c for r, c in kept.items() if r not in heap or heap[r] is not c}
     faults = () if inner.faults is None else tuple(inner.faults[:1])
-    taught = Lesson.of(before, end.facts)
-    kept_all = before.atoms.keys() <= end.facts.atoms.keys()
-    facts = None if kept_all and before.runs.keys() <= end.facts.runs.keys() else end.facts
     steps = allowed - max(budget.left, 0)
     needs = max(steps, budget.needs)
+    if seen is None:
+        return Outcome(value, changes, faults, None, NOTHING_NEW, end.facts, steps, needs)
     found = [value, *(held for content in changes.values() for held in inside(content))]
-    found += taught.values
+    met = {*seen.unknowns, *(symbol for held in found for symbol in unknowns(held))}
+    taught = Lesson.of(before, end.facts, met)
+    met.update(unknowns(taught.values))
+    kept_all = before.atoms.keys() <= end.facts.atoms.keys()
+    facts = None if kept_all and before.runs.keys() <= end.facts.runs.keys() else end.facts
     made = (c for r, c in changes.items() if r not in heap and isinstance(c, Object))
     enclosed = {function for held in found for function in enclosing(held)}
-    lasts = seen is not None and facts is None and enclosed.issubset(seen.closures)
+    lasts = facts is None and enclosed.issubset(seen.closures)
     lasts = lasts and not any(is_one(one.path) for one in made)
-    known = set() if seen is None else {*seen.unknowns}
-    new = not all(symbol in known for held in found for symbol in unknowns(held))
+    new = len(met) > len(seen.unknowns)
     return Outcome(value, changes, faults, seen, taught, facts, steps, needs, lasts, new)
 
 

@@ -212,7 +212,7 @@ class Outcome:
     @staticmethod
     def of(value: Value, before: Facts, after: Facts, seen: View) -> Outcome:
         """Return what came of a call, apart from the symbols that were made for it."""
-        taught = Lesson.of(before, after)
+        taught = Lesson.of(before, after, (*seen.unknowns, *unknowns(value)))
         is_new = any(s not in seen.unknowns for s in unknowns((value, *taught.values)))
         made = Outcome(value, taught, seen, is_new)
         return made.at(seen) if is_new else made

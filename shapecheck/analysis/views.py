@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -56,12 +56,28 @@ class Lesson:
     runs: tuple[tuple[Run, tuple[Item, ...]], ...]
 
     @staticmethod
-    def of(before: Facts, after: Facts) -> Lesson:
-        """Return what is known after a call that wasn't before."""
-        told, spelled = before.atoms, before.runs
+    def of(before: Facts, after: Facts, met: Iterable[Sym]) -> Lesson:
+        """Return what is known after a call that wasn't before.
+
+        `met` are the unknowns that the program still has: of others nobody asks any more.
+        """
+        told, spelled, asked = before.atoms, before.runs, {*met}
+        atoms: dict[Atom, IntSize] = {}
+        runs: dict[Sym, tuple[Item, ...]] = {}
+        found = -1
+        while len(atoms) + len(runs) > found:
+            found = len(atoms) + len(runs)
+            for atom, size in after.atoms.items():
+                if atom not in atoms and told.get(atom) != size and _asked(atom, asked):
+                    atoms[atom] = size
+                    asked |= dims.symbols(size)
+            for symbol, items in after.runs.items():
+                if symbol not in runs and spelled.get(symbol) != items and _asked(symbol, asked):
+                    runs[symbol] = items
+                    asked.update(*(_symbols(item) for item in items))
         return Lesson(
-            tuple((Size.of(a), size) for a, size in after.atoms.items() if told.get(a) != size),
-            tuple((Run(s), items) for s, items in after.runs.items() if spelled.get(s) != items),
+            tuple((Size.of(atom), size) for atom, size in atoms.items()),
+            tuple((Run(symbol), items) for symbol, items in runs.items()),
         )
 
     @property
@@ -80,6 +96,18 @@ class Lesson:
             facts.atoms = {**facts.atoms, **{a: value for a, value in told if a is not None}}
         if self.runs:
             facts.runs = {**facts.runs, **{run.symbol: items for run, items in self.runs}}
+
+
+NOTHING_NEW: Final = Lesson((), ())
+
+
+def _asked(atom: Atom, asked: Set[Sym]) -> bool:
+    found = dims.symbols(Size.of(atom))
+    return any(symbol in asked or symbol.kind is not Kind.UNKNOWN for symbol in found)
+
+
+def _symbols(item: Item) -> Set[Sym]:
+    return {item.symbol} if isinstance(item, Run) else dims.symbols(item)
 
 
 def _never(symbol: Sym) -> bool:
