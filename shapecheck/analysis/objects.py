@@ -550,7 +550,37 @@ def _inherited(frame: Frame, owner: Ref, content: Object, name: str) -> Value:
         return Bound(content.cls if name == "_make" else owner, name)
     if content.path is not None and not is_module(content.cls) and _is_config(content.cls):
         return Path(f"{content.path}.{name}")
-    return UNKNOWN
+    taken = None if content.path is None else _taken_over(content.cls, name)
+    if taken is None:
+        return UNKNOWN
+    value = _declared(frame, owner, content, name, reader(taken[0].module).read(taken[1]))
+    set_attribute(frame, owner, name, value)
+    return value
+
+
+def _taken_over(cls: Class, name: str) -> tuple[Class, ast.expr] | None:
+    """Return the annotation of the parameter that a constructor assigns to an attribute, for good.
+
+    And the class whose constructor it is.
+    """
+
+    def found() -> tuple[Class, ast.expr] | None:
+        init = find_method(cls, "__init__")
+        if init is None or init.owner is None or name in _assigned(cls)[0]:
+            return None
+        assert isinstance(init.node, ast.FunctionDef)
+        arguments = [*init.node.args.args, *init.node.args.kwonlyargs]
+        given = {one.arg: one.annotation for one in arguments if one.annotation is not None}
+        for node in init.node.body:
+            match node:
+                case ast.Assign(
+                    targets=[ast.Attribute(value=ast.Name(id=self), attr=attr)],
+                    value=ast.Name(id=param),
+                ) if attr == name and self == arguments[0].arg and param in given:
+                    return init.owner, given[param]
+        return None
+
+    return cls.module.program.memory.recall(("taken over", cls.node, name), found, None)
 
 
 _MODULE_METHODS: Final = ITSELF | frozenset(
