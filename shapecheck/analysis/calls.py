@@ -19,6 +19,7 @@ from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import iterate, length
 from shapecheck.analysis.operators import certain
 from shapecheck.analysis.oplib import Site, apply, plain
+from shapecheck.analysis.sizes import name_sizes
 from shapecheck.analysis.values import (
     Argument,
     Bound,
@@ -60,6 +61,12 @@ class Arguments:
     def values(self) -> list[Value]:
         """The values of the positional arguments."""
         return [argument.value for argument in self.args]
+
+    @property
+    def sizes(self) -> list[Argument]:
+        """The arguments that may be the sizes of what an op makes."""
+        named = (self.kwargs[name] for name in ("size", "shape") if name in self.kwargs)
+        return [*self.args, *named]
 
     @property
     def named(self) -> dict[str, Value]:
@@ -236,9 +243,10 @@ def _library(frame: Frame, name: str, arguments: Arguments, node: ast.Call, labe
     if name.startswith(named_ops.PREFIX) and not named_ops.begin(frame, arguments.kwargs):
         return UNKNOWN
     if signature is not None:
-        return apply(
-            frame, signature, arguments.values, arguments.named, _site(arguments, node, label)
-        )
+        site = _site(arguments, node, label)
+        result = apply(frame, signature, arguments.values, arguments.named, site)
+        name_sizes(frame, arguments.sizes, result)
+        return result
     cls = table.lookup_class(name)
     if cls is not None:
         return _op_instance(frame, cls, arguments)
@@ -297,6 +305,7 @@ def _method(frame: Frame, target: Bound, arguments: Arguments, node: ast.Call, l
         values = [receiver, *arguments.values]
         site = _site(arguments, node, target.name, source or node)
         result = apply(frame, signature, values, arguments.named, site)
+        name_sizes(frame, arguments.sizes, result)
         if (
             target.name.endswith("_")
             and isinstance(source, ast.Name)
