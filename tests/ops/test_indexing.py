@@ -147,7 +147,11 @@ def test_names(shape: str, index: str, result: str) -> None:
         ("b t c", (slice(None), 0, "int n"), "b n"),
         ("b t c", (..., "int n", None), "b t n 1"),
         ("n d", ("int b t",), "b t d"),
-        ("... c", ("mask ...",), "..."),
+        ("... c", ("mask ...",), "_ ..."),
+        ("*batch c", ("mask *batch",), "_ c"),
+        ("*batch c", ("mask *batch", 0), "_"),
+        ("*batch b c", ("mask *batch b",), "_ c"),
+        ("*batch c", (slice(None), "mask *batch"), "..."),
     ],
 )
 def test_index_tensors(shape: str, index: tuple[Any, ...], result: str) -> None:
