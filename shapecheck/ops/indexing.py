@@ -203,7 +203,7 @@ def _is_mask(part: Tensor) -> bool:
 
 
 def _width(reader: _Reader, part: Value) -> int:
-    """Return how many axes a part of an index consumes."""
+    """Return how many axes, or runs of them, a part of an index consumes."""
     if part is None or part is ... or isinstance(part, bool):
         return 0
     if isinstance(part, Tensor):
@@ -251,6 +251,8 @@ def _read(reader: _Reader, parts: Sequence[Value]) -> Shape:
     if sum(part is ... for part in parts) > 1:
         raise _Lost
     total = sum(widths)
+    if reader.shape.rank is not None and any(_ragged(reader.call, part) for part in parts):
+        raise _Lost
     if reader.shape.rank is not None and total > reader.shape.rank:
         rank = reader.shape.rank
         raise mismatch(
