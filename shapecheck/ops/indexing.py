@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -265,25 +266,27 @@ def _read(reader: _Reader, parts: Sequence[Value]) -> Shape:
     kept_back = len(items) - after
     if before > kept_back:
         raise _Lost
-    at = 0
-    for part, width in zip(parts[:spread], widths[:spread], strict=True):
+    places = [*itertools.accumulate(widths[:spread], initial=0)][:-1]
+    places += [*itertools.accumulate(widths[spread:], initial=kept_back)][:-1]
+    spans = list(zip(parts, places, widths, strict=True))
+    for part, at, width in spans:
+        axes = items[at : at + width]
+        if _ragged(reader.call, part) or any(isinstance(item, Run) for item in axes):
+            if not isinstance(part, Tensor) or reader.call.facts.shape(part.shape).dims != axes:
+                raise _Lost
+    for part, at, width in spans[:spread]:
         _take(reader, part, at, width)
-        at += width
     reader.out += items[before:kept_back]
-    at = kept_back
-    for part, width in zip(parts[spread:], widths[spread:], strict=True):
+    for part, at, width in spans[spread:]:
         if part is not ...:
             _take(reader, part, at, width)
-        at += width
     return _gathered(reader)
 
 
 def _take(reader: _Reader, part: Value, at: int, width: int) -> None:
     call, axes = reader.call, reader.shape.dims[at : at + width]
     known = [item for item in axes if not isinstance(item, Run)]
-    if len(known) < len(axes) or _ragged(call, part):
-        if not isinstance(part, Tensor) or call.facts.shape(part.shape).dims != axes:
-            raise _Lost
+    if len(known) < len(axes):  # of a mask over just these
         reader.pick(Shape((dims.unknown(),)))
         return
     if part is None:

@@ -122,6 +122,7 @@ def cut(text: str) -> Any:
         ("*batch n d", "..., :3, :", "*batch min(n,3) d"),
         ("*batch n d", "..., None, :", "*batch n 1 d"),
         ("b *rest", "0", "*rest"),
+        ("1 *rest", "..., 1, :", "..."),
         ("*batch n", "0", "..."),
         ("b (h d)", ":, :h*d", "b (h d)"),
         ("b (h d)", ":1", "1 (h d)"),
