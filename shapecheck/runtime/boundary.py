@@ -5,6 +5,7 @@ Generated code comes here with what it can't decide, and with what doesn't fit.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -68,7 +69,7 @@ def _check_param(
     binding: Binding, plan: Plan, name: str, kind: Any, hint: Hint, value: Any
 ) -> None:
     subject = f'argument "{name}" of "{_ANY}"'
-    if hint is None:
+    if hint is None or value is _MADE_LATER:
         return
     if kind == kind.VAR_POSITIONAL:
         for index, item in enumerate(value):
@@ -79,6 +80,9 @@ def _check_param(
     else:
         binding.check(hint, value, subject)
 
+
+_MADE_LATER: Final = getattr(dataclasses, "_HAS_DEFAULT_FACTORY", object())
+"""What the `__init__` of a dataclass gets for a field that `default_factory` will make."""
 
 _ANY: Final = "\0"
 """Stands for the function in a message until its spelling at the call is looked up."""

@@ -14,6 +14,7 @@ import torch
 
 from shapecheck.dims import Dim
 from shapecheck.runtime import settings
+from shapecheck.runtime.attributes import guard
 from shapecheck.runtime.codegen import compile_checks
 from shapecheck.runtime.errors import LOCK
 from shapecheck.runtime.hints import (
@@ -93,6 +94,7 @@ def _on_class(cls: type, own: frozenset[str], full: bool) -> type:
         wrapped = _on_member(member, own, full, vars(cls), strict=False)
         if wrapped is not member:
             setattr(cls, name, wrapped)
+    guard(cls, own, vars(cls))
     if issubclass(cls, torch.nn.Module) and "__prepare_scriptable__" not in vars(cls):
         setattr(cls, "__prepare_scriptable__", _refuse_script)  # noqa: B010 - torch asks for it
     return cls
