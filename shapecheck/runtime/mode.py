@@ -21,34 +21,40 @@ from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.facts import ValueFacts, value_of
 from shapecheck.runtime.hints import dtype_mask
-from shapecheck.runtime.names import (
-    Frame,
-    Record,
-    Table,
-    apart,
-    dtype_of,
-    record,
-    sizes_of,
-    state,
-)
+from shapecheck.runtime.keys import PLAIN, freeze, index
+from shapecheck.runtime.names import Frame, Record, Table, apart, dtype_of, record, sizes_of, state
 from shapecheck.runtime.regroup import REGROUPING, regrouped
 from shapecheck.shapes import Mismatch, Problem, Run, Shape
 from shapecheck.shapes import Tensor as Known
 from shapecheck.signatures import Signature
 
-_compiling: Final = torch.compiler.is_compiling
-_others: Final = torch._C._len_torch_function_stack
-_TENSOR: Final = torch.Tensor
+_compiling: Final = torch.compiler.is_dynamo_compiling
+_GETITEM: Final = torch.Tensor.__getitem__
+_SETITEM: Final = torch.Tensor.__setitem__
+_levels: Final = wrapped.levels
+_ref: Final = weakref.ref
 _CACHED: Final = 1 << 14
-_PLAIN: Final = frozenset((int, str, type(None), type(...), torch.dtype, torch.device))
+_PLAIN: Final = PLAIN
 _NEW: Final = object()
 _DROP: Final = object()
 _REFUSED: Final = object()
+
+
+class _Sure:
+    """The record of a result whose sizes follow from what is in the key."""
+
+    __slots__ = ("record",)
+
+    def __init__(self, known: Record) -> None:
+        self.record = known
+
+
 _cache: dict[object, object] = {}
 """From an op's key to its outcome.
 
-A `Record` (the result's), a tuple of records and Nones (of a result that is a tuple), None (the
-result has no names), `_DROP` (an operand loses its names), or `_REFUSED`.
+A `_Sure` or a `Record` (the result's; of a `Record` the sizes may come out otherwise next time), a
+tuple of records and Nones (of a result that is a tuple), None (the result has no names), `_DROP`
+(an operand loses its names), or `_REFUSED`.
 """
 
 
@@ -67,45 +73,56 @@ class NamesMode(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         frame = self.frame
-        if _compiling() or frame is None:
+        if frame is None or _compiling():
             return func(*args, **kwargs) if kwargs else func(*args)
         table = frame.table
+        find = table.get
         key: list[Any] = [func]
         named = False
-        for arg in args:
-            found = table.get(id(arg))
-            if found is not None and found[0]() is arg:
-                key.append(found[1])
-                named = True
-            elif arg.__class__ in _PLAIN:
-                key.append(arg)
-            else:
-                part, inside = _frozen(arg, table)
-                key.append(part)
-                named = named or inside
+        if func is _GETITEM or func is _SETITEM:
+            named = index(key, args, table)
+        else:
+            for arg in args:
+                found = find(id(arg))
+                if found is not None and found[0]() is arg:
+                    key.append(found[1])
+                    named = True
+                elif arg.__class__ in _PLAIN:
+                    key.append(arg)
+                elif arg.__class__ is tuple:  # as in `cat((x, y))`; see `freeze`
+                    key += (tuple, len(arg))
+                    for item in arg:
+                        found = find(id(item))
+                        if found is not None and found[0]() is item:
+                            key.append(found[1])
+                            named = True
+                        elif item.__class__ in _PLAIN:
+                            key.append(item)
+                        else:
+                            named = freeze(key, item, table) or named
+                else:
+                    named = freeze(key, arg, table) or named
         if kwargs:
             for name, arg in kwargs.items():
-                part, inside = _frozen(arg, table)
-                key += (name, part)
-                named = named or inside
+                key.append(name)
+                if arg.__class__ in _PLAIN:
+                    key.append(arg)
+                else:
+                    named = freeze(key, arg, table) or named
         if not named:
             return func(*args, **kwargs) if kwargs else func(*args)
-        if func in ops.DTYPE_MATTERS:
-            key.append(dtype_of(args[1]) if isinstance(args[1], torch.Tensor) else None)
         whole = tuple(key)
         outcome = _cache.get(whole, _NEW)
-        if outcome.__class__ is Record:
+        if outcome.__class__ is _Sure:
             try:
                 result = func(*args, **kwargs) if kwargs else func(*args)
             except Exception as error:
                 _retell(error, frame, func, args, kwargs or {})
                 raise
-            plain = result.__class__ is _TENSOR and not _others()
-            if (result.shape if plain else sizes_of(result)) == outcome.sizes:
-                table[id(result)] = (weakref.ref(result), outcome)
+            table[id(result)] = (_ref(result), outcome.record)
         else:
             result = _other(frame, outcome, whole, func, args, kwargs or {})
-        if wrapped.levels and wrapped.transforming() is not None:
+        if _levels and wrapped.transforming() is not None:
             _hand_down(result, (*args, *(kwargs or {}).values()), table)
         return result
 
@@ -115,48 +132,6 @@ def _hand_down(result: Any, operands: tuple[Any, ...], table: Table) -> None:
         wrapped.hand_down(result, operands, table)
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault("inside of a transform", error)
-
-
-def _frozen(arg: Any, table: Table) -> tuple[Any, bool]:
-    """Return what of an argument decides the outcome, hashable, and whether a name is in it.
-
-    Of a tensor in a container that includes the dtype: an index of bools is a mask.
-    """
-    kind = arg.__class__
-    if kind in _PLAIN:
-        return arg, False
-    if kind is slice:
-        bounds = (arg.start, arg.stop, arg.step)
-        return (slice, bounds if _PLAIN.issuperset(map(type, bounds)) else None), False
-    if kind is tuple or kind is list:
-        parts: list[Any] = [kind]
-        named = False
-        for item in arg:
-            found = table.get(id(item))
-            tensor = None if found is None else found[0]()
-            if found is not None and tensor is not None and tensor is item:
-                parts += (found[1], dtype_of(tensor))
-                named = True
-            elif item.__class__ in _PLAIN:
-                parts.append(item)
-            else:
-                part, inside = _frozen(item, table)
-                parts.append(part)
-                named = named or inside
-                if isinstance(item, torch.Tensor):
-                    parts.append(dtype_of(item))
-        return tuple(parts), named
-    if kind is bool:
-        return (bool, arg), False
-    found = table.get(id(arg))
-    if found is not None and found[0]() is arg:
-        return found[1], True
-    if isinstance(arg, torch.Tensor):
-        known = wrapped.inherited(arg, table) if wrapped.transforming() is not None else None
-        return (sizes_of(arg), False) if known is None else (known, True)
-    if isinstance(arg, tuple | list):
-        return _frozen(tuple(arg), table)
-    return kind, False
 
 
 def _other(
@@ -177,6 +152,8 @@ def _other(
         raise
     if outcome is _DROP:
         _drop(frame, result, args, kwargs)
+    elif isinstance(outcome, Record) and sizes_of(result) == outcome.sizes:
+        frame.name(result, outcome)
     elif isinstance(outcome, tuple) and isinstance(result, tuple | list):
         for item, known in zip(result, outcome, strict=False):
             if known is not None and isinstance(item, torch.Tensor):
@@ -240,6 +217,8 @@ def _first_time(
             if part is not None:
                 frame.name(item, part)
     if outcome is not _NEW:
+        if isinstance(outcome, Record) and _decided(known, values):
+            outcome = _Sure(outcome)
         _remember(key, outcome)
     frame.sweep()
     return result
@@ -268,6 +247,14 @@ def _outcome(known: Value, result: Any, values: Mapping[Any, int]) -> object:
         )
         return parts if any(part is not None for part in parts) else None
     return None
+
+
+def _decided(known: Value, values: Mapping[Any, int]) -> bool:
+    """Whether a rule said all sizes of a result, so that they are the same another time."""
+    return isinstance(known, Known) and all(
+        not isinstance(item, Run) and value_of(item, values) is not None
+        for item in known.shape.dims
+    )
 
 
 def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record | None:
