@@ -135,7 +135,7 @@ def _renamed(a: DimExpr, b: DimExpr) -> bool:
     if isinstance(a, Composite) or isinstance(b, Composite):
         return False
     mine, other = dims.symbols(a) - dims.symbols(b), dims.symbols(b) - dims.symbols(a)
-    if len(mine) != 1 or len(other) != 1:
+    if len(mine) != 1 or len(other) != 1 or any(s.kind is not Kind.NAME for s in (*mine, *other)):
         return False
     return dims.renamed(a, dict(zip(mine, other, strict=True))) == b
 
