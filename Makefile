@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit conformance agreement bench corpus mutants clean
+.PHONY: help install demo test lint typecheck unit conformance agreement bench soak corpus mutants clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ bench: $(INSTALLED) ## Run the benchmarks
 	$(BIN)/python benchmarks/static.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/runtime.py
+
+soak: $(INSTALLED) ## Run ten million ops with names, and compare the memory on the way
+	$(BIN)/python benchmarks/soak.py $(SOAK_OPS)
 
 corpus: $(INSTALLED) ## Fetch public repositories, and run mypy and the analysis over them
 	$(BIN)/python benchmarks/corpus/run.py --fetch $(CORPUS_ARGS)

@@ -11,6 +11,7 @@ from torch._C import DisableTorchFunction
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Sym
 from shapecheck.explain import Message
+from shapecheck.runtime import wrapped
 from shapecheck.runtime.binding import Binding, Namer, plain_shape
 from shapecheck.runtime.errors import Failed, ShapeError
 from shapecheck.runtime.facts import value_of
@@ -37,7 +38,8 @@ def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
     those that a decorated function declared for its result, or that `named` gave.
     """
     with DisableTorchFunction():
-        found = _here().of(tensor)
+        frame = _here()
+        found = frame.of(tensor) or wrapped.inherited(tensor, frame.table)
         if found is None or found.sizes != sizes_of(tensor):
             return (None,) * tensor.dim()
         return tuple(None if isinstance(dim, int) else str(dim) for dim in found.dims)
