@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from shapecheck import spec
@@ -236,6 +236,25 @@ def boundary(
                 notes.append(f'"{_receiver(text)}.transpose({i}, {j})" would fit')
                 break
     return Message(f'{subject} is {shape}, declared "{declared}": {reason}', "shape", tuple(notes))
+
+
+def with_origins(
+    message: Message, misfit: Misfit, matcher: Matcher, origin: Mapping[str, str]
+) -> Message:
+    """Add where the names got their values that a misfit is about: `origin`, by their parameter."""
+    said: list[str] = []
+    for star, name in dict.fromkeys(re.findall(r"(\*?)([^\W\d]\w*)", misfit.expected)):
+        run = matcher.runs.get(name) if star else None
+        value = matcher.names.get(name) if run is None else Shape(run)
+        if name not in origin or value is None:
+            continue
+        shown = (
+            f"{name} comes"
+            if str(value) == name
+            else f"{star * (run is not None)}{name} is {value}"
+        )
+        said.append(f'{shown} from argument "{origin[name]}"')
+    return replace(message, notes=(*said, *message.notes))
 
 
 def _fits(

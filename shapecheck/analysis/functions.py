@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -28,9 +27,9 @@ from shapecheck.analysis.state import State
 from shapecheck.analysis.values import NOTHING, Argument, Dict, Function, Object
 from shapecheck.analysis.verdicts import CONSTANTS
 from shapecheck.dims import IntSize
-from shapecheck.explain import Message
+from shapecheck.explain import with_origins
 from shapecheck.ops import UNKNOWN, Value
-from shapecheck.shapes import Matcher, Misfit, Shape, Tensor
+from shapecheck.shapes import Matcher, Tensor
 
 _MAX_CLOSER: Final = 2
 """As deep as this, functions are looked into whose annotation leaves open what they return."""
@@ -206,7 +205,7 @@ def _arguments_fit(
             text = None if one.node is None else frame.segment(one.node)
             subject = f'argument "{name}" of "{label}"'
             message = boundary.message(frame, subject, found, matcher, text, one.value)
-            frame.error(one.node or node, _with_origins(message, found[0], matcher, origin))
+            frame.error(one.node or node, with_origins(message, found[0], matcher, origin))
             return False
         for name in {*matcher.names, *matcher.runs} - known:
             origin.setdefault(name, param.name)
@@ -223,25 +222,6 @@ def _parts(frame: Frame, param: Parameter, argument: Argument) -> list[tuple[str
         names = entries(content) if isinstance(content, Dict) else ()
         return list(zip(map(str, names), argument.parts, strict=False))
     return [(param.name, argument)]
-
-
-def _with_origins(
-    message: Message, misfit: Misfit, matcher: Matcher, origin: Mapping[str, str]
-) -> Message:
-    """Add where the names got their values that a misfit is about."""
-    said: list[str] = []
-    for star, name in dict.fromkeys(re.findall(r"(\*?)([^\W\d]\w*)", misfit.expected)):
-        run = matcher.runs.get(name) if star else None
-        value = matcher.names.get(name) if run is None else Shape(run)
-        if name not in origin or value is None:
-            continue
-        shown = (
-            f"{name} comes"
-            if str(value) == name
-            else f"{star * (run is not None)}{name} is {value}"
-        )
-        said.append(f'{shown} from argument "{origin[name]}"')
-    return replace(message, notes=(*said, *message.notes))
 
 
 def _evaluator(

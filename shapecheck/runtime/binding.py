@@ -60,7 +60,8 @@ class Binding:
     """The names of one call, and what they are bound to as its tensors are looked at.
 
     `values` are those of the symbols that `names`, `runs` and the shapes are made of: none at the
-    boundary of a call from outside, where all dimensions are numbers.
+    boundary of a call from outside, where all dimensions are numbers. `origin`: by which parameter
+    names were bound.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Binding:
         self.braced = braced or {}
         self.leaves: list[Leaf] = []
         self.texts: Mapping[str, str] = {}
+        self.origin: dict[str, str] = {}
         self.matcher = Matcher(ValueFacts(self.values, strict=True), self.evaluate)
         self.matcher.names.update(names or {})
         self.matcher.runs.update(runs or {})
@@ -149,7 +151,7 @@ class Binding:
 
     def message(self, leaf: Leaf, misfit: Misfit) -> Message:
         """Return what to say of a tensor that doesn't fit."""
-        return explain.boundary(
+        message = explain.boundary(
             leaf.subject,
             self.shape_of(leaf.tensor),
             leaf.hint.spec.shape,
@@ -158,6 +160,7 @@ class Binding:
             self.matcher.facts,
             self.matcher.names,
         )
+        return explain.with_origins(message, misfit, self.matcher, self.origin)
 
     def settle(self) -> None:
         """Solve the equations that are left, once all arguments are known. Raises `Failed`."""

@@ -55,11 +55,15 @@ def fit_arguments(
     binding: Binding, plan: Plan, params: Sequence[Param], place: Callable[[], Place | None]
 ) -> None:
     """Fit the arguments for some parameters, plain tensors first. Raises `ShapeError`."""
+    known = {*binding.matcher.names}
     late = [param for param in params if not isinstance(param.hint, TensorHint | MaybeHint)]
     try:
         for param in (*(p for p in params if p not in late), *late):
             value = binding.scope[param.name]
             _check_param(binding, plan, param.name, param.kind, param.hint, value)
+            for name in (*binding.matcher.names, *binding.matcher.runs):
+                if name not in known:
+                    binding.origin.setdefault(name, param.name)
         binding.settle()
     except Failed as failed:
         raise _argument_error(binding, plan, failed, place()) from None

@@ -63,7 +63,7 @@ def test_the_whole_text() -> None:
     )
     assert lines[1].startswith(f"  at {__file__}:")
     assert lines[1].endswith(": project(zeros(2, 3, 4), zeros(3, 5))")
-    assert lines[2:] == ["  here b=2, n=3, d=4"]
+    assert lines[2:] == ['  note: d is 4 from argument "x"', "  here b=2, n=3, d=4"]
     assert caught.value.names == {"b": 2, "n": 3, "d": 4}
     assert caught.value.code == "shape"
 
