@@ -5,17 +5,29 @@
 
 from __future__ import annotations
 
-from shapecheck.analysis.host import Coverage, Diagnostic, Host, Options, Source, Span
+from shapecheck.analysis.host import (
+    Body,
+    Coverage,
+    Diagnostic,
+    Host,
+    Options,
+    Seen,
+    Source,
+    Span,
+)
 
 __all__ = [
+    "Body",
     "Coverage",
     "Diagnostic",
     "Host",
     "Options",
+    "Seen",
     "Source",
     "Span",
     "analyze_module",
     "coverage",
+    "inspect",
 ]
 
 
@@ -38,3 +50,15 @@ def coverage(source: Source, host: Host, options: Options) -> Coverage:
     from shapecheck.analysis.known import measure
 
     return measure(source, host, options)
+
+
+def inspect(source: Source, host: Host, options: Options) -> list[Body]:
+    """Return what is known of each tensor-valued expression of a module, function by function.
+
+    The functions come in the order of their lines, and the module's own code first. `host` should
+    be asked by this function only: what another analysis found out isn't looked at again.
+    Raises SyntaxError where the text is newer than the Python that runs this.
+    """
+    from shapecheck.analysis.known import look
+
+    return look(source, host, options)

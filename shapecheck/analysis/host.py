@@ -72,6 +72,36 @@ class Coverage:
     reasons: Counter[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An expression whose value is a tensor, or is likely to be one.
+
+    `shape`: what is known of it, `b t _`, or None where nothing is. `grade`: each axis has a size
+    or a name (`known`), something is known (`partial`), nothing is (`unknown`). `reason`: the
+    construct at which what isn't known began, and `begins`: that is this very expression.
+    """
+
+    span: Span
+    shape: str | None
+    grade: Literal["known", "partial", "unknown"]
+    reason: str | None = None
+    begins: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What is seen in the body of a function, or in a module's own code, which has no name.
+
+    `name`: with the classes and functions around it, `Net.forward`. `annotated`: whether a shape
+    stands in its signature.
+    """
+
+    name: str
+    line: int
+    annotated: bool
+    seen: tuple[Seen, ...]
+
+
 class Host(Protocol):
     """The few questions that the analysis asks about code outside the module at hand."""
 

@@ -1,4 +1,4 @@
-"""Counts how many tensor-valued expressions in annotated functions have a known shape.
+"""Looks which tensor-valued expressions have a known shape, and why the others haven't.
 
 An expression counts where its value is a tensor, or where it isn't known and is likely to be one:
 the result of an op, of a tensor's method, of an operator on tensors, of a call with tensors that
@@ -10,16 +10,17 @@ from __future__ import annotations
 import ast
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import IntEnum
-from operator import itemgetter
-from typing import Final, TypeAlias
+from operator import attrgetter
+from typing import Final, Literal, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck.analysis import declarations, interpreter
 from shapecheck.analysis.frame import EXPRESSIONS, Frame
-from shapecheck.analysis.host import Coverage, Host, Options, Source
+from shapecheck.analysis.host import Body, Coverage, Host, Options, Seen, Source
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.report import Reporter
 from shapecheck.analysis.values import Bound, Class, Dotted, Function, Union
@@ -39,20 +40,45 @@ class Grade(IntEnum):
 
 def measure(source: Source, host: Host, options: Options) -> Coverage:
     """Do what `analysis.coverage` says."""
-    checks: dict[ast.AST, _Checks] = {}
-    apart = _Apart(host)
-    with _observed(source.name, checks):
-        interpreter.check_module(source, apart, options)
-    seen = {node: _best(each) for node, each in checks.items()}
-    module = interpreter.program_of(apart, options, source.name).module(source.name)
-    assert module is not None
     found = Coverage(0, 0, 0, Counter())
-    for function in _annotated(module):
-        _Body(module, function, seen, found).count()
+    for body in look(source, _Apart(host), options):
+        for seen in body.seen if body.annotated else ():
+            found.known += seen.grade == "known"
+            found.partial += seen.grade == "partial"
+            found.unknown += seen.grade == "unknown"
+            if seen.reason is not None:
+                found.reasons[seen.reason] += 1
     return found
 
 
-_Checks: TypeAlias = dict[Reporter | None, tuple[Grade, Value]]
+def look(source: Source, host: Host, options: Options) -> list[Body]:
+    """Do what `analysis.inspect` says."""
+    checks: dict[ast.AST, _Checks] = {}
+    with _observed(source.name, checks):
+        interpreter.check_module(source, host, options)
+    observed = {node: _best(each) for node, each in checks.items()}
+    module = interpreter.program_of(host, options, source.name).module(source.name)
+    assert module is not None
+    script = [node for node in module.tree.body if not isinstance(node, _DEFINITIONS)]
+    bodies = [Body("", 1, False, _Code(module, script, None, observed).seen())]
+    for name, node in _named_functions(module.tree, ""):
+        function = Function(node, module)
+        seen = _Code(module, list(node.body), function, observed).seen()
+        annotated = declarations.declaration(function).shaped
+        bodies.append(Body(name, node.lineno, annotated, seen))
+    return bodies
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The value that an expression had, how much was known of it, and its shape as text."""
+
+    grade: Grade
+    value: Value
+    shape: str | None
+
+
+_Checks: TypeAlias = dict[Reporter | None, Observed]
 """What an expression is worth in each check of its function; each has a reporter of its own."""
 
 
@@ -75,10 +101,13 @@ def _observed(name: str, seen: dict[ast.AST, _Checks]) -> Iterator[None]:
         def observed(frame: Frame, node: ast.AST) -> Value:
             value = handler(frame, node)
             if not frame.quiet and frame.faults is None and frame.module.name == name:
-                now = _grade(value, frame.state.facts)
-                each = seen.setdefault(node, {})
-                before = each.get(frame.module.reporter, (Grade.OTHER, value))[0]
-                each[frame.module.reporter] = max(now, before), value
+                facts, each = frame.state.facts, seen.setdefault(node, {})
+                now, before = _grade(value, facts), each.get(frame.module.reporter)
+                if before is None or now >= before.grade:
+                    found = Observed(now, value, _shape(value, facts))
+                else:
+                    found = Observed(before.grade, value, before.shape)
+                each[frame.module.reporter] = found
             return value
 
         return observed
@@ -91,13 +120,14 @@ def _observed(name: str, seen: dict[ast.AST, _Checks]) -> Iterator[None]:
         EXPRESSIONS.update(before)
 
 
-def _best(each: _Checks) -> tuple[Grade, Value]:
+def _best(each: _Checks) -> Observed:
     """Return what is known of an expression: as it stands, or with the groups spelled out."""
     first, *spelled_out = each.values()
-    return min(first, max(spelled_out, key=_GRADE, default=first), key=_GRADE)
+    best = min(first, max(spelled_out, key=_GRADE, default=first), key=_GRADE)
+    return Observed(best.grade, best.value, first.shape or best.shape)
 
 
-_GRADE: Final = itemgetter(0)
+_GRADE: Final = attrgetter("grade")
 
 
 def _grade(value: Value, facts: Facts) -> Grade:
@@ -122,13 +152,32 @@ def _named(item: object) -> bool:
     return all(symbol.telling for symbol in dims.symbols(item))  # type: ignore[arg-type]  # no run
 
 
-def _annotated(module: Module) -> Iterator[Function]:
-    """Yield the functions with a shape in their signature, nested ones included."""
-    for node in ast.walk(module.tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            function = Function(node, module)
-            if declarations.declaration(function).shaped:
-                yield function
+def _shape(value: Value, facts: Facts) -> str | None:
+    """Return what is known of a tensor's shape, None where nothing is or it is no tensor."""
+    if isinstance(value, Union):
+        shapes = (_shape(option, facts) for option in value.options if isinstance(option, Tensor))
+        return " | ".join(dict.fromkeys("..." if shape is None else shape for shape in shapes))
+    if not isinstance(value, Tensor):
+        return None
+    shape = facts.shape(value.shape)
+    return None if shape.opaque else shape.text()
+
+
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _named_functions(
+    node: ast.AST, around: str
+) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Yield the functions in a node with their names, nested ones included, in order."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _DEFINITIONS):
+            name = f"{around}{child.name}"
+            if not isinstance(child, ast.ClassDef):
+                yield name, child
+            yield from _named_functions(child, f"{name}.")
+        else:
+            yield from _named_functions(child, around)
 
 
 _PLAIN: Final = frozenset(sys.stdlib_module_names) | {"builtins", "numpy"}
@@ -146,60 +195,75 @@ _AMBIGUOUS: Final = frozenset(dir(dict)) | frozenset(dir(list)) | frozenset(dir(
 _PROPERTIES: Final = frozenset("T mT H mH real imag data grad".split())
 
 
-class _Body:
-    """The expressions of one function, and why the shapes of some aren't known."""
+class _Code:
+    """The expressions of one function or of a module's own code, and why some aren't known."""
 
     def __init__(
         self,
         module: Module,
-        function: Function,
-        seen: dict[ast.AST, tuple[Grade, Value]],
-        found: Coverage,
+        body: Sequence[ast.AST],
+        function: Function | None,
+        observed: Mapping[ast.AST, Observed],
     ) -> None:
-        self.module, self.function, self.seen, self.found = module, function, seen, found
+        self.module, self.body, self.function = module, body, function
+        self.observed = observed
         self.table = module.program.table
+        self.spans = Reporter(module.lines)
         self.reasons: dict[str, str] = {}
         self.likely: set[str] = set()
 
-    def count(self) -> None:
-        """Add the function's expressions to what was found."""
-        body: list[ast.AST] = list(self.function.node.body)  # type: ignore[arg-type]  # no lambda
-        nodes = [node for part in body for node in _within(part)]
+    def seen(self) -> tuple[Seen, ...]:
+        """Return the expressions that count, in the order in which they stand."""
+        return tuple(self._seen())
+
+    def _seen(self) -> Iterator[Seen]:
+        nodes = [node for part in self.body for node in _within(part)]
         expressions = [node for node in nodes if isinstance(node, ast.expr)]
         shaped = self._parameters()
-        if not any(node in self.seen for node in expressions):
-            names = [node for node in expressions if isinstance(node, ast.Name)]
-            for name in names:
-                if name.id in shaped:
-                    self._add(Grade.BLANK, "function that isn't analysed")
+        if not any(node in self.observed for node in expressions):
+            for node in expressions:
+                if isinstance(node, ast.Name) and node.id in shaped:
+                    yield self._told(node, Grade.BLANK, "function that isn't analysed")
             return
         for _ in range(2):
-            for node in nodes:
-                self._bind(node)
+            for one in nodes:
+                self._bind(one)
         unused = {node.value for node in nodes if isinstance(node, ast.Expr)}
         for node in expressions:
             if isinstance(getattr(node, "ctx", None), ast.Store):
                 continue
-            grade = self.seen.get(node, (Grade.OTHER, None))[0]
+            grade = self._grade(node)
             if grade is Grade.BLANK:
                 reason = None if node in unused else self._likely(node)
                 if reason is not None:
-                    self._add(grade, reason)
+                    yield self._told(node, grade, reason)
             elif grade is not Grade.OTHER:
-                self._add(grade, self._why(node))
+                yield self._told(node, grade, self._why(node))
 
-    def _add(self, grade: Grade, reason: str) -> None:
+    def _told(self, node: ast.expr, grade: Grade, reason: str) -> Seen:
+        observed = self.observed.get(node)
+        span, shape = self.spans.span(node), None if observed is None else observed.shape
         if grade is Grade.KNOWN:
-            self.found.known += 1
-            return
-        if grade is Grade.PARTIAL:
-            self.found.partial += 1
-        else:
-            self.found.unknown += 1
-        self.found.reasons[reason] += 1
+            return Seen(span, shape, "known")
+        inherited = isinstance(node, ast.Name) or any(
+            self._origin(part) is not None for part in _operands(node)
+        )
+        kind: Literal["partial", "unknown"] = "partial" if grade is Grade.PARTIAL else "unknown"
+        return Seen(span, shape, kind, reason, begins=not inherited)
+
+    def _grade(self, node: ast.expr) -> Grade:
+        observed = self.observed.get(node)
+        return Grade.OTHER if observed is None else observed.grade
+
+    def _target(self, node: ast.expr) -> Value:
+        """Return what is called, if that is known."""
+        observed = self.observed.get(node)
+        return UNKNOWN if observed is None else observed.value
 
     def _parameters(self) -> set[str]:
-        names = set()
+        names: set[str] = set()
+        if self.function is None:
+            return names
         for param in declarations.declaration(self.function).params:
             if declarations.speaks(param.declared):
                 names.add(param.name)
@@ -230,7 +294,7 @@ class _Body:
                             self.likely.add(child.id)
 
     def _origin(self, node: ast.expr) -> str | None:
-        grade = self.seen.get(node, (Grade.OTHER, None))[0]
+        grade = self._grade(node)
         if grade in (Grade.PARTIAL, Grade.OPAQUE):
             return self._why(node)
         if grade is Grade.BLANK and not isinstance(node, ast.JoinedStr):
@@ -270,7 +334,7 @@ class _Body:
         return None
 
     def _call(self, node: ast.Call) -> str | None:
-        target = self.seen.get(node.func, (Grade.BLANK, UNKNOWN))[1]
+        target = self._target(node.func)
         name = node.func.attr if isinstance(node.func, ast.Attribute) else _words(node.func)
         if name in _NO_TENSOR or isinstance(target, Class) or _is_class_name(name):
             return None
@@ -278,7 +342,8 @@ class _Body:
             root = target.name.partition(".")[0]
             if root in _PLAIN or self.table.lookup_class(target.name) is not None:
                 return None
-            if root in ("torch", "einops") and target.name.count(".") < 3:
+            of_a_class = name[:1].isupper() and not name.endswith("Tensor")
+            if root in ("torch", "einops") and target.name.count(".") < 3 and not of_a_class:
                 return target.name
         elif isinstance(target, Bound) and target.function is None:
             return f".{name}()" if isinstance(target.receiver, Tensor) else None
@@ -292,18 +357,18 @@ class _Body:
         given = any(
             self._tensor(one) or (self._blank(one) and self._likely(one)) for one in arguments
         )
-        return f"call of {_words(node.func)}" if given else None
+        return self._label(node) if given else None
 
     def _tensor(self, node: ast.expr) -> bool:
-        grade = self.seen.get(node, (Grade.OTHER, None))[0]
+        grade = self._grade(node)
         return Grade.KNOWN <= grade <= Grade.OPAQUE
 
     def _blank(self, node: ast.expr) -> bool:
-        return self.seen.get(node, (Grade.OTHER, None))[0] is Grade.BLANK
+        return self._grade(node) is Grade.BLANK
 
     def _label(self, node: ast.expr) -> str:
         if isinstance(node, ast.Call):
-            target = self.seen.get(node.func, (Grade.BLANK, UNKNOWN))[1]
+            target = self._target(node.func)
             if isinstance(target, Dotted):
                 return target.name
             if isinstance(target, Function):
@@ -311,6 +376,8 @@ class _Body:
             if isinstance(target, Bound) and isinstance(target.receiver, Tensor):
                 return f".{target.name}()"
             return f"call of {_words(node.func)}"
+        if isinstance(node, ast.Name):
+            return self.reasons.get(node.id, node.id)
         return _words(node)
 
 

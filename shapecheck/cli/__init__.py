@@ -21,6 +21,7 @@ __all__ = ["main"]
 _COMMANDS: Final = (
     "check",
     "explain",
+    "coverage",
 )
 _COMPLETION_VARIABLE: Final = "_ARGCOMPLETE"
 

@@ -1,0 +1,148 @@
+"""Measures files: which functions are annotated, and which tensors have a known shape."""
+
+from __future__ import annotations
+
+import site
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from shapecheck import config
+from shapecheck.analysis import Body, Options, Seen, inspect
+from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHosts, SourceReader
+
+_SKIPPED: Final = frozenset({"node_modules", "__pycache__", "site-packages", "build", "dist"})
+_ENVIRONMENT: Final = "pyvenv.cfg"
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many functions have to do with tensors, and how many tensors have a known shape.
+
+    A function counts if its signature says a shape, or if there is a tensor in its body.
+    """
+
+    functions: int = 0
+    annotated: int = 0
+    known: int = 0
+    partial: int = 0
+    unknown: int = 0
+
+    @property
+    def tensors(self) -> int:
+        """The number of tensor-valued expressions."""
+        return self.known + self.partial + self.unknown
+
+    def add(self, other: Counts) -> None:
+        """Add the counts of another file."""
+        self.functions += other.functions
+        self.annotated += other.annotated
+        self.known += other.known
+        self.partial += other.partial
+        self.unknown += other.unknown
+
+
+@dataclass(slots=True)
+class FileCoverage:
+    """One file: its text, what is seen in it, or why it can't be looked at."""
+
+    path: str
+    text: str = ""
+    bodies: Sequence[Body] = ()
+    problem: str | None = None
+    counts: Counts = field(default_factory=Counts)
+
+    def seen(self) -> Iterator[Seen]:
+        """Yield the expressions of all bodies."""
+        for body in self.bodies:
+            yield from body.seen
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """Why shapes aren't known, by the construct at which that began."""
+        return Counter(seen.reason for seen in self.seen() if seen.reason is not None)
+
+
+def python_files(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield the Python files that are named, and those below the folders that are.
+
+    Hidden folders, virtual environments, packages that were installed or built are left out.
+    """
+    for path in paths:
+        if path.is_dir():
+            yield from _below(path)
+        else:
+            yield path
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    children = sorted(folder.iterdir())
+    for path in children:
+        if path.is_file() and path.suffix == ".py":
+            yield path
+    for path in children:
+        skipped = path.name.startswith(".") or path.name in _SKIPPED or path.is_symlink()
+        if path.is_dir() and not skipped and not (path / _ENVIRONMENT).exists():
+            yield from _below(path)
+
+
+def measure(files: Iterable[Path], settings: config.Config) -> Iterator[FileCoverage]:
+    """Look at each file; the analysis is the plugin's, without mypy."""
+    options = Options(settings.strict, settings.stubs, settings.wrappers)
+    reader = SourceReader({}, show_absolute_path=False)
+    here = Path.cwd()
+    installed = [*site.getsitepackages(), *filter(None, sys.path)]
+    finder = ModuleFinder((str(here), str(here / "src"), *dict.fromkeys(installed)))
+    hosts = MypyHosts(reader, finder, is_daemon=False)
+    for path in files:
+        shown = reader.display(str(path))
+        name = module_name(path)
+        found = reader.read(name, str(path))
+        if found is None:
+            yield FileCoverage(shown, problem=_unreadable(path))
+            continue
+        text = found[0].text
+        try:
+            bodies = inspect(found[0], hosts.analysing(name, str(path)), options)
+        except SyntaxError as error:
+            problem = f"line {error.lineno}: {error.msg}"
+            yield FileCoverage(shown, text, problem=problem)
+            continue
+        except RecursionError:
+            yield FileCoverage(shown, text, problem="nested too deeply")
+            continue
+        yield FileCoverage(shown, text, bodies, counts=_counts(bodies))
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name of a file's module: packages are folders with an `__init__.py`."""
+    parts = [] if path.stem == "__init__" else [path.stem]
+    folder = path.absolute().parent
+    while (folder / "__init__.py").is_file():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(parts) or path.absolute().parent.name
+
+
+def _unreadable(path: Path) -> str:
+    try:
+        path.read_bytes()
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    return "not text in the encoding that it declares"
+
+
+def _counts(bodies: Iterable[Body]) -> Counts:
+    counts = Counts()
+    for body in bodies:
+        grades = Counter(seen.grade for seen in body.seen)
+        if body.name and (body.annotated or grades):
+            counts.functions += 1
+            counts.annotated += body.annotated
+        counts.known += grades["known"]
+        counts.partial += grades["partial"]
+        counts.unknown += grades["unknown"]
+    return counts

@@ -1,0 +1,23 @@
+"""Pages that stand alone: style and script are in them, and they ask no network for anything."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+_HERE = Path(__file__).resolve().parent
+
+
+def page(title: str, body: str, script: str | None = None) -> str:
+    """Return a whole HTML page; `script` is the name of a file beside this one."""
+    style = (_HERE / "style.css").read_text("utf-8")
+    run = ""
+    if script is not None:
+        run = f"<script>\n{(_HERE / script).read_text('utf-8')}</script>\n"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{html.escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n{body}\n"
+        f"{run}</body>\n</html>\n"
+    )

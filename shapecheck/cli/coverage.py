@@ -1,0 +1,135 @@
+"""`shapecheck coverage`: how much of the code has shapes, and where they get lost."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentTypeError, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from shapecheck.cli._commands import CommandError, Commands, add_color_option, wants_color
+
+if TYPE_CHECKING:
+    from shapecheck.cli._coverage.measure import FileCoverage
+    from shapecheck.config import Config
+
+_DESCRIPTION: Final = """\
+Tells which share of the functions with tensors is annotated, and of which tensors the shape
+is known without running anything: by file, and why the rest isn't. Each use of a tensor
+counts: a variable, a call, an operation.
+"""
+_EXAMPLES: Final = """\
+  shapecheck coverage                  a table of the files in this folder
+  shapecheck coverage src --html out   pages with the source: point at an expression for its shape
+  shapecheck coverage --output json    for programs
+  shapecheck coverage --fail-under 80  exit code 1 if fewer than 80 % of the shapes are known
+
+the exit code is 0, or 1 below what --fail-under asks for, or 2 where a file can't be read.
+"""
+
+
+def register(commands: Commands) -> None:
+    """Declare the command's arguments."""
+    parser = commands.add(
+        "coverage",
+        run,
+        summary="measure of how many tensors the shape is known, and show where",
+        description=_DESCRIPTION,
+        examples=_EXAMPLES,
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", type=Path, help="a file or folder")
+    parser.add_argument("--output", choices=("text", "json"), default="text", help="default: text")
+    parser.add_argument(
+        "--html",
+        metavar="FOLDER",
+        type=Path,
+        help="also write pages into this folder, index.html and one for each file",
+    )
+    parser.add_argument(
+        "--fail-under", metavar="PERCENT", type=_percentage, default=0.0, help="see below"
+    )
+    add_color_option(parser)
+
+
+def _percentage(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise ArgumentTypeError(f'"{text}" is no percentage from 0 to 100')
+    return value
+
+
+def run(options: Namespace) -> int:
+    """Run the command; return the exit code."""
+    from shapecheck.cli._coverage import tables
+    from shapecheck.signatures import StubError, table
+
+    settings = _settings()
+    try:
+        signatures = table(settings.stubs)
+        next(iter(signatures.all_names()))
+    except StubError as error:
+        raise CommandError(str(error)) from None
+    files = _measured(options.paths or [Path()], settings)
+    if options.output == "json":
+        tables.print_json(files, signatures, sys.stdout)
+    else:
+        color = wants_color(sys.stdout, options.color)
+        tables.print_table(files, signatures, sys.stdout, color=color)
+    if options.html is not None:
+        from shapecheck.cli._coverage.pages import write_pages
+
+        try:
+            index = write_pages(files, signatures, options.html)
+        except OSError as error:
+            raise CommandError(f"can't write {error.filename}: {error.strerror}") from None
+        if options.output == "text":
+            sys.stdout.write(f"\nwritten: {index}\n")
+    if any(file.problem is not None for file in files):
+        return 2
+    total = tables.total_of(files)
+    share = 100 * total.known / total.tensors if total.tensors else 100.0
+    if share < options.fail_under:
+        sys.stderr.write(
+            f"the shapes of {share:.1f} % are known, and --fail-under asks for "
+            f"{options.fail_under:g} %\n"
+        )
+        return 1
+    return 0
+
+
+def _settings() -> Config:
+    from shapecheck import config
+
+    try:
+        return config.load(config.find(Path()))
+    except config.ConfigError as error:
+        raise CommandError(str(error)) from None
+
+
+def _measured(paths: list[Path], settings: Config) -> list[FileCoverage]:
+    """Look at all files, with a bar on a terminal."""
+    from rich.console import Console
+    from rich.progress import track
+
+    from shapecheck.cli._coverage.measure import measure, python_files
+
+    for path in paths:
+        if not path.exists():
+            raise CommandError(f"there is no file or folder {path}")
+    files = list(dict.fromkeys(python_files(paths)))
+    if not files:
+        raise CommandError(f"there are no .py files in {', '.join(map(str, paths))}")
+    console = Console(file=sys.stderr)
+    return list(
+        track(
+            measure(files, settings),
+            description="looking",
+            total=len(files),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+    )

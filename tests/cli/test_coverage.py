@@ -1,0 +1,299 @@
+"""`shapecheck coverage`: what counts, the table, the JSON, and the pages in a browser."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import textwrap
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from cli import browser
+
+from shapecheck.analysis import Options, Seen, Source, inspect
+from shapecheck.cli import main
+from shapecheck.cli._coverage.markup import marked_up
+from shapecheck.cli._coverage.measure import module_name, python_files
+
+MODEL: Final = '''\
+import fancylib
+import torch
+from torch import Tensor, nn
+
+from shapecheck import Float
+
+
+class Net(nn.Module):
+    def forward(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t"]:
+        y = fancylib.mix(x)
+        return x.sum(-1)
+
+
+def unlike(x: Float[Tensor, "n"]) -> Tensor:
+    """<b>&amp;</b>"""
+    return x[x > 0]
+
+
+def helper(x):
+    return torch.zeros(3) + x
+
+
+def count(words):
+    return len(words)
+'''
+
+
+class NoSources:
+    """A host that has no other module."""
+
+    def source(self, module: str) -> Source | None:
+        """There is none."""
+        return None
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a package, what is to be left out, and the current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    (tmp_path / "pyproject.toml").write_text("")
+    for name in ("net", ".hidden", "node_modules", "env", "build"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.py").write_text(MODEL)
+    (tmp_path / "net" / "__init__.py").write_text("")
+    (tmp_path / "env" / "pyvenv.cfg").write_text("")
+    return tmp_path
+
+
+def test_what_is_seen_of_a_module() -> None:
+    """Each tensor, its shape, and where what isn't known began."""
+    bodies = inspect(Source("m", "m.py", MODEL), NoSources(), Options())
+    lines = MODEL.splitlines()
+    found = {
+        body.name: [
+            (
+                lines[seen.span.line - 1][seen.span.column : seen.span.end_column],
+                seen.shape,
+                seen.grade,
+                seen.reason,
+                seen.begins,
+            )
+            for seen in body.seen
+        ]
+        for body in bodies
+    }
+    assert [(body.name, body.line, body.annotated) for body in bodies] == [
+        ("", 1, False),
+        ("Net.forward", 9, True),
+        ("unlike", 14, True),
+        ("helper", 19, False),
+        ("count", 23, False),
+    ]
+    assert found == {
+        "": [],
+        "Net.forward": [
+            ("fancylib.mix(x)", None, "unknown", "fancylib.mix", True),
+            ("x", "b t d", "known", None, False),
+            ("x.sum(-1)", "b t", "known", None, False),
+            ("x", "b t d", "known", None, False),
+        ],
+        "unlike": [
+            ("x[x > 0]", "_", "partial", "x[]", True),
+            ("x", "n", "known", None, False),
+            ("x > 0", "n", "known", None, False),
+            ("x", "n", "known", None, False),
+        ],
+        "helper": [
+            ("torch.zeros(3) + x", "... 3", "partial", "parameter without a shape", False),
+            ("torch.zeros(3)", "3", "known", None, False),
+        ],
+        "count": [],
+    }
+
+
+TABLE: Final = """\
+file          annotated  known  partly  unknown  shapes known
+net/model.py        2/3      7       2        1          70 %
+all                 2/3      7       2        1          70 %
+
+where shapes get lost
+     1  fancylib.mix: an untyped library
+     1  x[...]: sizes depend on data, or on what isn't known
+     1  a parameter without an annotation
+"""
+
+
+def test_table(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each file with tensors, and why shapes get lost."""
+    assert main(["coverage"]) == 0
+    assert capsys.readouterr().out == TABLE
+
+
+def test_fail_under(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code that CI looks at."""
+    assert main(["coverage", "net", "--fail-under", "70"]) == 0
+    assert main(["coverage", "net", "--fail-under", "70.5"]) == 1
+    assert capsys.readouterr().err == (
+        "the shapes of 70.0 % are known, and --fail-under asks for 70.5 %\n"
+    )
+    with pytest.raises(SystemExit):
+        main(["coverage", "--fail-under", "much"])
+    assert '"much" is no percentage from 0 to 100' in capsys.readouterr().err
+
+
+def test_json(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The counts, and the places where shapes get lost."""
+    assert main(["coverage", "--output", "json"]) == 0
+    document: Any = json.loads(capsys.readouterr().out)
+    counts = {"functions": 3, "annotated": 2, "tensors": 10, "known": 7, "partial": 2, "unknown": 1}
+    assert document["total"] == counts
+    assert list(document["files"]) == ["net/__init__.py", "net/model.py"]
+    file = document["files"]["net/model.py"]
+    assert file.pop("lost") == [
+        {
+            "line": 10,
+            "column": 12,
+            "end_line": 10,
+            "end_column": 27,
+            "shape": None,
+            "reason": "fancylib.mix: an untyped library",
+        },
+        {
+            "line": 16,
+            "column": 11,
+            "end_line": 16,
+            "end_column": 19,
+            "shape": "_",
+            "reason": "x[...]: sizes depend on data, or on what isn't known",
+        },
+    ]
+    assert file == counts
+
+
+def test_files_that_cannot_be_looked_at(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each is named with the reason, the others are measured, and the exit code is 2."""
+    (project / "bad.py").write_text("def f(:\n")
+    (project / "latin.py").write_bytes(b"x = '\xff'\n")
+    (project / "crlf.py").write_bytes(MODEL.replace("\n", "\r\n").encode())
+    assert main(["coverage", "--html", "out"]) == 2
+    printed = capsys.readouterr().out
+    assert "\nbad.py: line 1: " in printed
+    assert "\nlatin.py: not text in the encoding that it declares\n" in printed
+    assert re.search(r"\ncrlf.py +2/3 +7 +2 +1 +70 %\n", printed)
+    assert main(["coverage", "gone"]) == 2
+    assert capsys.readouterr().err == (
+        "shapecheck coverage: error: there is no file or folder gone\n"
+    )
+    assert main(["coverage", "env/.."]) == 2
+    (project / "empty").mkdir()
+    assert main(["coverage", "empty"]) == 2
+    assert capsys.readouterr().err.endswith("error: there are no .py files in empty\n")
+
+
+def test_names_of_modules(project: Path) -> None:
+    """A package is where an `__init__.py` is."""
+    assert list(python_files([Path()])) == [Path("net/__init__.py"), Path("net/model.py")]
+    assert module_name(Path("net/model.py")) == "net.model"
+    assert module_name(Path("net/__init__.py")) == "net"
+    assert module_name(Path("env/model.py")) == "model"
+
+
+def test_modules_of_a_project_see_each_other(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What another file declares is known."""
+    (project / "use.py").write_text(
+        textwrap.dedent("""\
+        import torch
+        from net.model import Net
+
+        def f():
+            return Net()(torch.zeros(2, 3, 4))
+        """)
+    )
+    assert main(["coverage", "use.py", "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["total"]["known"] == 2
+
+
+def test_markup_is_the_text() -> None:
+    """Without its tags, a page's source is the file; tags close in order."""
+    text = 'x = f(  # <one>\n  "a" "b", "&lt;",\n\ty @ z)\nif x: pass\n'
+    bodies = inspect(Source("m", "m.py", text), NoSources(), Options())
+    crossing = [Seen(bodies[0].seen[0].span, "<b>", "known")] if bodies[0].seen else []
+    code = marked_up(text, [*bodies[0].seen, *crossing], str)
+    import html
+
+    assert html.unescape(re.sub(r"<[^>]*>", "", code)) == text
+    depth = 0
+    for tag in re.findall(r"</?i", code):
+        depth += 1 if tag == "<i" else -1
+        assert depth >= 0
+    assert depth == 0
+
+
+@pytest.fixture
+def pages(project: Path) -> Path:
+    """The pages of the project."""
+    assert main(["coverage", "net", "--html", "out"]) == 0
+    return project / "out"
+
+
+def test_pages_stand_alone(pages: Path) -> None:
+    """One for each file and an index, without a reference to anything else."""
+    assert sorted(path.name for path in pages.iterdir()) == ["index.html", "net_model.py.html"]
+    for path in pages.iterdir():
+        text = path.read_text("utf-8")
+        targets = re.findall(r'(?:src|href)="([^"]*)"', text)
+        assert all(re.fullmatch(r"#L\d+|index\.html|net_model\.py\.html", t) for t in targets)
+        assert "http" not in text
+        assert "url(" not in text
+
+
+def test_pointing_at_an_expression(pages: Path) -> None:
+    """Its shape is shown, or why there is none; the innermost one counts."""
+    script = """
+    const tip = document.getElementById("tip"), said = [];
+    const find = (text) => Array.from(document.querySelectorAll(".source .s"))
+      .find((element) => element.textContent === text);
+    for (const text of ["x.sum(-1)", "fancylib.mix(x)", "x[x > 0]"]) {
+      const over = new window.MouseEvent("mouseover", { bubbles: true });
+      (text === "x.sum(-1)" ? find(text) : find(text).lastChild.parentNode).dispatchEvent(over);
+      said.push(tip.innerText);
+      const box = tip.getBoundingClientRect();
+      said.push(box.left >= 0 && box.right <= window.innerWidth);
+    }
+    document.querySelector("h1").click();
+    said.push(tip.hidden);
+    document.getElementById("next").click();
+    said.push(document.querySelector(".on").textContent);
+    document.dispatchEvent(new window.KeyboardEvent("keydown", { key: "n" }));
+    said.push(document.querySelector(".on").textContent);
+    return said;
+    """
+    for width, height in ((1280, 800), (390, 844)):
+        said = browser.run_in(pages / "net_model.py.html", script, width, height)
+        assert said == [
+            *("(b t)", True),
+            *("shape unknown\nnot known: fancylib.mix: an untyped library", True),
+            *("(_)\nnot known: x[...]: sizes depend on data, or on what isn't known", True),
+            True,
+            "fancylib.mix(x)",
+            "x[x > 0]",
+        ]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+@pytest.mark.parametrize("name", ["index.html", "net_model.py.html"])
+def test_pages_fit(pages: Path, name: str, width: int, height: int) -> None:
+    """Nothing but source is wider than the window, and no text is smaller than 12 pixels."""
+    assert browser.run_in(pages / name, browser.FITS, width, height)
+    small = """return Array.from(document.querySelectorAll("body *")).filter((element) =>
+      element.innerText && parseFloat(window.getComputedStyle(element).fontSize) < 12).length;"""
+    assert browser.run_in(pages / name, small, width, height) == 0
+
+
+def test_source_is_python() -> None:
+    """The program of these tests can be parsed."""
+    ast.parse(MODEL)
