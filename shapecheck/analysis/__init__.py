@@ -55,9 +55,8 @@ def coverage(source: Source, host: Host, options: Options) -> Coverage:
 def inspect(source: Source, host: Host, options: Options) -> list[Body]:
     """Return what is known of each tensor-valued expression of a module, function by function.
 
-    The functions come in the order of their lines, and the module's own code first. `host` should
-    be asked by this function only: what another analysis found out isn't looked at again.
-    Raises SyntaxError where the text is newer than the Python that runs this.
+    The functions come in the order of their lines, and the module's own code first. Raises
+    SyntaxError where the text is newer than the Python that runs this.
     """
     from shapecheck.analysis.known import look
 

@@ -41,7 +41,7 @@ class Grade(IntEnum):
 def measure(source: Source, host: Host, options: Options) -> Coverage:
     """Do what `analysis.coverage` says."""
     found = Coverage(0, 0, 0, Counter())
-    for body in look(source, _Apart(host), options):
+    for body in look(source, host, options):
         for seen in body.seen if body.annotated else ():
             found.known += seen.grade == "known"
             found.partial += seen.grade == "partial"
@@ -54,10 +54,11 @@ def measure(source: Source, host: Host, options: Options) -> Coverage:
 def look(source: Source, host: Host, options: Options) -> list[Body]:
     """Do what `analysis.inspect` says."""
     checks: dict[ast.AST, _Checks] = {}
+    apart = _Apart(host)
     with _observed(source.name, checks):
-        interpreter.check_module(source, host, options)
+        interpreter.check_module(source, apart, options)
     observed = {node: _best(each) for node, each in checks.items()}
-    module = interpreter.program_of(host, options, source.name).module(source.name)
+    module = interpreter.program_of(apart, options, source.name).module(source.name)
     assert module is not None
     script = [node for node in module.tree.body if not isinstance(node, _DEFINITIONS)]
     bodies = [Body("", 1, False, _Code(module, script, None, observed).seen())]
