@@ -77,7 +77,7 @@ def _getattr(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node:
 @function("builtins.setattr")
 def _setattr(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call) -> Value:
     if len(args) == 3 and isinstance(args[1], str):
-        objects.set_attribute(frame, args[0], args[1], args[2])
+        objects.assign_attribute(frame, args[0], args[1], args[2], node)
     elif args and isinstance(args[0], Ref):
         frame.state.heap[args[0]] = None
     return None

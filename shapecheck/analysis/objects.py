@@ -112,7 +112,9 @@ def _members(cls: Class) -> dict[str, ast.stmt]:
     found: dict[str, ast.stmt] = {}
     for node in cls.node.body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if "typing.overload" not in decorators.names(cls.module, node):
+            if _accessor(node) is None and "typing.overload" not in decorators.names(
+                cls.module, node
+            ):
                 found[node.name] = node
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             found[node.target.id] = node
@@ -121,6 +123,32 @@ def _members(cls: Class) -> dict[str, ast.stmt]:
             made = same if isinstance(same, (ast.FunctionDef, ast.AsyncFunctionDef)) else node
             found.update({t.id: made for t in node.targets if isinstance(t, ast.Name)})
     return found
+
+
+def _accessor(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
+    """Return which part of a property a method is: under `@width.setter`, its `setter`."""
+    for decorator in node.decorator_list:
+        if isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "deleter"):
+            if isinstance(decorator.value, (ast.Name, ast.Attribute)):
+                return decorator.attr
+    return None
+
+
+def find_setter(cls: Class, name: str) -> Function | None:
+    """Return the function that assigns to a property; None for what isn't a property with one."""
+
+    def found() -> Function | None:
+        for parent in ancestry(cls):
+            if isinstance(parent, Class):
+                for node in parent.node.body:
+                    if isinstance(node, ast.FunctionDef) and node.name == name:
+                        if _accessor(node) == "setter":
+                            return Function(node, parent.module, parent, parent.home)
+                if name in members(parent):
+                    return None
+        return None
+
+    return cls.module.program.memory.recall(("setter", cls, name), found, None)
 
 
 def find_member(cls: Class, name: str, after: Class | None = None) -> tuple[Class, ast.stmt] | None:
@@ -417,8 +445,18 @@ def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
     )
 
 
+def assign_attribute(frame: Frame, owner: Value, name: str, value: Value, node: ast.expr) -> None:
+    """Do what `owner.name = value` does: of a property, its setter is called."""
+    content = frame.state.content(owner)
+    setter = find_setter(content.cls, name) if isinstance(content, Object) else None
+    if setter is None:
+        set_attribute(frame, owner, name, value)
+    else:
+        functions.invoke(frame, setter, [Argument(owner), Argument(value)], {}, node, name)
+
+
 def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
-    """Assign an attribute of an instance."""
+    """Put something into an instance as its attribute."""
     content = frame.state.content(owner)
     if isinstance(content, Object):
         frame.state.heap[owner] = replace(content, attrs={**content.attrs, name: value})

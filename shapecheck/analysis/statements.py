@@ -64,7 +64,7 @@ def store(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> Non
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
             _unpack(frame, targets, value, source)
         case ast.Attribute(value=owner, attr=name):
-            objects.set_attribute(frame, frame.eval(owner), name, value)
+            objects.assign_attribute(frame, frame.eval(owner), name, value, target)
         case ast.Subscript():
             store_item(frame, target, value, source)
         case ast.Starred(value=inner):
