@@ -15,12 +15,13 @@ from shapecheck.dims import DimExpr
 from shapecheck.explain import Message
 from shapecheck.runtime import own
 from shapecheck.runtime.binding import Binding, ShapeOf, plain_shape
-from shapecheck.runtime.errors import Failed, ShapeError
+from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.hints import Hint, MaybeHint, TensorHint, TupleHint
 from shapecheck.runtime.names import Frame, sizes_of, state
 from shapecheck.runtime.plan import Param, Plan
 from shapecheck.runtime.source import Place, call_label, return_place, user_place
 from shapecheck.shapes import Shape
+from shapecheck.types import ShapeAnnotationError
 
 Bound = tuple[dict[str, int], dict[str, tuple[int, ...]]]
 """What the names and the groups of a call are bound to."""
@@ -31,8 +32,14 @@ def bind(plan: Plan, values: Sequence[Any]) -> Bound:
 
     `values` are those of the parameters, in order.
     """
-    binding = bind_names(plan, values, state.frame)
-    return binding.sizes(), binding.group_sizes()
+    try:
+        binding = bind_names(plan, values, state.frame)
+        return binding.sizes(), binding.group_sizes()
+    except (ShapeError, ShapeAnnotationError):
+        raise
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault(f"to check the arguments of {plan.label}", error)
+        return {}, {}
 
 
 def bind_names(plan: Plan, values: Sequence[Any], caller: Frame | None = None) -> Binding:
@@ -110,6 +117,10 @@ def check_other(plan: Plan, name: str, value: Any) -> None:
         _check_param(binding, plan, name, param.kind, param.hint, value)
     except Failed as failed:
         raise _argument_error(binding, plan, failed, user_place()) from None
+    except ShapeAnnotationError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault(f'to check the argument "{name}" of {plan.label}', error)
 
 
 def check_result(plan: Plan, values: Sequence[Any], bound: Bound, result: Any) -> None:
@@ -118,7 +129,13 @@ def check_result(plan: Plan, values: Sequence[Any], bound: Bound, result: Any) -
     held = {**plan.fixed, **own.held(plan.own, values[0] if values else None)}
     names = {name: size for name, size in bound[0].items() if size is not None}
     binding = Binding(plan, scope, names={**names, **held}, runs=dict(bound[1]))
-    fit_result(binding, plan, result)
+    try:
+        fit_result(binding, plan, result)
+    except (ShapeError, ShapeAnnotationError):
+        raise
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault(f"to check the result of {plan.label}", error)
+        return
     if plan.own:
         own.hold(plan.own, values[0], binding.sizes())
 

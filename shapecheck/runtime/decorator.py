@@ -16,7 +16,7 @@ from shapecheck.dims import Dim
 from shapecheck.runtime import settings
 from shapecheck.runtime.attributes import guard
 from shapecheck.runtime.codegen import compile_checks
-from shapecheck.runtime.errors import LOCK
+from shapecheck.runtime.errors import LOCK, own_fault
 from shapecheck.runtime.hints import (
     Hint,
     MaybeHint,
@@ -32,6 +32,7 @@ from shapecheck.runtime.hints import (
     resolve,
 )
 from shapecheck.runtime.plan import Param, Plan, is_steady
+from shapecheck.types import ShapeAnnotationError
 
 T = TypeVar("T")
 
@@ -223,7 +224,10 @@ class Pending:
         def become() -> Any:
             with LOCK:
                 if "ready" not in space:
-                    checks = self.compile()
+                    checks = self.compiled()
+                    if checks is self.function:
+                        space["ready"] = checks
+                        return checks
                     space.update({k: v for k, v in checks.__globals__.items() if k not in space})
                     made.__defaults__ = checks.__defaults__
                     made.__kwdefaults__ = checks.__kwdefaults__
@@ -235,13 +239,23 @@ class Pending:
             """Compile the checks for dynamo, which would trace the function again for new code."""
             with LOCK:
                 if "ready" not in space:
-                    space["ready"] = self.compile()
+                    space["ready"] = self.compiled()
 
         space["become"] = become
         space["prepare"] = prepare
         functools.update_wrapper(made, self.function)
         made.__dict__[MARK] = self
         return made
+
+    def compiled(self) -> types.FunctionType:
+        """Return the checks; the function itself where writing them fails for a defect of ours."""
+        try:
+            return self.compile()
+        except ShapeAnnotationError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+            own_fault(f"to read the annotations of {self.function.__qualname__}", error)
+            return self.function
 
     def compile(self) -> types.FunctionType:
         """Read what is left of the annotations and write the checks."""

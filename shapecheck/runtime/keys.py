@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import torch
+from torch._C import _len_torch_function_stack
 
 from shapecheck.runtime import wrapped
 from shapecheck.runtime.names import Table, dtype_of, sizes_of
@@ -13,11 +14,24 @@ PLAIN: Final = frozenset((int, str, type(None), type(...), torch.dtype, torch.de
 """The classes of what is its own key. No bool: it equals 0 or 1."""
 
 _OPAQUE: Final = object()
+_TENSORS: Final = frozenset((torch.Tensor, torch.nn.Parameter))
+transforming: Final = wrapped.transforming
 
 
 def freeze(key: list[Any], arg: Any, table: Table) -> bool:
     """Add to a key what of an argument decides the outcome; return whether a name is in it."""
     kind = arg.__class__
+    if kind is float:
+        key.append(kind)
+        return False
+    if kind in _TENSORS and transforming() is None and not _len_torch_function_stack():
+        found = table.get(id(arg))
+        if found is not None and found[0]() is arg:
+            key.append(found[1])
+            return True
+        if not arg.is_nested:
+            key.append(arg.shape)
+            return False
     if kind is tuple or kind is list:
         key.append(kind)
         key.append(len(arg))
@@ -43,7 +57,7 @@ def freeze(key: list[Any], arg: Any, table: Table) -> bool:
         if found is not None and found[0]() is arg:
             key.append(found[1])
             return True
-        known = wrapped.inherited(arg, table) if wrapped.transforming() is not None else None
+        known = wrapped.inherited(arg, table) if transforming() is not None else None
         key.append(sizes_of(arg) if known is None else known)
         return known is not None
     if isinstance(arg, tuple | list):

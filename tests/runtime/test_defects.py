@@ -1,0 +1,63 @@
+"""A defect of shapecheck's own is one warning, and the program goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from shapecheck import Float, shapecheck
+from shapecheck.runtime import binding, decorator, errors
+
+
+def broken(*args: Any, **kwargs: Any) -> Any:
+    raise ZeroDivisionError("a defect")
+
+
+def scale(x: Float[Tensor, "n"], pieces: list[Float[Tensor, "n"]]) -> list[Float[Tensor, "n"]]:
+    return [x * 2, *pieces]
+
+
+@pytest.fixture(params=["arguments", "result", "annotations"])
+def defect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return what breaks a part of shapecheck."""
+    monkeypatch.setattr(errors, "_warned", set())
+
+    def apply() -> None:
+        if request.param == "arguments":
+            monkeypatch.setattr(binding.Binding, "check", broken)
+        elif request.param == "result":
+            monkeypatch.setattr("shapecheck.runtime.boundary.return_place", broken)
+        else:
+            monkeypatch.setattr(decorator, "compile_checks", broken)
+
+    return apply
+
+
+@pytest.mark.parametrize("mode", ["boundary", "full"])
+def test_the_call_goes_on_with_one_warning(
+    defect: Callable[[], None], mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHAPECHECK", mode)
+    checked = shapecheck(scale)
+    defect()
+    x = torch.ones(3)
+    with pytest.warns(RuntimeWarning, match="a defect.*please report it") as caught:
+        assert [t.tolist() for t in checked(x, [x])] == [[2.0] * 3, [1.0] * 3]
+        assert [t.tolist() for t in checked(x, [x])] == [[2.0] * 3, [1.0] * 3]
+    told = [str(warning.message) for warning in caught]
+    assert len(told) == len(set(told))
+    assert torch._C._len_torch_function_stack() == 0
+
+
+def test_with_debug_the_defect_is_shown(
+    defect: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
+    checked = shapecheck(scale)
+    defect()
+    with pytest.raises(ZeroDivisionError, match="a defect"):
+        checked(torch.ones(3), [torch.ones(3)])
