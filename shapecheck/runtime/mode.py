@@ -7,6 +7,7 @@ what wasn't seen before.
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -22,8 +23,9 @@ from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.facts import ValueFacts, value_of
 from shapecheck.runtime.hints import dtype_mask
 from shapecheck.runtime.keys import PLAIN, freeze, index
+from shapecheck.runtime.lengths import SIZES, Lengths, Readings, is_told
 from shapecheck.runtime.names import Frame, Record, Table, apart, dtype_of, record, sizes_of, state
-from shapecheck.runtime.regroup import REGROUPING, regrouped
+from shapecheck.runtime.regroup import REGROUPING, crossed, regrouped
 from shapecheck.shapes import Mismatch, Problem, Run, Shape
 from shapecheck.shapes import Tensor as Known
 from shapecheck.signatures import Signature
@@ -64,6 +66,7 @@ class NamesMode(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.frame: Frame | None = None
+        self.readings = Readings()
 
     def __torch_function__(
         self,
@@ -109,6 +112,12 @@ class NamesMode(TorchFunctionMode):
                     key.append(arg)
                 else:
                     named = freeze(key, arg, table) or named
+        lengths: Lengths | None = None
+        if func in SIZES:
+            lengths = self.readings.at(func, args, sys._getframe(1), frame)
+            if lengths is not None:
+                key.append(lengths.key)
+                named = True
         if not named:
             return func(*args, **kwargs) if kwargs else func(*args)
         whole = tuple(key)
@@ -121,7 +130,7 @@ class NamesMode(TorchFunctionMode):
                 raise
             table[id(result)] = (_ref(result), outcome.record)
         else:
-            result = _other(frame, outcome, whole, func, args, kwargs or {})
+            result = _other(frame, outcome, whole, func, args, kwargs or {}, lengths)
         if _levels and wrapped.transforming() is not None:
             _hand_down(result, (*args, *(kwargs or {}).values()), table)
         return result
@@ -141,10 +150,11 @@ def _other(
     func: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    lengths: Lengths | None,
 ) -> Any:
     """Run an op whose outcome is no single record, or isn't known yet."""
     if outcome is _NEW or outcome is _REFUSED:
-        return _first_time(frame, key, func, args, kwargs)
+        return _first_time(frame, key, func, args, kwargs, lengths)
     try:
         result = func(*args, **kwargs)
     except Exception as error:
@@ -174,6 +184,7 @@ def _first_time(
     func: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    lengths: Lengths | None,
 ) -> Any:
     """Ask the rule, run the op, and remember the outcome."""
     known: Value = UNKNOWN
@@ -182,12 +193,14 @@ def _first_time(
     try:
         with LOCK:
             asked = Question(frame, func, args, kwargs)
+            asked.tell(lengths)
             values = asked.values
             known = asked.answer()
     except Mismatch as refused:
         assert asked is not None
         # A view's sizes are plain numbers, which may be a name's size by chance: see `regroup`.
-        if func not in REGROUPING and asked.by_names(refused.problem):
+        certain = func not in REGROUPING or asked.told
+        if certain and asked.by_names(refused.problem):
             _remember(key, _REFUSED)
             raise blame.op_error(frame, asked, refused.problem, None) from None
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
@@ -258,14 +271,27 @@ def _decided(known: Value, values: Mapping[Any, int]) -> bool:
 
 
 def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record | None:
-    """Mark the axes of a view that cut across dimensions."""
+    """Mark the axes of a view that cut across dimensions.
+
+    What an axis is made of counts before what the user calls its size.
+    """
     sizes = sizes_of(result)
     before = asked.known[0].shape.known
     if sizes is None or before is None:
         return None
-    targets = outcome.dims if isinstance(outcome, Record) else sizes
-    found, values = regrouped(before, asked.values, targets, sizes)
-    return record(found, sizes, values)
+    told = outcome.dims if isinstance(outcome, Record) else sizes
+    made = _by_numbers(asked, result) if asked.lengths is not None else outcome
+    targets = made.dims if isinstance(made, Record) else sizes
+    found, values, cutting = regrouped(before, asked.values, targets, sizes)
+    return record(crossed(found, told, sizes, values, cutting), sizes, values)
+
+
+def _by_numbers(asked: Question, result: torch.Tensor) -> object:
+    """Return the outcome of a view that is told nothing of its sizes but the numbers."""
+    try:
+        return _outcome(asked.answer(replaced={}), result, asked.values)
+    except Mismatch:
+        return None
 
 
 def _record(known: Known, result: torch.Tensor, values: Mapping[Any, int]) -> Record | None:
@@ -326,6 +352,20 @@ class Question:
         self.args = [self.convert(arg) for arg in args]
         self.kwargs = {name: self.convert(arg) for name, arg in kwargs.items()}
         self.signature: Signature | None = ops.signature_of(func)
+        self.numbers: tuple[Sequence[Value], Mapping[str, Value]] = (self.args, self.kwargs)
+        self.told = False
+        self.lengths: Lengths | None = None
+
+    def tell(self, lengths: Lengths | None) -> None:
+        """Put dimensions in the place of the numbers that are known to be some."""
+        if lengths is None:
+            return
+        self.lengths = lengths
+        self.args, self.kwargs = lengths.told(self.args, self.kwargs)
+        for symbol, value in lengths.values().items():
+            self.values.setdefault(symbol, value)
+        sizes = [arg for arg in (*self.args, *self.kwargs.values()) if not isinstance(arg, Known)]
+        self.told = is_told(sizes)
 
     def convert(self, arg: Any) -> Value:
         """Return an argument as rules see it."""
@@ -366,7 +406,7 @@ class Question:
         """
         if self.signature is None:
             return UNKNOWN
-        args, kwargs = self.args, self.kwargs
+        args, kwargs = (self.args, self.kwargs) if replaced is None else self.numbers
         if replaced:
             by_identity = {id(self.known[index]): new for index, new in replaced.items()}
             args = [_swapped(arg, by_identity) for arg in args]

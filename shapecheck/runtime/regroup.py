@@ -40,15 +40,17 @@ def regrouped(
     values: Mapping[Sym, int],
     targets: Sequence[DimExpr],
     sizes: Sequence[int],
-) -> tuple[tuple[DimExpr, ...], dict[Sym, int]]:
+) -> tuple[tuple[DimExpr, ...], dict[Sym, int], frozenset[int]]:
     """Return a regrouping's dimensions with mixed axes marked, and the symbols' values.
 
-    `targets` are the dimensions that the op's rule gives the result, `sizes` its sizes.
+    Third, which axes cut across dimensions, marked or not. `targets` are the dimensions that the
+    op's rule gives the result, `sizes` its sizes.
     """
     known = dict(values)
     found = list(targets)
     if 0 in sizes:
-        return tuple(found), known
+        return tuple(found), known, frozenset()
+    cutting: set[int] = set()
     factors, restored = _restored(_factors(source, known), known)
     places = [index for index, size in enumerate(sizes) if size != 1]
     i = j = 0
@@ -64,9 +66,11 @@ def regrouped(
                 right *= sizes[places[j]]
                 j += 1
             else:
-                return tuple(found), known
-        _name(factors[first:i], [places[p] for p in range(start, j)], found, sizes, known, restored)
-    return tuple(found), known
+                return tuple(found), known, frozenset(cutting)
+        group = [places[p] for p in range(start, j)]
+        _name(factors[first:i], group, found, sizes, known, restored)
+        cutting |= set(group) if i - first > 1 and len(group) > 1 else set()
+    return tuple(found), known, frozenset(cutting)
 
 
 def _name(
@@ -86,7 +90,45 @@ def _name(
     plain = all(isinstance(dim, int) for dim, _, _ in group)
     if len(group) < 2 or len(places) < 2 or plain or not merging:
         return
-    whole = tuple((dim, size) for dim, size, _ in group)
+    _mark(tuple((dim, size) for dim, size, _ in group), places, found, sizes, known)
+
+
+def crossed(
+    made: Sequence[DimExpr],
+    told: Sequence[DimExpr],
+    sizes: Sequence[int],
+    known: dict[Sym, int],
+    cutting: frozenset[int],
+) -> tuple[DimExpr, ...]:
+    """Return a regrouping's dimensions where the user told the sizes of some axes by name.
+
+    `told` names what has no name, unless it cuts across dimensions. Names that trade places,
+    `(h w)` as `(w, h)`, are mixed up.
+    """
+    both = list(zip(made, told, strict=True))
+    found = [
+        name if isinstance(dim, int) and axis not in cutting else dim
+        for axis, (dim, name) in enumerate(both)
+    ]
+    places = [i for i, (a, b) in enumerate(both) if a != b and _is_name(a) and _is_name(b)]
+    if places:
+        _mark(tuple((made[i], sizes[i]) for i in places), places, found, sizes, known)
+    return tuple(found)
+
+
+def _is_name(dim: DimExpr) -> bool:
+    symbol = dim.symbol if isinstance(dim, Size) else None
+    return symbol is not None and symbol.kind is Kind.NAME and not is_mixed(symbol)
+
+
+def _mark(
+    whole: tuple[tuple[DimExpr, int], ...],
+    places: Sequence[int],
+    found: list[DimExpr],
+    sizes: Sequence[int],
+    known: dict[Sym, int],
+) -> None:
+    """Give axes that hold pieces of several dimensions a name of their own."""
     label = f"mixed({' '.join(str(dim) for dim, _ in whole)})"
     for index, place in enumerate(places):
         symbol = Sym.fresh(label)

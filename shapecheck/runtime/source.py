@@ -54,7 +54,7 @@ def user_place() -> Place | None:
         frame = frame.f_back
     if frame is None:
         return None
-    function = _function_of(frame.f_code)
+    function = function_of(frame.f_code)
     return Place(frame.f_code, frame.f_lineno, _node_of(frame, function), function)
 
 
@@ -85,7 +85,7 @@ def _bindings(function: ast.AST | None, name: str) -> Iterator[int]:
 
 
 @lru_cache(maxsize=256)
-def _function_of(code: CodeType) -> ast.AST | None:
+def function_of(code: CodeType) -> ast.AST | None:
     """Parse the source of one function; the line numbers are those of its file."""
     lines = linecache.getlines(code.co_filename)
     start = max(code.co_firstlineno, 1)
@@ -100,11 +100,18 @@ def _function_of(code: CodeType) -> ast.AST | None:
     return ast.increment_lineno(tree, start - 1 - indented)
 
 
-def _node_of(frame: FrameType, function: ast.AST | None) -> ast.AST | None:
-    positions = getattr(frame.f_code, "co_positions", None)  # from Python 3.11 on
-    if function is None or positions is None:
+def span_at(code: CodeType, offset: int) -> tuple[int | None, ...] | None:
+    """Return the lines and columns of what stands at an offset in the bytecode."""
+    positions = getattr(code, "co_positions", None)  # from Python 3.11 on
+    if positions is None:
         return None
-    span = next(islice(positions(), max(frame.f_lasti, 0) // 2, None), None)
+    return next(islice(positions(), max(offset, 0) // 2, None), None)
+
+
+def _node_of(frame: FrameType, function: ast.AST | None) -> ast.AST | None:
+    span = span_at(frame.f_code, frame.f_lasti)
+    if function is None or span is None:
+        return None
     found: ast.AST | None = None
     for node in ast.walk(function):
         if isinstance(node, ast.expr | ast.stmt) and not isinstance(node, ast.Expr):
@@ -138,7 +145,7 @@ def return_place(function: object) -> tuple[Place | None, list[str]]:
 
 @lru_cache(maxsize=256)
 def _return_place(code: CodeType) -> tuple[Place | None, list[str]]:
-    tree = _function_of(code)
+    tree = function_of(code)
     returns = list(_returns(tree)) if tree is not None else []
     if len(returns) != 1 or returns[0].value is None:
         return Place(code, code.co_firstlineno), []

@@ -1,0 +1,403 @@
+"""Which dimension a plain int in the user's code is: `t` in `b, t, d = x.shape; y.view(b, t, -1)`.
+
+At run time `x.shape` holds ints, which know nothing of names. So each reading of a shape is noted
+by where it stands in the code; and where a size is passed to an op, its expression is followed back
+in the source to the readings that it is made of. That is done once for a place in the code. What
+was followed counts only if it comes to the very number that is passed.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import Any, Final
+
+import torch
+
+import shapecheck.dims as dims
+from shapecheck.dims import DimExpr, Size, Sym, size_of
+from shapecheck.runtime.facts import value_of
+from shapecheck.runtime.names import Frame, Record
+from shapecheck.runtime.regroup import is_mixed
+from shapecheck.runtime.source import function_of, span_at
+
+READ: Final[frozenset[Any]] = frozenset((torch.Tensor.shape.__get__, torch.Tensor.size))  # type: ignore[attr-defined]
+"""What gives the sizes of a tensor."""
+
+GIVEN: Final[frozenset[Any]] = frozenset(
+    getattr(owner, name)
+    for owner, names in (
+        (torch, "arange broadcast_to empty eye full ones rand randn reshape unflatten zeros"),
+        (
+            torch.Tensor,
+            "broadcast_to expand new_empty new_full new_ones new_zeros repeat reshape unflatten "
+            "view",
+        ),
+    )
+    for name in names.split()
+)
+"""Ops that take sizes."""
+
+SIZES: Final = READ | GIVEN
+_NOTED: Final = 4096
+Place = tuple[CodeType, int]
+Told = Any
+"""What is known of an argument: a dimension, a tuple of such, or None."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CallPlace:
+    """A call in the source: its arguments, and which readings the sizes in them come from.
+
+    `reads` are the offsets in the bytecode at which each reading may stand, `index` says which
+    expression is which. `values` are the local variables that are assigned once, with the place of
+    each among what is assigned, and `params` parameters that never are.
+    """
+
+    call: ast.Call
+    reads: tuple[tuple[int, ...], ...]
+    index: Mapping[ast.AST, int]
+    values: Mapping[str, tuple[ast.expr, int | None]]
+    params: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """What is known of the sizes that are passed at one place; `key` is what decides it."""
+
+    place: CallPlace
+    records: tuple[Record | None, ...]
+    frame: Frame | None
+    key: tuple[object, ...]
+
+    def values(self) -> dict[Sym, int]:
+        """Return the values of all symbols in what is told."""
+        found: dict[Sym, int] = {}
+        for one in self.records:
+            found.update(one.values if one is not None else {})
+        if self.frame is not None:
+            found.update(self.frame.symbols)
+        return found
+
+    def told(self, args: list[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return an op's arguments with dimensions in the place of numbers that are known."""
+        given = [self._spread(node) for node in self.place.call.args]
+        flat = [one for part in given for one in part]
+        known = self.values()
+        behind = len(args) - len(flat)  # the tensor itself comes first where it is a method
+        if behind not in (0, 1):
+            flat = []
+        found = [
+            _fitted(arg, flat[i - behind], known) if 0 <= i - behind < len(flat) else arg
+            for i, arg in enumerate(args)
+        ]
+        named = {one.arg: one.value for one in self.place.call.keywords if one.arg is not None}
+        words = {
+            name: _fitted(arg, self._tell(named[name]), known) if name in named else arg
+            for name, arg in kwargs.items()
+        }
+        return found, words
+
+    def _spread(self, node: ast.expr) -> list[Told]:
+        if not isinstance(node, ast.Starred):
+            return [self._tell(node)]
+        inside = self._tell(node.value)
+        return list(inside) if isinstance(inside, tuple) else [None]
+
+    def _tell(self, node: ast.expr, depth: int = 0) -> Told:
+        """Return the dimension, or the tuple of them, that an expression is."""
+        if depth > 8:
+            return None
+        if node in self.place.index:
+            return self._read(node)
+        match node:
+            case ast.Constant(value=int(number)) if not isinstance(number, bool):
+                return number
+            case ast.Name(id=name) if name in self.place.values:
+                value, at = self.place.values[name]
+                whole = self._tell(value, depth + 1)
+                return whole if at is None else _item(whole, at)
+            case ast.Name(id=name):
+                return self._parameter(name)
+            case ast.Tuple() | ast.List():
+                parts = [self._spread(item) for item in node.elts]
+                return tuple(one for part in parts for one in part)
+            case ast.Subscript(value=value, slice=part):
+                return _item(self._tell(value, depth + 1), _literal(part))
+            case ast.BinOp(left=left, op=op, right=right):
+                return _computed(op, self._tell(left, depth + 1), self._tell(right, depth + 1))
+            case _:
+                return None
+
+    def _read(self, node: ast.AST) -> Told:
+        found = self.records[self.place.index[node]]
+        if found is None:
+            return None
+        whole = tuple(None if _unclear(dim) else dim for dim in found.dims)
+        if isinstance(node, ast.Call) and node.args:
+            return _item(whole, _literal(node.args[0]))
+        return whole
+
+    def _parameter(self, name: str) -> Told:
+        """An int parameter that is called like a dimension of the signature is that dimension."""
+        if self.frame is None or name not in self.place.params or name not in self.frame.names:
+            return None
+        return self.frame.plan.size(name)
+
+
+class Readings:
+    """The shapes that the user's code has read, by where; one object for a thread."""
+
+    def __init__(self) -> None:
+        self.noted: dict[Place, tuple[int, Record]] = {}
+
+    def note(self, caller: FrameType, known: Record | None) -> None:
+        """Note what is known of a tensor whose sizes are read here."""
+        where = (caller.f_code, caller.f_lasti)
+        if known is None:
+            self.noted.pop(where, None)
+            return
+        if len(self.noted) >= _NOTED:
+            self.noted.clear()
+        self.noted[where] = (id(caller), known)
+
+    def at(
+        self, func: Any, args: tuple[Any, ...], caller: FrameType, frame: Frame
+    ) -> Lengths | None:
+        """Return what is known of the sizes that are passed here, None if nothing is.
+
+        Where sizes are read, that is noted.
+        """
+        if func in READ:
+            self.note(caller, frame.of(args[0]))
+            return None
+        code = caller.f_code
+        place = _call_place(code, caller.f_lasti)
+        if place is None:
+            return None
+        records = tuple([self._record(code, offsets, id(caller)) for offsets in place.reads])
+        own = frame if place.params and _runs(frame, code) else None
+        if own is None and not any(records):
+            return None
+        plan = None if own is None else own.plan
+        return Lengths(place, records, own, (code, caller.f_lasti, plan, *records))
+
+    def _record(self, code: CodeType, offsets: tuple[int, ...], caller: int) -> Record | None:
+        for offset in offsets:
+            found = self.noted.get((code, offset))
+            if found is not None and found[0] == caller:
+                return found[1]
+        return None
+
+
+def _runs(frame: Frame, code: CodeType) -> bool:
+    function = None if frame.plan is None else inspect.unwrap(frame.plan.function)
+    return getattr(function, "__code__", None) is code
+
+
+@lru_cache(maxsize=1 << 12)
+def _call_place(code: CodeType, offset: int) -> CallPlace | None:
+    """Look at the call that stands at an offset; None where no size in it can be followed."""
+    if code.co_name.startswith("<") or not hasattr(code, "co_positions"):
+        return None
+    tree = function_of(code)
+    span = span_at(code, offset)
+    function = (
+        next((n for n in ast.walk(tree) if isinstance(n, _FUNCTIONS)), None) if tree else None
+    )
+    if function is None or span is None:
+        return None
+    calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and _span(n) == span]
+    if len(calls) != 1:
+        return None
+    finder = _Finder(function)
+    for part in (*calls[0].args, *(one.value for one in calls[0].keywords)):
+        finder.follow(part)
+    if not finder.reads and not finder.params:
+        return None
+    offsets: dict[Any, list[int]] = {}
+    for at, position in enumerate(code.co_positions()):
+        offsets.setdefault(position, []).append(2 * at)
+    reads = tuple(tuple(offsets.get(_span(node), ())) for node in finder.reads)
+    index = {node: at for at, node in enumerate(finder.reads)}
+    return CallPlace(calls[0], reads, index, finder.values, frozenset(finder.params))
+
+
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SCOPES: Final = (*_FUNCTIONS, ast.Lambda, ast.ClassDef)
+
+
+@dataclass(slots=True)
+class _Finder:
+    """Follows expressions to the readings that they are made of, in one function."""
+
+    function: ast.FunctionDef | ast.AsyncFunctionDef
+    values: dict[str, tuple[ast.expr, int | None]] = field(default_factory=dict)
+    reads: list[ast.AST] = field(default_factory=list)
+    params: set[str] = field(default_factory=set)
+
+    def follow(self, node: ast.expr) -> None:
+        """Collect what an expression is made of."""
+        if isinstance(node, ast.Starred):
+            return self.follow(node.value)
+        if _reads(node):
+            if node not in self.reads:
+                self.reads.append(node)
+            return None
+        match node:
+            case ast.Name(id=name) if name not in self.values and name not in self.params:
+                self._variable(name)
+            case ast.Tuple() | ast.List():
+                for item in node.elts:
+                    self.follow(item)
+            case ast.Subscript(value=value):
+                self.follow(value)
+            case ast.BinOp(left=left, right=right):
+                self.follow(left)
+                self.follow(right)
+        return None
+
+    def _variable(self, name: str) -> None:
+        """Follow a variable that is bound just once; elsewhere it may be anything."""
+        bound = [node for node in ast.walk(self.function) if _binds(node, name)]
+        if len(bound) != 1:
+            return
+        if isinstance(bound[0], ast.arg):
+            if bound[0] in _own_arguments(self.function):
+                self.params.add(name)
+            return
+        for statement in _own_statements(self.function):
+            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+                at = _place_in(statement.targets[0], name)
+                if at is not None:
+                    self.values[name] = (statement.value, at if at != _WHOLE else None)
+                    self.follow(statement.value)
+
+
+_WHOLE: Final = 1 << 20
+
+
+def _place_in(target: ast.expr, name: str) -> int | None:
+    """Return where among what is assigned a variable stands, `_WHOLE` if it is all of it."""
+    if isinstance(target, ast.Name):
+        return _WHOLE if target.id == name else None
+    if not isinstance(target, ast.Tuple | ast.List):
+        return None
+    stars = [i for i, item in enumerate(target.elts) if isinstance(item, ast.Starred)]
+    for i, item in enumerate(target.elts):
+        if isinstance(item, ast.Name) and item.id == name:
+            return i if not stars or i < stars[0] else i - len(target.elts)
+    return None
+
+
+def _own_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
+    given = function.args
+    return [*given.posonlyargs, *given.args, *given.kwonlyargs]
+
+
+def _own_statements(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield what stands in a function itself, not in functions inside of it."""
+    waiting = list(ast.iter_child_nodes(function))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, _SCOPES):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    """Whether a piece of syntax gives a variable a value, or takes it out of this function."""
+    match node:
+        case ast.Name(id=found, ctx=ast.Store() | ast.Del()) | ast.arg(arg=found):
+            return found == name
+        case ast.Global(names=found) | ast.Nonlocal(names=found):
+            return name in found
+        case ast.ExceptHandler(name=found) | ast.MatchAs(name=found) | ast.MatchStar(name=found):
+            return found == name
+        case ast.alias(name=found, asname=other):
+            return (other or found.partition(".")[0]) == name
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return node.name == name
+        case _:
+            return False
+
+
+def _reads(node: ast.expr) -> bool:
+    match node:
+        case ast.Attribute(attr="shape", ctx=ast.Load()):
+            return True
+        case ast.Call(func=ast.Attribute(attr="size"), args=args, keywords=[]):
+            return len(args) < 2
+        case _:
+            return False
+
+
+def _span(node: Any) -> tuple[int, int | None, int, int | None]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+# Values -------------------------------------------------------------------------------------------
+
+
+def _unclear(dim: DimExpr) -> bool:
+    return any(is_mixed(symbol) for symbol in dims.symbols(dim))
+
+
+def _literal(node: ast.expr) -> int | slice | None:
+    """Return the number or the slice that an index is written as."""
+    try:
+        if isinstance(node, ast.Slice):
+            parts = (node.lower, node.upper, node.step)
+            return slice(*(None if one is None else ast.literal_eval(one) for one in parts))
+        found = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return found if isinstance(found, int) else None
+
+
+def _item(whole: Told, at: int | slice | None) -> Told:
+    if not isinstance(whole, tuple) or at is None:
+        return None
+    try:
+        return whole[at]
+    except (IndexError, TypeError, ValueError):
+        return None
+
+
+def _computed(op: ast.operator, left: Told, right: Told) -> Told:
+    if left is None or right is None or isinstance(left, tuple) or isinstance(right, tuple):
+        return None
+    a, b = size_of(left), size_of(right)
+    match op:
+        case ast.Add():
+            return a + b
+        case ast.Sub():
+            return a - b
+        case ast.Mult():
+            return a * b
+        case ast.FloorDiv() if b != 0:
+            return dims.floordiv(a, b)
+        case _:
+            return None
+
+
+def _fitted(actual: Any, told: Told, values: Mapping[Sym, int]) -> Any:
+    """Return what is told of an argument, as far as it comes to the actual number."""
+    if isinstance(actual, tuple | list):
+        if not isinstance(told, tuple) or len(told) != len(actual):
+            return actual
+        return [_fitted(one, dim, values) for one, dim in zip(actual, told, strict=True)]
+    if type(actual) is not int or told is None or isinstance(told, int | tuple):
+        return actual
+    return told if value_of(told, values) == actual else actual
+
+
+def is_told(value: Any) -> bool:
+    """Whether sizes are all told of, but for 1 and the -1 that is left to the op."""
+    if isinstance(value, tuple | list):
+        return all(is_told(one) for one in value)
+    return isinstance(value, Size | dims.Composite) or value in (1, -1)
