@@ -22,6 +22,7 @@ _COMMANDS: Final = (
     "check",
     "explain",
     "coverage",
+    "trace",
 )
 _COMPLETION_VARIABLE: Final = "_ARGCOMPLETE"
 

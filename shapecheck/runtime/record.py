@@ -16,7 +16,9 @@ class TensorRecord:
     """A tensor as it went into an op or came out of it.
 
     `names` has None for a dimension without a name. `bytes` is the size of its elements;
-    `allocated` is how much memory the op took for it: 0 for a view, and for an operand.
+    `allocated` is how much memory the op took for it: 0 for a view, and for an operand. `number`
+    tells which tensor it is: the one that an op gave goes into others with the same number.
+    `parameter`: it is a parameter or a buffer of a module.
     """
 
     shape: tuple[int, ...]
@@ -25,6 +27,8 @@ class TensorRecord:
     device: str
     bytes: int
     allocated: int = 0
+    number: int = 0
+    parameter: bool = False
 
     def __str__(self) -> str:
         pairs = zip(self.names, self.shape, strict=True)

@@ -23,6 +23,7 @@ from torch.nn.modules.module import (
     register_module_forward_pre_hook,
 )
 from torch.overrides import TorchFunctionMode
+from torch.utils.weak import WeakIdKeyDictionary
 
 from shapecheck.runtime import calls, ops, settings
 from shapecheck.runtime.errors import own_fault
@@ -103,6 +104,9 @@ class _Recorder(TorchFunctionMode):
         self.open: list[ModuleRecord] = [self.record]
         self.paths: dict[int, str] = {}
         self.counted: dict[int, torch.Tensor] = {}
+        self.buffers: dict[int, torch.Tensor] = {}
+        self.numbers = WeakIdKeyDictionary()
+        self.last = 0
         self.thread = threading.get_ident()
         if isinstance(function, nn.Module):
             self.paths = {id(module): path for path, module in function.named_modules()}
@@ -133,11 +137,24 @@ class _Recorder(TorchFunctionMode):
                 self.open[-1].path,
                 dotted.rpartition(".")[2].strip("_"),
                 dotted,
-                tuple(_tensor(tensor, allocated=False) for tensor in given),
-                tuple(_tensor(tensor, _storage(tensor) not in held) for tensor in made),
+                tuple(self.tensor(tensor, allocated=False) for tensor in given),
+                tuple(self.tensor(tensor, _storage(tensor) not in held) for tensor in made),
                 *place,
             )
         )
+
+    def tensor(self, tensor: torch.Tensor, allocated: bool) -> TensorRecord:
+        """Write down a tensor."""
+        parameter = isinstance(tensor, nn.Parameter) or id(tensor) in self.buffers
+        return _tensor(tensor, allocated, self.number(tensor), parameter)
+
+    def number(self, tensor: torch.Tensor) -> int:
+        """Return the number of a tensor, a new one where it is new."""
+        found: int | None = self.numbers.get(tensor)
+        if found is None:
+            self.last = found = self.last + 1
+            self.numbers[tensor] = found
+        return found
 
     @contextmanager
     def modules(self) -> Iterator[None]:
@@ -156,6 +173,7 @@ class _Recorder(TorchFunctionMode):
             return
         with DisableTorchFunction():
             found = ModuleRecord(self.path(module), type(module).__qualname__)
+            self.buffers.update((id(buffer), buffer) for buffer in module.buffers())
             for parameter in module.parameters():
                 found.parameters += parameter.numel()
                 found.parameter_bytes += parameter.numel() * parameter.element_size()
@@ -194,7 +212,7 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
             yield from _tensors(item)
 
 
-def _tensor(tensor: torch.Tensor, allocated: bool) -> TensorRecord:
+def _tensor(tensor: torch.Tensor, allocated: bool, number: int, parameter: bool) -> TensorRecord:
     sizes = sizes_of(tensor) or ()
     known = None if state.frame is None else state.frame.of(tensor)
     names: tuple[str | None, ...] = (None,) * len(sizes)
@@ -202,7 +220,8 @@ def _tensor(tensor: torch.Tensor, allocated: bool) -> TensorRecord:
         names = tuple(None if isinstance(dim, int) else str(dim) for dim in known.dims)
     size = tensor.numel() * tensor.element_size()
     dtype = str(tensor.dtype).removeprefix("torch.")
-    return TensorRecord(sizes, names, dtype, str(tensor.device), size, size * allocated)
+    device = str(tensor.device)
+    return TensorRecord(sizes, names, dtype, device, size, size * allocated, number, parameter)
 
 
 def _storage(tensor: torch.Tensor) -> object:

@@ -1,0 +1,137 @@
+"""From the command line to a model and its inputs."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+import torch
+from torch import nn
+
+from shapecheck.cli._commands import CommandError
+from shapecheck.runtime import named
+
+_DTYPES: Final = {
+    "Float": torch.float32,
+    "Float16": torch.float16,
+    "BFloat16": torch.bfloat16,
+    "Float32": torch.float32,
+    "Float64": torch.float64,
+    "Int": torch.int64,
+    "Int8": torch.int8,
+    "Int16": torch.int16,
+    "Int32": torch.int32,
+    "Int64": torch.int64,
+    "UInt8": torch.uint8,
+    "Bool": torch.bool,
+    "Complex": torch.complex64,
+    "Complex64": torch.complex64,
+    "Complex128": torch.complex128,
+}
+_SIZE: Final = re.compile(r"(?:(?P<name>[^\W\d]\w*)=)?(?P<size>\d+)")
+_KEYWORD: Final = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*:(?P<rest>.*)", re.DOTALL)
+
+
+def load(target: str, device: str) -> Callable[..., Any]:
+    """Return what `MODULE:EXPRESSION` means, made on a device.
+
+    A class, or a function that isn't a method, is called without arguments for the model.
+    Raises CommandError with the reason where there is none.
+    """
+    name, colon, expression = target.partition(":")
+    if not colon or not name or not expression:
+        raise CommandError(f'"{target}" should be MODULE:FACTORY, such as my_model:build')
+    module = _imported(name)
+    first = expression.partition(".")[0].partition("(")[0].strip()
+    if first.isidentifier() and not hasattr(module, first):
+        raise CommandError(_no_such(module, name, first))
+    try:
+        with torch.device(device):
+            made = eval(expression, vars(module))
+            if callable(made) and not isinstance(made, nn.Module):
+                made = made()
+    except Exception as error:  # noqa: BLE001 - whatever the user's code raises
+        raise CommandError(f"{expression} failed: {said(error)}") from None
+    if not callable(made):
+        raise CommandError(f"{expression} gives {type(made).__name__}, which can't be called")
+    result: Callable[..., Any] = made
+    return result
+
+
+def _imported(name: str) -> ModuleType:
+    """Import a module by its dotted name, or a file by its path."""
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        if not name.endswith(".py"):
+            return importlib.import_module(name)
+        path = Path(name)
+        if not path.is_file():
+            raise CommandError(f"there is no file {path}")
+        sys.path.insert(0, str(path.absolute().parent))
+        return importlib.import_module(path.stem)
+    except ModuleNotFoundError as error:
+        if name.partition(".")[0] == (error.name or "").partition(".")[0]:
+            raise CommandError(f"there is no module {error.name} here") from None
+        raise CommandError(f"importing {name} failed: {said(error)}") from None
+    except CommandError:
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - so here
+        raise CommandError(f"importing {name} failed: {said(error)}") from None
+
+
+def _no_such(module: ModuleType, name: str, first: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(first, vars(module), n=1)
+    hint = f'; did you mean "{close[0]}"?' if close else ""
+    return f'{name} has no "{first}"{hint}'
+
+
+def inputs(texts: Sequence[str], device: str) -> tuple[list[torch.Tensor], dict[str, torch.Tensor]]:
+    """Return the arguments that texts such as `1 3 224 224` describe, those by name apart."""
+    args: list[torch.Tensor] = []
+    kwargs: dict[str, torch.Tensor] = {}
+    for text in texts:
+        keyword = _KEYWORD.fullmatch(text)
+        tensor = _tensor(keyword["rest"] if keyword else text, device)
+        if keyword:
+            kwargs[keyword["name"]] = tensor
+        else:
+            args.append(tensor)
+    return args, kwargs
+
+
+def _tensor(text: str, device: str) -> torch.Tensor:
+    words = text.split()
+    dtype = torch.float32
+    if words and words[0] in _DTYPES:
+        dtype = _DTYPES[words.pop(0)]
+    sizes = [_SIZE.fullmatch(word) for word in words]
+    for word, size in zip(words, sizes, strict=True):
+        if size is None:
+            raise CommandError(
+                f'in --input "{text.strip()}": "{word}" is no size; write "1 3 224 224", '
+                'with names "b=1 c=3 h=224 w=224", or with a dtype "Int b=2 t=64"'
+            )
+    found = [size for size in sizes if size is not None]
+    tensor = torch.zeros([int(size["size"]) for size in found], dtype=dtype, device=device)
+    if any(size["name"] for size in found):
+        return named(tensor, " ".join(size["name"] or "_" for size in found))
+    return tensor
+
+
+def said(error: BaseException) -> str:
+    """Return an error as one line, with the line of the user's that raised it."""
+    text = str(error).strip().partition("\n")[0]
+    frames = traceback.extract_tb(error.__traceback__)
+    libraries = ("site-packages", "dist-packages", "<", str(Path(__file__).parents[2]))
+    own = [frame for frame in frames if not any(part in frame.filename for part in libraries)]
+    place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    return f"{type(error).__name__}: {text}{place}" if text else f"{type(error).__name__}{place}"
