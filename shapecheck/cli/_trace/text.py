@@ -60,8 +60,8 @@ def _lines(rows: Sequence[Row], prefix: str) -> Iterator[tuple[Text, str, str, s
         below = prefix + ("   " if is_last else "│  ")
         yield from _lines(row.children, below)
         if row.alike:
-            text = f"{prefix}{'   ' if is_last else '│  '}⋮ {row.alike} more like it, to {row.last}"
-            yield Text(text, style="dim"), "", "", "", ""
+            rest = Text(f"{prefix}{'   ' if is_last else '│  '}⋮", style="dim")
+            yield rest, f"{row.alike} more like it, to {row.last}", "", "", ""
 
 
 def _results(row: Row) -> str:

@@ -1,0 +1,234 @@
+"""`shapecheck trace`: the tree, the drawing, the page in a browser, and what can go wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+from xml.etree import ElementTree
+
+import pytest
+from cli import browser
+
+from shapecheck.cli import main
+
+MODEL: Final = """\
+import torch
+from torch import Tensor, nn
+
+from shapecheck import Float
+
+
+class Block(nn.Module):
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.up = nn.Linear(d, 4 * d)
+        self.down = nn.Linear(4 * d, d)
+
+    def forward(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
+        return x + self.down(self.up(x).relu())
+
+
+class Net(nn.Module):
+    def __init__(self, d: int = 8, layers: int = 3) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(d) for _ in range(layers))
+        self.register_buffer("scale", torch.ones(d))
+
+    def forward(self, x: Float[Tensor, "b t d"], mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x)
+        return x * self.scale
+
+
+def build():
+    return Net(4, layers=1)
+
+
+def fails():
+    raise KeyError("no such weights")
+
+
+class Looks(nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+
+
+number = 3
+"""
+TREE: Final = """\
+call               result                       parameters   memory  line
+Net                                                  1,656  5.8 KiB
+├─ 0 Block                                             552  1.9 KiB
+│  ├─ up Linear    (b=2 t=3 32)                        288    768 B  net.py:14
+│  ├─ relu         (b=2 t=3 32)                               768 B  net.py:14
+│  ├─ down Linear  (b=2 t=3 8)                         264    192 B  net.py:14
+│  └─ add          (b=2 t=3 d=8)                              192 B  net.py:14
+│  ⋮               2 more like it, to blocks.2
+└─ mul             (b=2 t=3 d=8)                              192 B  net.py:26
+
+13 ops; 1,656 parameters take 6.5 KiB, the results of all ops 5.8 KiB
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a model in it, the current one; what is imported from it is forgotten."""
+    (tmp_path / "net.py").write_text(MODEL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) == str(tmp_path / "net.py"):
+            del sys.modules[name]
+
+
+def test_tree(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each call; modules that do the same are shown once."""
+    assert main(["trace", "net:Net", "--input", "b=2 t=3 8"]) == 0
+    assert capsys.readouterr().out == TREE
+
+
+def test_depth(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Deeper modules aren't opened: what comes out of them is shown."""
+    assert main(["trace", "net:Net", "--input", "2 3 8", "--depth", "0"]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"\n├─ 0 Block +\(b=2 t=3 d=8\) +552 ", printed)
+    with pytest.raises(SystemExit):
+        main(["trace", "net:Net", "--depth=-1"])
+    assert 'argument --depth: "-1" is no depth: a number from 0' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["net:build", "net.py:build", "net:Net(4, layers=1)"])
+def test_what_makes_the_model(
+    target: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A function, a file, an expression; inputs by name, with a dtype; on a real device."""
+    arguments = ["--input", "2 3 4", "--input", "mask: Bool 3", "--device", "cpu"]
+    assert main(["trace", target, *arguments, "--output", "json"]) == 0
+    document: Any = json.loads(capsys.readouterr().out)
+    (net,) = document["calls"]
+    assert (net["kind"], net["parameters"]) == ("Net", 148)
+    assert [call.get("name") for call in net["calls"]] == [None, "mul"]
+    first = net["calls"][0]["calls"][0]["calls"][0]["operands"][0]
+    assert (first["shape"], first["dtype"], first["device"]) == ([2, 3, 4], "float32", "cpu")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["net"], '"net" should be MODULE:FACTORY, such as my_model:build'),
+        (["nett:Net"], "there is no module nett here"),
+        (["gone.py:Net"], "there is no file gone.py"),
+        (["net:Nett"], 'net has no "Nett"; did you mean "Net"?'),
+        (["net:Net(x=1)"], "Net(x=1) failed: TypeError: Net.__init__() got an unexpected"),
+        (["net:fails"], "fails failed: KeyError: 'no such weights' (net.py:34)"),
+        (["net:number"], "number gives int, which can't be called"),
+        (["net:Net", "--input", "2 x"], 'in --input "2 x": "x" is no size; write "1 3 224 224", '),
+        (["net:Net", "--device", "abacus"], '"abacus" is no device of torch'),
+        (["net:Net", "--input", "2 3 8", "--svg", "no/x.svg"], "can't write no/x.svg: No such"),
+    ],
+)
+def test_what_cannot_be_traced(
+    arguments: list[str], said: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, and one line."""
+    assert main(["trace", *arguments]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"shapecheck trace: error: {said}")
+    assert printed.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["net:Net", "--input", "2 8"],
+            'argument "x" of "Net.forward" is (2 8), declared "b t d": it has 2 axes, declared 3  '
+            "[shape]\n",
+        ),
+        (
+            ["net:Looks", "--input", "2 8"],
+            "the forward pass failed: RuntimeError: Tensor.item() cannot be called on meta tensors "
+            "(net.py:39)\n"
+            "The model looks at values, which the meta device hasn't: try --device cpu\n",
+        ),
+        (
+            ["net:Looks"],
+            "the forward pass failed: TypeError: Looks.forward() missing 1 required positional "
+            "argument: 'x'\nEach argument of the forward pass is an --input of its own\n",
+        ),
+    ],
+)
+def test_a_pass_that_fails(
+    arguments: list[str], said: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 1: what is wrong, where, and what often helps."""
+    assert main(["trace", *arguments]) == 1
+    assert capsys.readouterr().err == said
+
+
+@pytest.fixture
+def drawn(project: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """The drawing and the page of the model."""
+    given = ["--input", "b=2 t=3 8", "--svg", "net.svg", "--html", "net.html"]
+    assert main(["trace", "net:Net", *given]) == 0
+    return project
+
+
+SVG: Final = "{http://www.w3.org/2000/svg}"
+
+
+def test_drawing(drawn: Path) -> None:
+    """Chips in the order of the calls, and a wire for each dimension of each tensor."""
+    root = ElementTree.parse(drawn / "net.svg").getroot()
+    names = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "name"]
+    block = ["up Linear", "relu", "down Linear", "add"]
+    assert names == ["input", *block, *block, *block, "mul", "output"]
+    bundles = [group for group in root.iter(f"{SVG}g") if group.get("class") == "t"]
+    # Each of the 14 tensors goes somewhere; inputs of a block also go around it to its sum.
+    assert len(bundles) == 14
+    for bundle in bundles:
+        title = bundle.findtext(f"{SVG}title") or ""
+        axes = title[1 : title.index(")")].split()
+        text = bundle.find(f"{SVG}text")
+        assert text is not None
+        assert [tspan.text for tspan in text if tspan.text != "↱"] == axes
+        wires = [path.get("class") for path in bundle.iter(f"{SVG}path")]
+        assert len(wires) in (len(axes), 2 * len(axes))
+    around = [bundle for bundle in bundles if len(list(bundle.iter(f"{SVG}path"))) == 6]
+    assert len(around) == 3
+
+
+def test_drawing_in_a_browser(drawn: Path) -> None:
+    """Every wire of a name has the name's colour, and texts stay inside of the drawing."""
+    script = """
+    const svg = document.querySelector("svg"), box = svg.getBoundingClientRect();
+    const outside = Array.from(svg.querySelectorAll("text")).filter((text) => {
+      const r = text.getBoundingClientRect();
+      return r.left < box.left || r.right > box.right || r.bottom > box.bottom;
+    });
+    const color = (element) => window.getComputedStyle(element).stroke;
+    return [
+      outside.length,
+      new Set(Array.from(svg.querySelectorAll("path.d0"), color)).size,
+      color(svg.querySelector("path.d0")) !== color(svg.querySelector("path.d1")),
+      document.querySelectorAll(".tree .call").length,
+      document.querySelector(".tree summary").innerText.includes("0 Block"),
+    ];
+    """
+    for width, height in ((1280, 800), (390, 844)):
+        said = browser.run_in(drawn / "net.html", script, width, height)
+        assert said == [0, 1, True, 6, True]
+        assert browser.run_in(drawn / "net.html", browser.FITS, width, height)
+
+
+def test_page_stands_alone(drawn: Path) -> None:
+    """It refers to nothing but the name of SVG."""
+    text = (drawn / "net.html").read_text("utf-8")
+    assert re.findall(r"https?://[^\"' ]+", text) == ["http://www.w3.org/2000/svg"]
+    assert not re.search(r"(?:src|href)=", text)
