@@ -12,7 +12,8 @@ pytb     What executing the module above prints, and the error that ends it. Wit
 pyi      A signature file, named by its first line. It is put into the project, and each signature
          in it is built.
 toml     `pyproject.toml`: accepted by `shapecheck.config`, and valid for what follows on the page.
-console  `$ mypy FILE` with the module above and the plugin on, and all that mypy prints.
+console  `$ mypy FILE` with the module above and the plugin on, and all that mypy prints; or
+         `$ shapecheck ...` in the project, and all that it prints (but the lines of signatures).
 sh       Commands, of which each is one that `COMMANDS` knows how to check.
 
 A block that can't be run has `<!-- not run: the reason -->` on the line above it; any other kind
@@ -27,10 +28,12 @@ import contextlib
 import io
 import linecache
 import re
+import shlex
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +43,8 @@ from mypy_plugin import conftest as mypy_projects
 
 from shapecheck import config
 from shapecheck.analysis import Options, Source, analyze_module
+from shapecheck.cli import _COMMANDS
+from shapecheck.cli._commands import Commands, new_parser
 from shapecheck.ops import RULES
 from shapecheck.signatures import Table, table
 
@@ -145,7 +150,7 @@ class Page:
             if handler is None:
                 self.fail(block, f'a block of kind "{block.kind}" is neither run nor excused')
                 continue
-            if block.kind not in OUTPUTS:
+            if block.kind not in OUTPUTS or is_own_command(block):
                 self.finish()
             handler(self, block)
         self.finish()
@@ -180,6 +185,9 @@ class Page:
 
     def output(self, block: Block) -> None:
         """Note what is expected of the module above."""
+        if is_own_command(block):
+            self.command(block)
+            return
         if self.example is None or block.kind in self.example.outputs:
             self.fail(block, "output of no module")
             return
@@ -210,6 +218,25 @@ class Page:
                     expected or example.block,
                     f"the page says ({kind})\n{said}and it really is\n{printed or '(nothing)'}",
                 )
+
+    def command(self, block: Block) -> None:
+        """Run `$ shapecheck ...` in the project, and compare what is printed."""
+        first = block.text.partition("\n")[0]
+        arguments = shlex.split(first.removeprefix("$ "))[1:]
+        files = {p.name: p.read_text("utf-8") for p in self.folder.glob("*.py")}
+        if arguments[0] == "check":
+            project = self.request.getfixturevalue("new_project")(files, fake=False)
+        else:
+            environment = {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+            project = mypy_projects.Project(self.folder, environment)
+        done = project.run(*arguments, module="shapecheck")
+        printed = re.sub(r"(\.pyi):\d+", r"\1", f"{first}\n{done.stdout}{done.stderr}")
+        if printed == block.text:
+            return
+        if self.update:
+            self.edits.append((block, "console", printed))
+        else:
+            self.fail(block, f"the page says\n{block.text}and it really is\n{printed}")
 
     def mypy(self, block: Block) -> str:
         """Run mypy as the first line says, and return that line with what mypy printed."""
@@ -361,7 +388,31 @@ def is_test(command: str) -> bool:
     return found is not None and (ROOT / found[1]).exists()
 
 
-COMMANDS: Final = (is_make, is_install, is_mypy, is_setting, is_test)
+def is_own_command(block: Block) -> bool:
+    """Whether a block shows what a command of ours prints."""
+    return block.kind == "console" and block.text.startswith("$ shapecheck ")
+
+
+def is_shapecheck(command: str) -> bool:
+    """Whether a command is one of ours, with arguments that it takes."""
+    program, *arguments = shlex.split(command)
+    if program != "shapecheck":
+        return False
+    parser = new_parser()
+    commands = Commands(parser)
+    for name in _COMMANDS:
+        import_module(f"shapecheck.cli.{name}").register(commands)
+    if "--" in arguments:
+        arguments = arguments[: arguments.index("--")]
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            parser.parse_args(arguments)
+    except SystemExit:
+        return False
+    return True
+
+
+COMMANDS: Final = (is_shapecheck, is_make, is_install, is_mypy, is_setting, is_test)
 
 
 @pytest.fixture
