@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -17,6 +18,9 @@ _EPILOG: Final = """\
 examples:
   shapecheck check                     check the shapes in this folder
   shapecheck explain softmax           what is known of an op
+  shapecheck coverage --html out       the shape of each expression, in the source
+  shapecheck trace my_model:Net --input "1 3 224 224"
+                                       what the dimensions do in a model
 
 `shapecheck COMMAND --help` explains a command. To complete commands and options with the
 tab key, put this into ~/.bashrc or ~/.zshrc:
@@ -79,7 +83,8 @@ class _Completion(argparse.Action):
     ) -> None:
         from argcomplete.shell_integration import shellcode
 
-        parser.exit(message=shellcode([parser.prog], shell=values))
+        sys.stdout.write(shellcode([parser.prog], shell=values))
+        parser.exit()
 
 
 def new_parser() -> argparse.ArgumentParser:
