@@ -12,19 +12,32 @@ from shapecheck.runtime.record import ModuleRecord, OpRecord, TensorRecord, Trac
 class Row:
     """A call of a module or an op, and what happened in it.
 
-    `alike`: how many calls after it, of other modules, did the same. `last`: the last one's path.
+    `rest`: the calls after it, of other modules, that did the same. `copies`: how many such calls a
+    row of its own stands for.
     """
 
     record: ModuleRecord | OpRecord
     children: list[Row] = field(default_factory=list)
-    alike: int = 0
-    last: str = ""
+    rest: list[ModuleRecord] = field(default_factory=list)
+    copies: int = 0
+
+    @property
+    def alike(self) -> int:
+        """How many calls after it did the same."""
+        return len(self.rest)
+
+    @property
+    def last(self) -> str:
+        """The path of the last call that did the same."""
+        return self.rest[-1].path if self.rest else ""
 
     @property
     def name(self) -> str:
         """What it is called: an op's name, or a module's last part."""
         if isinstance(self.record, OpRecord):
             return self.record.name
+        if self.copies:
+            return f"{self.copies} more"
         return self.record.path.rpartition(".")[2] or self.record.kind
 
     @property
@@ -59,32 +72,31 @@ class Row:
         return self.record.allocated
 
 
-def rows_of(trace: Trace, depth: int | None = None, *, fold: bool = True) -> list[Row]:
+def rows_of(trace: Trace, depth: int | None = None) -> list[Row]:
     """Return the calls in what was traced.
 
-    A module with one op isn't opened, nor one that lies deeper than `depth`. `fold`: of calls in a
-    row that do the same, the first stands for all.
+    A module with one op isn't opened, nor one that lies deeper than `depth`. Of modules with
+    several calls that do the same one after the other, the first stands for all.
     """
     top: ModuleRecord = trace
     if len(trace.calls) == 1 and isinstance(trace.calls[0], ModuleRecord):
         top = trace.calls[0]
-    return _rows(top, depth, fold)
+    return _rows(top, depth)
 
 
-def _rows(record: ModuleRecord, depth: int | None, fold: bool) -> list[Row]:
+def _rows(record: ModuleRecord, depth: int | None) -> list[Row]:
     rows: list[Row] = []
     before: object = None
     for call in record.calls:
-        whole = fold and isinstance(call, ModuleRecord) and bool(call.calls)
+        whole = isinstance(call, ModuleRecord) and len(call.calls) > 1
         looks = _looks(call) if whole else None
         if looks is not None and looks == before and isinstance(call, ModuleRecord):
-            rows[-1].alike += 1
-            rows[-1].last = call.path
+            rows[-1].rest.append(call)
             continue
         before = looks
         row = Row(call)
         if isinstance(call, ModuleRecord) and row.op is None and depth != 0:
-            row.children = _rows(call, None if depth is None else depth - 1, fold)
+            row.children = _rows(call, None if depth is None else depth - 1)
         rows.append(row)
     return rows
 
@@ -97,8 +109,14 @@ def _looks(call: ModuleRecord | OpRecord) -> object:
     return call.kind, call.parameters, tuple(map(_looks, call.calls))
 
 
-def walk(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield rows and those in them, in order."""
+def leaves_of(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield the rows that aren't opened; one stands for all calls that did the same as another."""
     for row in rows:
-        yield row
-        yield from walk(row.children)
+        if row.children:
+            yield from leaves_of(row.children)
+        else:
+            yield row
+        if row.rest:
+            together = ModuleRecord(row.last, row.kind, calls=list(row.rest))
+            together.parameters = sum(call.parameters for call in row.rest)
+            yield Row(together, copies=row.alike)

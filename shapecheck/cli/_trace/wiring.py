@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shapecheck.cli._trace.rows import Row, rows_of
+from shapecheck.cli._trace.rows import Row, leaves_of, rows_of
 from shapecheck.runtime.record import OpRecord, TensorRecord, Trace
 
 MOST_CHIPS: Final = 80
@@ -51,22 +51,15 @@ class Circuit:
 
 def circuit_of(trace: Trace, depth: int | None) -> Circuit:
     """Return the circuit of a trace; without a `depth`, the deepest that isn't too large."""
-    rows = _leaves(rows_of(trace, depth, fold=False))
+    rows = list(leaves_of(rows_of(trace, depth)))
     if depth is None:
         for shallower in range(8, -1, -1):
             if len(rows) <= MOST_CHIPS:
                 break
-            rows = _leaves(rows_of(trace, shallower, fold=False))
+            rows = list(leaves_of(rows_of(trace, shallower)))
     chips = _chips(rows)
     wires = _wires(chips)
     return Circuit(chips, wires, _assign_lanes(wires))
-
-
-def _leaves(rows: Sequence[Row]) -> list[Row]:
-    found: list[Row] = []
-    for row in rows:
-        found += _leaves(row.children) if row.children else [row]
-    return found
 
 
 def _chips(rows: Sequence[Row]) -> list[Chip]:
