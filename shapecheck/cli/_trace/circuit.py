@@ -200,7 +200,8 @@ def _details(chip: Chip) -> str:
     row = chip.row
     assert row is not None
     record = row.record
-    parts = [record.module if isinstance(record, OpRecord) else record.path]
+    path = record.module if isinstance(record, OpRecord) else record.path
+    parts = [f"to {path}" if row.copies else path]
     parameters = 0 if isinstance(record, OpRecord) else record.parameters
     if parameters:
         parts.append(f"{_count(parameters)} parameters")
