@@ -85,7 +85,8 @@ def check_body(
             frame.assign(param.name, _start(frame, param, matcher), param.line)
     matcher.runs.update(runs or {})
     matcher.runs.pop("...", None)
-    given = (frame.state.vars.get(param.name) for param in says.params)
+    frame.given = dict(frame.state.vars)
+    given = (frame.given.get(param.name) for param in says.params)
     frame.state.facts.declared = tuple(one.shape for one in given if isinstance(one, Tensor))
     frame.run_all(function.node.body, f'"{function.name}"', told=says.shaped)
     return frame

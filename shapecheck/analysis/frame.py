@@ -103,7 +103,8 @@ class Frame:
 
     `nested` are the functions and classes that the body defines, with the state at their
     definition; `outer_names` the names that it declares `nonlocal`; `supposed` what strict mode has
-    told to be supposed equal to something; `heads` the identities of what loops begin with.
+    told to be supposed equal to something; `heads` the identities of what loops begin with; `given`
+    what the parameters are when the body begins, where it is checked on its own.
     """
 
     def __init__(
@@ -134,6 +135,7 @@ class Frame:
         self.check_return: Callable[[ast.expr, Value], Value] | None = None
         self.check_yield: Callable[[ast.expr, Value], Value] | None = None
         self.sources: dict[str, ast.expr] = {}
+        self.given: dict[str, Value] = {}
         self.nested: list[tuple[Function | Class, State]] = []
         self.outer_names: set[str] = set()
         self.supposed: set[Atom] = set()

@@ -35,6 +35,10 @@ _MAX_CLOSER: Final = 2
 """As deep as this, functions are looked into whose annotation leaves open what they return."""
 
 
+WATCHERS: Final[list[Callable[[Frame, Function, Mapping[str, Argument]], None]]] = []
+"""Who is told of each call of a function, with its arguments by parameter."""
+
+
 def bind(
     frame: Frame,
     function: Function,
@@ -95,6 +99,8 @@ def invoke(
     bound = bind(frame, function, args, kwargs)
     if bound is None:
         return UNKNOWN
+    for watcher in WATCHERS:
+        watcher(frame, function, bound)
     says = declaration(function)
     matcher = Matcher(frame.state.facts, _evaluator(frame, function, bound))
     matcher.beside = ()

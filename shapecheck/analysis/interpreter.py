@@ -75,7 +75,7 @@ def _analyze(source: Source, host: Host, options: Options) -> list[Diagnostic]:
     module = program.add(source)
     module.reporter = Reporter(module.lines)
     _annotations(module)
-    for function, owner in _functions(module):
+    for function, owner in functions(module):
         _check(module, function, owner)
     _run_script(module)
     _settle(module, module.reporter)
@@ -181,7 +181,7 @@ def _is_told(reporter: Reporter, fault: Fault) -> bool:
     return reporter.blames(fault.node, function.node if function and whole else None)
 
 
-def _functions(module: Module) -> Iterator[tuple[Function, Class | None]]:
+def functions(module: Module) -> Iterator[tuple[Function, Class | None]]:
     """Yield the functions of the module's top level and the methods of its classes."""
     waiting: list[tuple[ast.stmt, Class | None]] = [(node, None) for node in module.tree.body]
     while waiting:
@@ -212,10 +212,10 @@ def _check(
         bodies.check_braces(Frame(module, State(), function=function), function)
         if owner is not None:
             conformity.check_override(Frame(module, State()), owner, function)
-        frame = bodies.check_body(function, *_start(function, owner, around))
+        frame = bodies.check_body(function, *start(function, owner, around))
         _check_nested(module, frame)
         if module.reporter.count == before and around is None:
-            instances.check(function, lambda: _start(function, owner, None))
+            instances.check(function, lambda: start(function, owner, None))
     except (BudgetExceeded, RecursionError):
         return
     except StubError:
@@ -267,7 +267,7 @@ def _check_nested(module: Module, frame: Frame) -> None:
                 _check(module, Function(node, module, cls, around), cls, state)
 
 
-def _start(
+def start(
     function: Function, owner: Class | None, around: State | None
 ) -> tuple[State, dict[str, Value]]:
     """Return the state in which a function's body begins, and the value of its `self`."""

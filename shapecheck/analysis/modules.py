@@ -287,10 +287,12 @@ class Program:
     """All modules of the program, read when they are needed.
 
     `own` is the top-level package of the module that is checked, where shipped signature files
-    describe it: that one is looked into all the same.
+    describe it: that one is looked into all the same. `supposing`: what constructors take without
+    an annotation is supposed to be sizes, or to have sizes as attributes.
     """
 
     def __init__(self, host: Host, options: Options, own: str = "") -> None:
+        self.supposing = False
         self.host = host
         self.own = own
         self.options = options

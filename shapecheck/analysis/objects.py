@@ -355,7 +355,7 @@ def _symbolic(cls: Class, path: str, quiet: bool = True) -> _Symbolic:
     for one, same in _given_alike(cls, init):
         if one.atom is not None:
             state.facts.learn(one.atom, same)
-    frame = bodies.check_body(init, state, {self_name: ref}, quiet=quiet)
+    frame = bodies.check_body(init, state, {**_supposed(init), self_name: ref}, quiet=quiet)
     ends = [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]
     end = ends[0] if ends else state
     for other in ends[1:]:
@@ -367,6 +367,16 @@ def _symbolic(cls: Class, path: str, quiet: bool = True) -> _Symbolic:
     end.adopt(scope_of(path, "field"))
     values = (value for content in end.heap.values() for value in inside(content))
     return _Symbolic(end, ref, any(s.is_anonymous for v in values for s in unknowns(v)))
+
+
+def _supposed(init: Function) -> dict[str, Value]:
+    """Return what parameters without annotation hold where the program is to suppose it: sizes."""
+    if not init.module.program.supposing:
+        return {}
+    arguments = [*init.node.args.posonlyargs, *init.node.args.args, *init.node.args.kwonlyargs]
+    bare = {one.arg for one in arguments[1:] if one.annotation is None}
+    params = declarations.declaration(init).params
+    return {p.name: Path(p.name) for p in params if p.name in bare and p.default is None}
 
 
 def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:

@@ -1,0 +1,385 @@
+"""What functions take and give where no annotation says it, from their bodies and their callers.
+
+`study` runs each function of a module on parameters that stand for any tensor, wherever something
+shows that a parameter is one. What the body then learns of their axes is what the function takes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck import dtypes
+from shapecheck.analysis import bodies, boundary, declarations, functions, interpreter, objects
+from shapecheck.analysis.annotations import AnyDecl
+from shapecheck.analysis.frame import EXPRESSIONS, BudgetExceeded, Frame
+from shapecheck.analysis.generators import is_generator
+from shapecheck.analysis.host import Host, Options, Source
+from shapecheck.analysis.modules import Module
+from shapecheck.analysis.state import State
+from shapecheck.analysis.values import (
+    Argument,
+    Class,
+    Dotted,
+    Function,
+    Object,
+    OpInstance,
+    Path,
+    Ref,
+    Sequence,
+    Union,
+    own_size,
+)
+from shapecheck.dims import IntSize, Size
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Facts, Run, Shape, Tensor
+
+
+@dataclass(slots=True)
+class Study:
+    """One function as the analysis sees it when it is called with any tensors.
+
+    `params` and `result` are with all that was learned by the end, `values` what the expressions
+    of the body were worth, `sizes` the sizes that an attribute of the instance or an int parameter
+    has, with the expression for it. `bare` are the parameters that something shows to be tensors
+    though no annotation says so, `clashes` how many errors there were on the way.
+    """
+
+    function: Function
+    qualname: str
+    params: dict[str, Value]
+    result: Value
+    values: dict[ast.expr, Value]
+    sizes: dict[IntSize, str]
+    bare: set[str] = field(default_factory=set)
+    clashes: int = 0
+    calls: list[tuple[Function, dict[str, Value]]] = field(default_factory=list)
+
+
+Given = Mapping[ast.AST, Mapping[str, Value]]
+"""Values for parameters of functions, by the functions' nodes, that are known from elsewhere."""
+
+
+def study(source: Source, host: Host, options: Options, given: Given | None = None) -> list[Study]:
+    """Study the functions and methods of a module; raises SyntaxError.
+
+    What can't be analysed to its end is left out.
+    """
+    program = interpreter.program_of(host, options, source.name)
+    program.supposing = True
+    program.memory.begin()
+    module = program.add(source)
+    names = dict(qualnames(module.tree))
+    found = []
+    for function, owner in interpreter.functions(module):
+        qualname = names[function.node]
+        # What one function stumbles over must not hide what there is to say of the others.
+        try:
+            found.append(_study(function, owner, qualname, given or {}))
+        except (BudgetExceeded, RecursionError):
+            continue
+    return found
+
+
+def qualnames(tree: ast.AST, outer: str = "") -> Iterator[tuple[ast.AST, str]]:
+    """Yield the functions and classes in a tree, in order, with their qualified names."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            name = f"{outer}{node.name}"
+            yield node, name
+            inner = "." if isinstance(node, ast.ClassDef) else ".<locals>."
+            yield from qualnames(node, name + inner)
+        else:
+            yield from qualnames(node, outer)
+
+
+def _study(function: Function, owner: Class | None, qualname: str, given: Given) -> Study:
+    known = given.get(function.node, {})
+    first = _run(function, owner, {}, qualname)
+    tensors = _shown(function, owner, first) | {n for n, v in known.items() if _is_tensor(v)}
+    values = {**_sizes_of(function, first), **_hypotheses(function, tensors), **known}
+    if not values:
+        return first
+    second = _run(function, owner, values, qualname)
+    second.bare = tensors
+    if second.clashes > first.clashes and known:
+        return _study(function, owner, qualname, {})
+    return second
+
+
+def _is_tensor(value: Value) -> bool:
+    return isinstance(value, Tensor) or (
+        isinstance(value, Union) and any(map(_is_tensor, value.options))
+    )
+
+
+def _run(
+    function: Function, owner: Class | None, values: Mapping[str, Value], qualname: str
+) -> Study:
+    """Run a function's body once, watching what its expressions are worth and whom it calls."""
+    state, start = interpreter.start(function, owner, None)
+    given = {**start, **values}
+    seen: dict[ast.expr, Value] = {}
+    calls: list[tuple[Function, dict[str, Value]]] = []
+    with _watched(function, seen, calls):
+        frame = bodies.check_body(function, state, given, quiet=True)
+    result, end = _outcome(frame, function)
+    facts = end.facts
+    params = {}
+    for param in declarations.declaration(function).params:
+        value = given.get(param.name, frame.given.get(param.name, UNKNOWN))
+        params[param.name] = resolved(value, facts)
+    return Study(
+        function,
+        qualname,
+        params,
+        resolved(result, facts),
+        {node: resolved(value, facts) for node, value in seen.items()},
+        _expressions(function, end, start, params),
+        clashes=frame.errors,
+        calls=[
+            (callee, {name: resolved(value, facts) for name, value in bound.items()})
+            for callee, bound in calls
+        ],
+    )
+
+
+@contextmanager
+def _watched(
+    function: Function,
+    seen: dict[ast.expr, Value],
+    calls: list[tuple[Function, dict[str, Value]]],
+) -> Iterator[None]:
+    """Note what the expressions of a function are worth, and what it calls others with."""
+
+    def watch(handler: Callable[..., Value]) -> Callable[..., Value]:
+        def watched(frame: Frame, node: ast.expr) -> Value:
+            value = handler(frame, node)
+            if frame.function is function and frame.depth == 0:
+                seen[node] = value if node not in seen else _alike(seen[node], value)
+            return value
+
+        return watched
+
+    def called(frame: Frame, callee: Function, bound: Mapping[str, Argument]) -> None:
+        if frame.function is function and frame.depth == 0:
+            facts = frame.state.facts
+            calls.append((callee, {n: resolved(a.value, facts) for n, a in bound.items()}))
+
+    before = dict(EXPRESSIONS)
+    EXPRESSIONS.update({kind: watch(handler) for kind, handler in before.items()})
+    functions.WATCHERS.append(called)
+    try:
+        yield
+    finally:
+        functions.WATCHERS.pop()
+        EXPRESSIONS.update(before)
+
+
+def _alike(one: Value, other: Value) -> Value:
+    """Return what is known of an expression that is evaluated again, as in a loop."""
+    if isinstance(one, Tensor) and isinstance(other, Tensor) and one.shape.rank is not None:
+        return other if one.shape.rank == other.shape.rank else Tensor.unknown()
+    return other
+
+
+def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
+    """Return what a body gives and the state at its end, joined over all ends."""
+    ends = [*frame.returns, *([(None, frame.state)] if frame.alive else [])]
+    if not ends or is_generator(function):
+        return UNKNOWN, frame.state
+    value, end = ends[0]
+    for other, its_end in ends[1:]:
+        end.vars["\0"], its_end.vars["\0"] = value, other
+        end = frame.joined(end, its_end)
+        value = end.vars.pop("\0")
+    return _spelled(frame, value, end), end
+
+
+def _spelled(frame: Frame, value: Value, state: State) -> Value:
+    """Return a value with the items of a list in it, where a list is all it is."""
+    content = state.content(value)
+    if isinstance(content, Sequence) and content.kind == "list":
+        items = content.items
+        element = content.element if items is None else state.either(*items) if items else UNKNOWN
+        return ListOf(element)
+    if isinstance(value, tuple):
+        return tuple(_spelled(frame, item, state) for item in value)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list of which each item is this."""
+
+    element: Value
+
+
+def resolved(value: Value, facts: Facts) -> Value:
+    """Return a value with all that was learned of the tensors in it put in."""
+    if isinstance(value, Tensor):
+        return Tensor(Shape(facts.items(value.shape.dims)), value.dtype)
+    if isinstance(value, tuple):
+        return tuple(v if isinstance(v, Run) else resolved(v, facts) for v in value)
+    if isinstance(value, Union):
+        return Union(tuple(resolved(option, facts) for option in value.options))
+    if isinstance(value, ListOf):
+        return ListOf(resolved(value.element, facts))
+    if isinstance(value, Size):
+        return facts.size(value)
+    return value
+
+
+# Which parameters are tensors --------------------------------------------------------------------
+
+_METHODS: Final = frozenset(
+    "view unsqueeze permute contiguous masked_fill masked_fill_ softmax log_softmax size expand "
+    "matmul bmm chunk unbind gather scatter scatter_ index_select detach cuda cpu requires_grad_ "
+    "device new_zeros new_ones new_tensor is_cuda grad relu sigmoid tanh repeat_interleave roll "
+    "argmax topk numel view_as expand_as type_as flip movedim unflatten narrow new_full new_empty "
+    "normal_ copy_ add_ mul_ div_ fill_ zero_ mT clamp_min masked_select backward".split()
+)
+"""What tensors have, and neither arrays, lists nor modules are commonly asked for."""
+_SHARED: Final = frozenset(
+    "shape transpose reshape dtype T mean sum flatten ndim dim pow sqrt exp log abs clamp float "
+    "long half bool int to double repeat split max min squeeze norm std var cumsum sin cos item "
+    "clone type".split()
+)
+"""What a tensor has, and other things as well: it counts in a module's own methods."""
+_MAKERS: Final = frozenset(
+    f"torch.{name}" for name in ("tensor", "as_tensor", "from_numpy", "is_tensor", "Tensor", "save")
+)
+
+
+def _shown(function: Function, owner: Class | None, seen: Study) -> set[str]:
+    """Return the parameters without annotation that their use shows to be tensors."""
+    candidates = {
+        param.name
+        for param in declarations.declaration(function).params
+        if isinstance(param.declared, AnyDecl)
+        and param.kind in ("positional", "keyword")
+        and not _is_annotated(function, param.name)
+        and (param.default is None or _is_none(param.default))
+        and not isinstance(seen.params.get(param.name), (Ref, Class))
+    }
+    in_module = owner is not None and objects.is_module(owner) and function.name != "__init__"
+    found: set[str] = set()
+    for node in ast.walk(function.node):
+        found |= set(_tensors_in(node, seen, in_module))
+    return found & candidates
+
+
+def _is_annotated(function: Function, name: str) -> bool:
+    arguments = function.node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return any(one.arg == name and one.annotation is not None for one in every)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _tensors_in(node: ast.AST, seen: Study, in_module: bool) -> Iterator[str]:
+    """Yield the names that one node of a body shows to be tensors."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr=attr):
+            if attr in _METHODS or (in_module and attr in _SHARED):
+                yield name
+        case ast.Call(func=func):
+            if _takes_tensors(func, seen):
+                yield from _arguments(node)
+        case ast.BinOp(left=left, right=right):
+            for one, other in ((left, right), (right, left)):
+                if isinstance(one, ast.Name) and isinstance(seen.values.get(other), Tensor):
+                    if isinstance(node.op, (ast.MatMult, ast.Add, ast.Sub, ast.Mult)):
+                        yield one.id
+
+
+def _takes_tensors(func: ast.expr, seen: Study) -> bool:
+    """Whether what is called takes tensors: a function of torch's or einops', or a module."""
+    target = seen.values.get(func, UNKNOWN)
+    match target:
+        case Dotted(name=name):
+            root, _, rest = name.partition(".")
+            if name in _MAKERS:
+                return False
+            functional = name.count(".") == 1 or name.startswith("torch.nn.functional.")
+            return root == "einops" or (root == "torch" and functional and rest[:1].islower())
+        case OpInstance():
+            return target.cls.method("forward") is not None
+        case Ref():  # a module that is an attribute of this one
+            return isinstance(func, ast.Attribute) and ast.unparse(func.value) == "self"
+    return False
+
+
+def _arguments(node: ast.Call) -> Iterator[str]:
+    """Yield the names that a call hands over where tensors are taken: first, or in a list first."""
+    for argument in node.args[:1]:
+        for item in argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]:
+            if isinstance(item, ast.Name):
+                yield item.id
+
+
+def _hypotheses(function: Function, tensors: set[str]) -> dict[str, Value]:
+    """Return values for parameters that are tensors, or tensors or None."""
+    found: dict[str, Value] = {}
+    for param in declarations.declaration(function).params:
+        if param.name in tensors:
+            tensor = Tensor.unknown()
+            found[param.name] = tensor if param.default is None else Union((tensor, None))
+    return found
+
+
+def _sizes_of(function: Function, seen: Study) -> dict[str, Value]:
+    """Return sizes for parameters without annotation whose default is an int."""
+    found: dict[str, Value] = {}
+    for param in declarations.declaration(function).params:
+        default = param.default
+        if (
+            isinstance(default, ast.Constant)
+            and type(default.value) is int
+            and not _is_annotated(function, param.name)
+        ):
+            found[param.name] = own_size(param.name, default.value)
+    return found
+
+
+# What sizes are called ----------------------------------------------------------------------------
+
+
+def _expressions(
+    function: Function, end: State, start: Mapping[str, Value], params: Mapping[str, Value]
+) -> dict[IntSize, str]:
+    """Return the expressions that annotations can have in braces, by the sizes that they have."""
+    found: dict[IntSize, str] = {}
+    for name, value in params.items():
+        if isinstance(value, Size):
+            found.setdefault(value, name)
+    for name, instance in start.items():
+        for path, size in _attributes(end, instance, name, 2):
+            found.setdefault(end.facts.size(size), path)
+    return found
+
+
+def _attributes(
+    state: State, instance: Value, path: str, depth: int
+) -> Iterator[tuple[str, IntSize]]:
+    """Yield the sizes among the attributes of an instance, those nearest first."""
+    content = state.content(instance)
+    if not isinstance(content, Object):
+        return
+    attrs = {n: v for n, v in content.attrs.items() if n.isidentifier() and not n.startswith("_")}
+    for name, value in attrs.items():
+        if isinstance(value, Size):
+            yield f"{path}.{name}", value
+        elif isinstance(value, Path):
+            yield f"{path}.{name}", own_size(value.text)
+    for name, value in attrs.items():
+        if depth > 1 and isinstance(value, Ref):
+            inner = state.content(value)
+            if isinstance(inner, Object) and not objects.is_module(inner.cls):
+                yield from _attributes(state, value, f"{path}.{name}", depth - 1)

@@ -1,0 +1,490 @@
+"""Writes annotations into source text, and takes them out again; every other byte stays.
+
+A parameter without annotation gets one that says `torch.Tensor` by a name that the user's own
+annotations don't use. The import that comes with the annotations says which name that is:
+
+    from shapecheck import Float  # by shapecheck annotate: torch.Tensor
+
+So `strip` knows an annotation that was written where there was none from one that was put around
+a `Tensor`, and takes both back to what they were.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import libcst as cst
+from libcst import matchers as m
+
+from shapecheck.codemod.kinds import (
+    DictType,
+    Either,
+    ListType,
+    TensorType,
+    TupleType,
+    Type,
+    source,
+    tensors,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place for an annotation: a parameter, the result (`return`) or a local of a function.
+
+    `function` is the qualified name, `nth` tells apart functions of the same name. `local` counts,
+    from 1, the assignments to a local variable of this name; 0 stands for a parameter or `return`.
+    """
+
+    function: str
+    nth: int
+    name: str
+    local: int = 0
+
+
+SHAPED: Final = (
+    "Float Float16 BFloat16 Float32 Float64 Int Int8 Int16 Int32 Int64 UInt UInt8 UInt16 UInt32 "
+    "UInt64 Integer Bool Complex Complex64 Complex128 Num Real Inexact Shaped"
+).split()
+LIBRARIES: Final = ("shapecheck", "jaxtyping")
+_MARK: Final = "by shapecheck annotate"
+_TENSOR_NAMES: Final = ("Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor")
+
+
+@dataclass(slots=True)
+class Names:
+    """How a module spells what annotations are made of.
+
+    `tensor` is for where there was no annotation; `shaped` maps our types to their names here;
+    `needed` are the lines of imports to add, without their mark.
+    """
+
+    tensor: str
+    shaped: dict[str, str] = field(default_factory=dict)
+    needed: list[tuple[str, str]] = field(default_factory=list)
+
+
+class Bindings(cst.CSTVisitor):
+    """What the imports of a module's top level bind, and how its annotations spell tensors."""
+
+    def __init__(self) -> None:
+        self.imported: dict[str, str] = {}
+        self.spelled: Counter[str] = Counter()
+        self.taken: set[str] = set()
+        self._depth = 0
+
+    def visit_Name(self, node: cst.Name) -> None:
+        self.taken.add(node.value)
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
+        self._depth += 1
+
+    def leave_FunctionDef(self, original_node: cst.FunctionDef) -> None:
+        self._depth -= 1
+
+    def visit_ImportFrom(self, node: cst.ImportFrom) -> None:
+        if self._depth or isinstance(node.names, cst.ImportStar) or node.module is None:
+            return
+        module = "." * len(node.relative) + dotted(node.module)
+        for alias in node.names:
+            self.imported[_bound(alias)] = f"{module}.{dotted(alias.name)}"
+
+    def visit_Import(self, node: cst.Import) -> None:
+        for alias in node.names if not self._depth else ():
+            name = dotted(alias.name)
+            bound = _bound(alias)
+            self.imported[bound] = name if alias.asname is not None else bound
+
+    def visit_Annotation(self, node: cst.Annotation) -> None:
+        for part in _parts(node.annotation):
+            if self.is_tensor(part):
+                self.spelled[dotted(part)] += 1
+
+    def meaning(self, node: cst.BaseExpression) -> str:
+        """Return the dotted name that an expression stands for, "" if it isn't one."""
+        name = dotted(node)
+        head, _, rest = name.partition(".")
+        if head not in self.imported:
+            return name if name in ("list", "tuple", "dict") else ""
+        return ".".join(filter(None, (self.imported[head], rest)))
+
+    def is_tensor(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression spells a tensor type without a shape."""
+        meaning = self.meaning(node)
+        return meaning.startswith("torch.") and meaning[6:] in _TENSOR_NAMES
+
+    def is_shaped(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is `Float[Tensor, "b c"]`, from one of the libraries."""
+        return isinstance(node, cst.Subscript) and self.category(node.value) is not None
+
+    def category(self, node: cst.BaseExpression) -> str | None:
+        """Return which of our types an expression spells, if any."""
+        library, _, name = self.meaning(node).rpartition(".")
+        return name if library in LIBRARIES and name in SHAPED else None
+
+
+def dotted(node: cst.CSTNode) -> str:
+    """Return the text of a dotted name, "" for any other expression."""
+    if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute):
+        owner = dotted(node.value)
+        return f"{owner}.{node.attr.value}" if owner else ""
+    return ""
+
+
+def _bound(alias: cst.ImportAlias) -> str:
+    if alias.asname is not None:
+        return dotted(alias.asname.name)
+    return dotted(alias.name).partition(".")[0]
+
+
+def _parts(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """Yield the names in a type, dotted ones as a whole."""
+    if isinstance(node, (cst.Name, cst.Attribute)):
+        yield node
+    elif isinstance(node, cst.Subscript):
+        yield from _parts(node.value)
+        for element in node.slice:
+            if isinstance(element.slice, cst.Index):
+                yield from _parts(element.slice.value)
+    elif isinstance(node, cst.BinaryOperation):
+        yield from _parts(node.left)
+        yield from _parts(node.right)
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def annotate(text: str, wanted: Mapping[Slot, Type], style: str = "shapecheck") -> str:
+    """Write annotations into a module's text; `style` is the library that they come from.
+
+    What has a shape already stays as it is. Raises `cst.ParserSyntaxError`.
+    """
+    if not wanted:
+        return text
+    module = cst.parse_module(text)
+    bindings = Bindings()
+    module.visit(bindings)
+    mark = find_mark(module)
+    writer = _Writer(bindings, wanted, _names(bindings, wanted, style, mark))
+    changed = module.visit(writer)
+    if not writer.used and not writer.is_bare:
+        return text
+    return _with_imports(changed, writer, style, mark).code
+
+
+def _names(bindings: Bindings, wanted: Mapping[Slot, Type], style: str, mark: Mark | None) -> Names:
+    """Decide how the annotations of a module are spelled."""
+    by_meaning = {meaning: name for name, meaning in bindings.imported.items()}
+    names = Names(_tensor(bindings, by_meaning, mark))
+    for kind in {one.category for w in wanted.values() for one in tensors(w)}:
+        known = [by_meaning.get(f"{library}.{kind}") for library in (style, *LIBRARIES)]
+        name = next((found for found in known if found is not None), None)
+        if name is None:
+            name = kind if kind not in bindings.taken else f"{kind}_"
+        names.shaped[kind] = name
+    return names
+
+
+def _tensor(bindings: Bindings, by_meaning: Mapping[str, str], mark: Mark | None) -> str:
+    """Return a spelling of `torch.Tensor` that no annotation of the user's has."""
+    if mark is not None and mark.tensor:
+        return mark.tensor
+    known = [by_meaning[name] for name in ("torch.Tensor",) if name in by_meaning]
+    known += [f"{name}.Tensor" for name, full in bindings.imported.items() if full == "torch"]
+    free = [name for name in known if not bindings.spelled[name]]
+    if free:
+        return free[0]
+    return next(n for n in ("Tensor", "AnyTensor", "Tensor_") if n not in bindings.taken)
+
+
+class _Walker(cst.CSTTransformer):
+    """Knows in which function it is, and how many assignments it has seen there to each name."""
+
+    def __init__(self) -> None:
+        self._outer: list[str] = []
+        self._inside: list[tuple[str, int]] = []
+        self._nth: Counter[str] = Counter()
+        self._assigned: list[Counter[str]] = []
+
+    def visit_ClassDef(self, node: cst.ClassDef) -> None:
+        self._outer.append(node.name.value)
+
+    def leave_ClassDef(
+        self, original_node: cst.ClassDef, updated_node: cst.ClassDef
+    ) -> cst.BaseStatement:
+        self._outer.pop()
+        return updated_node
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
+        qualname = ".".join([*self._outer, node.name.value])
+        self._inside.append((qualname, self._nth[qualname]))
+        self._nth[qualname] += 1
+        self._outer += [node.name.value, "<locals>"]
+        self._assigned.append(Counter())
+
+    def leave_FunctionDef(
+        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
+    ) -> cst.BaseStatement:
+        del self._outer[-2:]
+        self._assigned.pop()
+        return self.function(updated_node, *self._inside.pop())
+
+    def function(self, node: cst.FunctionDef, qualname: str, nth: int) -> cst.FunctionDef:
+        """Return a function as it is to be."""
+        return node
+
+    def target(self, node: cst.BaseExpression) -> Slot | None:
+        """Return the slot of a local variable that is assigned."""
+        if not self._inside or not isinstance(node, cst.Name):
+            return None
+        self._assigned[-1][node.value] += 1
+        return Slot(*self._inside[-1], node.value, self._assigned[-1][node.value])
+
+
+class _Writer(_Walker):
+    def __init__(self, bindings: Bindings, wanted: Mapping[Slot, Type], names: Names) -> None:
+        super().__init__()
+        self.bindings, self.wanted, self.names = bindings, wanted, names
+        self.used: set[str] = set()
+        self.is_bare = False
+        self.spacing: Counter[str] = Counter()
+
+    def function(self, node: cst.FunctionDef, qualname: str, nth: int) -> cst.FunctionDef:
+        def param(one: cst.Param) -> cst.Param:
+            kind = self.wanted.get(Slot(qualname, nth, one.name.value))
+            return one if kind is None else self._param(one, kind)
+
+        node = node.with_changes(params=each_param(node.params, param))
+        result = self.wanted.get(Slot(qualname, nth, "return"))
+        if result is None:
+            return node
+        if node.returns is None:
+            returns = cst.Annotation(
+                self._new(result),
+                whitespace_before_indicator=cst.SimpleWhitespace(" "),
+                whitespace_after_indicator=cst.SimpleWhitespace(" "),
+            )
+            return node.with_changes(returns=returns)
+        return node.with_changes(returns=self._around(node.returns, result))
+
+    def _param(self, node: cst.Param, kind: Type) -> cst.Param:
+        if node.annotation is not None:
+            return node.with_changes(annotation=self._around(node.annotation, kind))
+        annotation = cst.Annotation(
+            self._new(kind),
+            whitespace_before_indicator=cst.SimpleWhitespace(""),
+            whitespace_after_indicator=cst.SimpleWhitespace(" "),
+        )
+        if node.default is None or not isinstance(node.equal, cst.AssignEqual):
+            return node.with_changes(annotation=annotation)
+        return node.with_changes(annotation=annotation, equal=swapped(node.equal))
+
+    def leave_Assign(
+        self, original_node: cst.Assign, updated_node: cst.Assign
+    ) -> cst.BaseSmallStatement:
+        slots = [self.target(one.target) for one in updated_node.targets]
+        kind = None if len(slots) != 1 or slots[0] is None else self.wanted.get(slots[0])
+        if kind is None:
+            return updated_node
+        target = updated_node.targets[0]
+        return cst.AnnAssign(
+            target=target.target,
+            annotation=cst.Annotation(
+                self._new(kind),
+                whitespace_before_indicator=cst.SimpleWhitespace(""),
+                whitespace_after_indicator=cst.SimpleWhitespace(" "),
+            ),
+            value=updated_node.value,
+            equal=cst.AssignEqual(
+                target.whitespace_before_equal, target.whitespace_after_equal
+            ),
+            semicolon=updated_node.semicolon,
+        )
+
+    def leave_AnnAssign(
+        self, original_node: cst.AnnAssign, updated_node: cst.AnnAssign
+    ) -> cst.BaseSmallStatement:
+        slot = self.target(updated_node.target)
+        kind = None if slot is None else self.wanted.get(slot)
+        if kind is None:
+            return updated_node
+        return updated_node.with_changes(annotation=self._around(updated_node.annotation, kind))
+
+    def _new(self, kind: Type) -> cst.BaseExpression:
+        """Return an annotation for where there was none."""
+        self.is_bare = True
+        return self._expression(kind, self.names.tensor)
+
+    def _expression(self, kind: Type, tensor: str) -> cst.BaseExpression:
+        text = source(kind, tensor)
+        for one in tensors(kind):
+            self.used.add(one.category)
+            name = self.names.shaped[one.category]
+            text = re.sub(rf"\b{one.category}\[", f"{name}[", text) if name != one.category else text
+        return cst.parse_expression(text)
+
+    def _around(self, annotation: cst.Annotation, kind: Type) -> cst.Annotation:
+        """Put a shape around the tensors of a type that there is; it is left alone if none fits."""
+        inner = self._put(annotation.annotation, kind)
+        return annotation if inner is None else annotation.with_changes(annotation=inner)
+
+    def _put(self, node: cst.BaseExpression, kind: Type) -> cst.BaseExpression | None:
+        if self.bindings.is_tensor(node):
+            options = kind.options if isinstance(kind, Either) else (kind,)
+            some = [option for option in options if isinstance(option, TensorType)]
+            if len(some) != 1:
+                return None
+            return self._expression(some[0], dotted(node))
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.BitOr):
+            left = self._put(node.left, kind)
+            right = self._put(node.right, kind)
+            if (left is None) == (right is None):
+                return None
+            return node.with_changes(**({"right": right} if left is None else {"left": left}))
+        if not isinstance(node, cst.Subscript):
+            return None
+        return self._inside_subscript(node, kind)
+
+    def _inside_subscript(self, node: cst.Subscript, kind: Type) -> cst.BaseExpression | None:
+        outer = self.bindings.meaning(node.value).rpartition(".")[2].lower()
+        inner: list[Type | None]
+        if outer == "optional":
+            inner = [kind]
+        elif outer == "tuple" and isinstance(kind, TupleType):
+            inner = [*kind.items]
+        elif outer in ("list", "sequence") and isinstance(kind, ListType):
+            inner = [kind.element]
+        elif outer in ("dict", "mapping") and isinstance(kind, DictType):
+            inner = [None, kind.value]
+        else:
+            return None
+        if len(inner) != len(node.slice):
+            return None
+        elements, is_changed = [], False
+        for element, part in zip(node.slice, inner, strict=True):
+            found = None
+            if part is not None and isinstance(element.slice, cst.Index):
+                found = self._put(element.slice.value, part)
+            if found is not None:
+                element = element.with_changes(slice=cst.Index(found))
+                is_changed = True
+            elements.append(element)
+        return node.with_changes(slice=elements) if is_changed else None
+
+
+def each_param(params: cst.Parameters, change: object) -> cst.Parameters:
+    """Return parameters with each one changed."""
+    assert callable(change)
+    changes: dict[str, object] = {
+        part: [change(one) for one in getattr(params, part)]
+        for part in ("posonly_params", "params", "kwonly_params")
+    }
+    for part in ("star_arg", "star_kwarg"):
+        one = getattr(params, part)
+        changes[part] = change(one) if isinstance(one, cst.Param) else one
+    return params.with_changes(**changes)
+
+
+def swapped(equal: cst.AssignEqual) -> cst.AssignEqual:
+    """Return the `=` of a default with spaces for none and none for spaces.
+
+    So an annotated default has spaces around it, as is usual, and gets back those that it had.
+    """
+    before, after = equal.whitespace_before, equal.whitespace_after
+    if not isinstance(before, cst.SimpleWhitespace) or not isinstance(after, cst.SimpleWhitespace):
+        return equal
+    if (before.value, after.value) not in (("", ""), (" ", " ")):
+        return equal
+    new = cst.SimpleWhitespace("" if before.value else " ")
+    return cst.AssignEqual(new, new)
+
+
+# The imports --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What the comment at an import that we added says."""
+
+    tensor: str
+
+
+def find_mark(module: cst.Module) -> Mark | None:
+    """Return what the imports say that were added to a module, None if there are none."""
+    for line in module.body:
+        found = mark_of(line)
+        if found is not None and found.tensor:
+            return found
+    return next((f for f in map(mark_of, module.body) if f is not None), None)
+
+
+def mark_of(line: cst.BaseStatement) -> Mark | None:
+    """Return the mark of a statement, None if it is the user's own."""
+    if not isinstance(line, cst.SimpleStatementLine):
+        return None
+    comment = line.trailing_whitespace.comment
+    if comment is None:
+        return None
+    found = re.fullmatch(rf"# {_MARK}(?:: ([\w.]+))?", comment.value)
+    return None if found is None else Mark(found[1] or "")
+
+
+def _with_imports(module: cst.Module, writer: _Writer, style: str, mark: Mark | None) -> cst.Module:
+    """Return a module with the imports that its new annotations need, after those it has."""
+    by_meaning = {meaning: name for name, meaning in writer.bindings.imported.items()}
+    missing = []
+    for kind in sorted(writer.used):
+        name = writer.names.shaped[kind]
+        if writer.bindings.imported.get(name, "").rpartition(".")[2] != kind:
+            missing.append(kind if name == kind else f"{kind} as {name}")
+    lines = []
+    tensor = writer.names.tensor
+    head = tensor.partition(".")[0]
+    if writer.is_bare and head not in writer.bindings.imported:
+        lines.append("from torch import Tensor" + (f" as {tensor}" if tensor != "Tensor" else ""))
+    if missing:
+        lines.append(f"from {style} import {', '.join(missing)}")
+    if not lines and writer.is_bare and mark is None:
+        kinds = sorted(writer.used)
+        known = next(k for k in kinds if f"{style}.{k}" in by_meaning or True)
+        lines.append(f"from {style} import {known}")
+    said = f": {tensor}" if writer.is_bare else ""
+    if not lines:
+        return module
+    parsed = [
+        cst.parse_statement(
+            f"{line}  # {_MARK}{said}{module.default_newline}", module.config_for_parsing
+        )
+        for line in lines
+    ]
+    at = import_position(module)
+    body = [*module.body[:at], *parsed, *module.body[at:]]
+    return module.with_changes(body=body)
+
+
+def import_position(module: cst.Module) -> int:
+    """Return the index in a module's body behind its first imports."""
+    at = 0
+    for index, line in enumerate(module.body):
+        is_import = m.matches(
+            line, m.SimpleStatementLine(body=[m.OneOf(m.Import(), m.ImportFrom())])
+        )
+        if is_import:
+            at = index + 1
+        elif at and not is_import:
+            break
+        elif not at and not m.matches(
+            line, m.SimpleStatementLine(body=[m.Expr(m.OneOf(m.SimpleString(), m.ConcatenatedString()))])
+        ):
+            break
+    if not at and module.body:
+        first = module.body[0]
+        if m.matches(first, m.SimpleStatementLine(body=[m.Expr(m.SimpleString())])):
+            return 1
+    return at

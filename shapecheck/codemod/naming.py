@@ -1,0 +1,209 @@
+"""From what the analysis knows of a function to the annotations that a person would write.
+
+The dimensions that the analysis met get the names that the code has for them: `b, t, c = x.shape`,
+`{self.n_head}`; what has none gets the name that is common at its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck import dtypes, spec
+from shapecheck.analysis.inference import ListOf, Study
+from shapecheck.analysis.values import Union
+from shapecheck.codemod.kinds import (
+    NONE,
+    ListType,
+    TensorType,
+    TupleType,
+    Type,
+    either,
+    tensors,
+)
+from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Run, Tensor
+
+_USUAL: Final[Mapping[int, Sequence[str]]] = {
+    1: ("n",),
+    2: ("b", "d"),
+    3: ("b", "t", "d"),
+    4: ("b", "c", "h", "w"),
+    5: ("b", "c", "t", "h", "w"),
+}
+"""What people call the axes of a tensor of so many where the code has no names for them."""
+
+
+class Names:
+    """The names of the dimensions of one function, given out as they are met.
+
+    `sizes` are expressions by the sizes that they have, `hints` names by symbols. Where `known`
+    isn't None, a dimension without a name that isn't among these symbols stays without one.
+    """
+
+    def __init__(self, sizes: Mapping[IntSize, str], hints: Mapping[Sym, str] | None = None) -> None:
+        self.sizes = sizes
+        self.hints = dict(hints or {})
+        self.given: dict[Sym, str] = {}
+        self.known: set[Sym] | None = None
+        self._often: Counter[Sym] = Counter()
+        self._taken: set[str] = set()
+
+    def count(self, values: Iterable[Value]) -> None:
+        """Take note of how often each symbol is in the annotations of a function."""
+        for value in values:
+            self._often.update(_symbols(value))
+
+    def shape(self, tensor: Tensor) -> str | None:
+        """Return a tensor's shape in the annotation language; None if it isn't sayable."""
+        items = tensor.shape.dims
+        usual = () if any(isinstance(i, Run) for i in items) else _USUAL.get(len(items), ())
+        words = []
+        for at, item in enumerate(items):
+            if isinstance(item, Run):
+                words.append(self._run(item.symbol))
+            else:
+                words.append(self._dim(item, usual[at] if at < len(usual) else "n"))
+        text = " ".join(words)
+        try:
+            spec.parse(text)
+        except spec.SpecError:
+            return None
+        return text
+
+    def _run(self, symbol: Sym) -> str:
+        if symbol.options or (symbol.kind is Kind.UNKNOWN and self._often[symbol] < 2):
+            return "..."
+        name = self.given.get(symbol)
+        if name is None:
+            label = self.hints.get(symbol, symbol.name)
+            name = self._new(label if label.isidentifier() and label != "_" else "batch")
+            self.given[symbol] = name
+        return f"*{name}"
+
+    def _dim(self, dim: DimExpr, usual: str) -> str:
+        size = size_of(dim)
+        if isinstance(size, int):
+            return str(size) if size >= 0 else "_"
+        if size in self.sizes:
+            return "{" + self.sizes[size] + "}"
+        if any(symbol.options or self._is_loose(symbol) for symbol in size.symbols()):
+            return "_"
+        named = {symbol: self._symbol(symbol, usual) for symbol in _in_order(size)}
+        replaced = dims.substitute(size, {s: Size.of(Sym(n, Kind.NAME)) for s, n in named.items()})
+        return re.sub(r"\s", "", str(replaced))
+
+    def _is_loose(self, symbol: Sym) -> bool:
+        """Whether nothing is known of a dimension, and only what a function returns has it."""
+        if self.known is None or symbol in self.known or symbol in self.hints:
+            return False
+        return not symbol.telling
+
+    def _symbol(self, symbol: Sym, usual: str) -> str:
+        name = self.given.get(symbol)
+        if name is None:
+            known = self.sizes.get(Size.of(symbol))
+            if known is not None:
+                name = "{" + known + "}"
+            else:
+                label = self.hints.get(symbol, symbol.name.rpartition(".")[2].strip("_"))
+                if not re.fullmatch(r"[A-Za-z]\w*", label):
+                    label = usual
+                name = self._new(label)
+            self.given[symbol] = name
+        return name
+
+    def _new(self, label: str) -> str:
+        """Return a name that no other dimension has."""
+        name, number = label, 2
+        while name in self._taken:
+            name, number = f"{label}{number}", number + 1
+        self._taken.add(name)
+        return name
+
+    def reserve(self, names: set[str]) -> None:
+        """Keep names for what has them already."""
+        self._taken |= names
+
+
+def _in_order(size: Size) -> list[Sym]:
+    return sorted(size.symbols(), key=lambda symbol: symbol.serial)
+
+
+def category(tensor: Tensor) -> str:
+    """Return the annotation type for what is known of a tensor's elements."""
+    for name in ("Bool", "Float", "Int", "Integer", "Complex", "Num"):
+        if not tensor.dtype & ~dtypes.CATEGORIES[name]:
+            return name
+    return "Shaped"
+
+
+def describe(value: Value, names: Names) -> Type | None:
+    """Return the annotation for a value; None where there is nothing to say of its shape."""
+    match value:
+        case Tensor():
+            text = names.shape(value)
+            return None if text is None else TensorType(category(value), text)
+        case None:
+            return NONE
+        case Union(options=options):
+            found = [describe(option, names) for option in options]
+            return None if None in found else either(*(kind for kind in found if kind is not None))
+        case ListOf(element=element):
+            inner = describe(element, names)
+            return None if inner is None or inner == NONE else ListType(inner)
+        case tuple() if value and not any(isinstance(item, (int, Size, Run)) for item in value):
+            items = [describe(item, names) for item in value]
+            if all(isinstance(item, Tensor) or item is not None for item in items):
+                return TupleType(tuple(item for item in items if item is not None))
+    return None
+
+
+def proposals(study: Study, names: Names, wanted: Collection[str]) -> dict[str, Type]:
+    """Return annotations for the parameters that are `wanted`, and for the result (`return`).
+
+    What says nothing of a shape is left out: a group alone, that no other annotation has.
+    """
+    values = {name: study.params[name] for name in study.params if name in wanted}
+    if "return" in wanted and study.result is not UNKNOWN and study.result is not None:
+        values["return"] = study.result
+    trial = Names(names.sizes, names.hints)
+    trial.count(values.values())
+    kept = {
+        slot: value
+        for slot, value in values.items()
+        if (kind := describe(value, trial)) is not None and _says_something(kind)
+    }
+    names.count(kept.values())
+    names.known = {s for slot, value in kept.items() if slot != "return" for s in _symbols(value)}
+    found = ((slot, describe(value, names)) for slot, value in kept.items())
+    return {slot: kind for slot, kind in found if kind is not None and _says_something(kind)}
+
+
+def _says_something(kind: Type) -> bool:
+    """Whether an annotation says more of a shape than that there is one."""
+    found = list(tensors(kind))
+    entries = [entry for one in found for entry in spec.parse(one.text).entries]
+    return any(not one.text for one in found) or any(
+        isinstance(entry, spec.Axis) or entry.name is not None for entry in entries
+    )
+
+
+def _symbols(value: Value) -> Iterator[Sym]:
+    """Yield the symbols of the dimensions and runs in a value, each as often as it is there."""
+    match value:
+        case Tensor(shape=shape):
+            for item in shape.dims:
+                yield from (item.symbol,) if isinstance(item, Run) else dims.symbols(item)
+        case Union(options=parts):
+            for part in parts:
+                yield from _symbols(part)
+        case ListOf(element=element):
+            yield from _symbols(element)
+        case tuple():
+            for part in value:
+                yield from _symbols(part)

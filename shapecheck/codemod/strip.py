@@ -1,0 +1,189 @@
+"""Takes shape annotations out of source text: `Float[Tensor, "b c"]` becomes `Tensor`.
+
+What `annotate` wrote where there was nothing goes altogether, and its imports with it: stripping
+what was annotated gives the same bytes again.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import libcst as cst
+
+from shapecheck.codemod.edit import (
+    LIBRARIES,
+    SHAPED,
+    Bindings,
+    Mark,
+    dotted,
+    each_param,
+    find_mark,
+    mark_of,
+    swapped,
+)
+
+_ANNOTATED: Final = ("typing.Annotated", "typing_extensions.Annotated")
+_WORD: Final = re.compile(r"\w+")
+
+
+def strip(text: str) -> str:
+    """Return a module's text without its shape annotations; raises `cst.ParserSyntaxError`."""
+    if not any(name in text for name in (*LIBRARIES, "Annotated")):
+        return text
+    module = cst.parse_module(text)
+    bindings = Bindings()
+    module.visit(bindings)
+    stripper = _Stripper(bindings, find_mark(module))
+    stripped = module.visit(stripper)
+    if not stripper.is_changed and find_mark(module) is None:
+        return text
+    return _without_imports(stripped).code
+
+
+class _Stripper(cst.CSTTransformer):
+    def __init__(self, bindings: Bindings, mark: Mark | None) -> None:
+        self.bindings, self.mark = bindings, mark
+        self.is_changed = False
+
+    def leave_Subscript(
+        self, original_node: cst.Subscript, updated_node: cst.Subscript
+    ) -> cst.BaseExpression:
+        if not self._is_shaped(original_node):
+            return updated_node
+        first = updated_node.slice[0].slice
+        if not isinstance(first, cst.Index):
+            return updated_node
+        self.is_changed = True
+        return first.value
+
+    def _is_shaped(self, node: cst.Subscript) -> bool:
+        if len(node.slice) != 2 or not isinstance(second := node.slice[1].slice, cst.Index):
+            return False
+        if self.bindings.category(node.value) is not None:
+            return True
+        is_text = isinstance(second.value, (cst.SimpleString, cst.ConcatenatedString))
+        return self.bindings.meaning(node.value) in _ANNOTATED and is_text
+
+    def _is_ours(self, annotation: cst.Annotation | None) -> bool:
+        """Whether an annotation was written where there was none."""
+        if annotation is None or self.mark is None or not self.mark.tensor:
+            return False
+        found = _Spelled(self.bindings, self.mark.tensor)
+        annotation.annotation.visit(found)
+        return found.is_there
+
+    def leave_Param(self, original_node: cst.Param, updated_node: cst.Param) -> cst.Param:
+        if not self._is_ours(original_node.annotation):
+            return updated_node
+        self.is_changed = True
+        equal = updated_node.equal
+        if updated_node.default is not None and isinstance(equal, cst.AssignEqual):
+            equal = swapped(equal)
+        return updated_node.with_changes(annotation=None, equal=equal)
+
+    def leave_FunctionDef(
+        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
+    ) -> cst.BaseStatement:
+        if not self._is_ours(original_node.returns):
+            return updated_node
+        self.is_changed = True
+        return updated_node.with_changes(returns=None)
+
+    def leave_AnnAssign(
+        self, original_node: cst.AnnAssign, updated_node: cst.AnnAssign
+    ) -> cst.BaseSmallStatement:
+        equal = updated_node.equal
+        if updated_node.value is None or not isinstance(equal, cst.AssignEqual):
+            return updated_node
+        if not self._is_ours(original_node.annotation):
+            return updated_node
+        self.is_changed = True
+        target = cst.AssignTarget(
+            updated_node.target, equal.whitespace_before, equal.whitespace_after
+        )
+        return cst.Assign([target], updated_node.value, updated_node.semicolon)
+
+
+class _Spelled(cst.CSTVisitor):
+    """Whether there is a shape around a tensor that is spelled in a given way."""
+
+    def __init__(self, bindings: Bindings, tensor: str) -> None:
+        self.bindings, self.tensor, self.is_there = bindings, tensor, False
+
+    def visit_Subscript(self, node: cst.Subscript) -> None:
+        if not self.bindings.is_shaped(node):
+            return
+        first = node.slice[0].slice
+        if isinstance(first, cst.Index) and dotted(first.value) == self.tensor:
+            self.is_there = True
+
+
+def _without_imports(module: cst.Module) -> cst.Module:
+    """Return a module without the imports that only served annotations."""
+    used = _Used()
+    module.visit(used)
+    body: list[cst.BaseStatement] = []
+    for line in module.body:
+        if mark_of(line) is not None and not _imported(line) & used.names:
+            continue
+        kept = _trimmed(line, used.names)
+        if kept is not None:
+            body.append(kept)
+    return module.with_changes(body=body)
+
+
+def _imported(line: cst.BaseStatement) -> set[str]:
+    if not isinstance(line, cst.SimpleStatementLine):
+        return set()
+    found: set[str] = set()
+    for part in line.body:
+        if isinstance(part, cst.ImportFrom) and not isinstance(part.names, cst.ImportStar):
+            found |= {dotted(a.asname.name if a.asname else a.name) for a in part.names}
+    return found
+
+
+def _trimmed(line: cst.BaseStatement, used: set[str]) -> cst.BaseStatement | None:
+    """Return an import of our types without those that nothing uses any more."""
+    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
+        return line
+    part = line.body[0]
+    if not isinstance(part, cst.ImportFrom) or isinstance(part.names, cst.ImportStar):
+        return line
+    if part.module is None or part.relative or dotted(part.module) not in LIBRARIES:
+        return line
+    kept = [
+        alias
+        for alias in part.names
+        if dotted(alias.name) not in SHAPED
+        or dotted(alias.asname.name if alias.asname else alias.name) in used
+    ]
+    if len(kept) == len(part.names):
+        return line
+    if not kept:
+        return None
+    if kept[-1] is not part.names[-1]:
+        kept[-1] = kept[-1].with_changes(comma=part.names[-1].comma)
+    return line.with_changes(body=[part.with_changes(names=kept)])
+
+
+class _Used(cst.CSTVisitor):
+    """The names that a module uses, imports apart."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def visit_Import(self, node: cst.Import) -> bool:
+        return False
+
+    def visit_ImportFrom(self, node: cst.ImportFrom) -> bool:
+        return False
+
+    def visit_Name(self, node: cst.Name) -> None:
+        self.names.add(node.value)
+
+    def visit_SimpleString(self, node: cst.SimpleString) -> None:
+        # In a text that is an annotation, or in __all__.
+        value = node.evaluated_value
+        if isinstance(value, str) and len(value) < 200:
+            self.names |= set(_WORD.findall(value)) & set(SHAPED)
