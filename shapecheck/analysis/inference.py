@@ -7,10 +7,12 @@ shows that a parameter is one. What the body then learns of their axes is what t
 from __future__ import annotations
 
 import ast
+import functools
+import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -38,6 +40,9 @@ from shapecheck.dims import IntSize, Size
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Run, Shape, Tensor
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 @dataclass(slots=True)
 class Study:
@@ -46,7 +51,8 @@ class Study:
     `params` and `result` are with all that was learned by the end, `values` what the expressions
     of the body were worth, `sizes` the sizes that an attribute of the instance or an int parameter
     has, with the expression for it. `bare` are the parameters that something shows to be tensors
-    though no annotation says so, `clashes` how many errors there were on the way.
+    though no annotation says so, `clashes` how many errors there were on the way, `calls` the
+    functions that it calls, with their arguments. `given` is what it was studied with.
     """
 
     function: Function
@@ -58,12 +64,30 @@ class Study:
     bare: set[str] = field(default_factory=set)
     clashes: int = 0
     calls: list[tuple[Function, dict[str, Value]]] = field(default_factory=list)
+    given: Mapping[str, Value] = field(default_factory=dict)
+
+
+def without_collecting(function: Callable[P, T]) -> Callable[P, T]:
+    """Have a function run without garbage collection: the analysis makes no garbage to speak of."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if collecting:
+                gc.enable()
+
+    return run
 
 
 Given = Mapping[ast.AST, Mapping[str, Value]]
 """Values for parameters of functions, by the functions' nodes, that are known from elsewhere."""
 
 
+@without_collecting
 def study(source: Source, host: Host, options: Options, given: Given | None = None) -> list[Study]:
     """Study the functions and methods of a module; raises SyntaxError.
 
@@ -105,10 +129,63 @@ def _study(function: Function, owner: Class | None, qualname: str, given: Given)
     if not values:
         return first
     second = _run(function, owner, values, qualname)
-    second.bare = tensors
     if second.clashes > first.clashes and known:
         return _study(function, owner, qualname, {})
+    second.bare, second.given = tensors, values
     return second
+
+
+@without_collecting
+def with_dtypes(seen: Study) -> Study:
+    """Study a function again with the dtypes that its parameters must have.
+
+    A parameter is a float tensor if the body works with that, and doesn't with ints and bools.
+    """
+    function, owner, given = seen.function, seen.function.owner, seen.given
+
+    def tried(values: Mapping[str, Value]) -> Study:
+        return _run(function, owner, {**given, **values}, seen.qualname)
+
+    def fits(name: str, kind: dtypes.DTypes) -> bool:
+        value = _of(given.get(name, seen.params[name]), kind)
+        return tried({name: value}).clashes <= seen.clashes
+
+    found: dict[str, Value] = {}
+    open_ = [name for name, value in seen.params.items() if _has_any_dtype(value)]
+    try:
+        for name in open_[:_MOST_TRIED]:
+            # What bools fit, ints do too, but for masks.
+            floats, ints = fits(name, dtypes.FLOAT), fits(name, dtypes.SIGNED)
+            if floats and ints:
+                continue
+            kind = dtypes.FLOAT if floats else dtypes.SIGNED if ints else dtypes.BOOL
+            if kind == dtypes.BOOL and not fits(name, kind):
+                continue
+            found[name] = _of(given.get(name, seen.params[name]), kind)
+        if not found:
+            return seen
+        typed = tried(found)
+    except (BudgetExceeded, RecursionError):
+        return seen
+    typed.bare, typed.given = seen.bare, {**given, **found}
+    return typed
+
+
+_KINDS: Final = (dtypes.FLOAT, dtypes.SIGNED, dtypes.BOOL)
+_MOST_TRIED: Final = 8
+
+
+def _has_any_dtype(value: Value) -> bool:
+    if isinstance(value, Union):
+        return any(map(_has_any_dtype, value.options))
+    return isinstance(value, Tensor) and value.dtype == dtypes.ANY
+
+
+def _of(value: Value, dtype: dtypes.DTypes) -> Value:
+    """Return a value with the dtype of the tensor in it."""
+    if isinstance(value, Union):
+        return Union(tuple(_of(option, dtype) for option in value.options))
+    return Tensor(value.shape, dtype) if isinstance(value, Tensor) else value
 
 
 def _is_tensor(value: Value) -> bool:

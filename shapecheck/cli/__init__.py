@@ -23,6 +23,7 @@ _COMMANDS: Final = (
     "explain",
     "coverage",
     "trace",
+    "annotate",
 )
 _COMPLETION_VARIABLE: Final = "_ARGCOMPLETE"
 

@@ -11,15 +11,17 @@ a `Tensor`, and takes both back to what they were.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 import libcst as cst
 from libcst import matchers as m
 
+from shapecheck.analysis.modules import flatten
 from shapecheck.codemod.kinds import (
     DictType,
     Either,
@@ -68,41 +70,35 @@ class Names:
     needed: list[tuple[str, str]] = field(default_factory=list)
 
 
-class Bindings(cst.CSTVisitor):
-    """What the imports of a module's top level bind, and how its annotations spell tensors."""
+class Bindings:
+    """What the imports of a module's top level bind, and how its annotations spell tensors.
 
-    def __init__(self) -> None:
+    `imported` maps names to what they stand for, `spelled` counts spellings of tensor types,
+    `taken` are all names in the module.
+    """
+
+    def __init__(self, text: str) -> None:
+        tree = ast.parse(text)
         self.imported: dict[str, str] = {}
+        for statement in flatten(tree.body):
+            if isinstance(statement, ast.ImportFrom):
+                module = "." * statement.level + (statement.module or "")
+                for alias in statement.names:
+                    self.imported[alias.asname or alias.name] = f"{module}.{alias.name}"
+            elif isinstance(statement, ast.Import):
+                for alias in statement.names:
+                    top = alias.name.partition(".")[0]
+                    self.imported[alias.asname or top] = alias.name if alias.asname else top
         self.spelled: Counter[str] = Counter()
         self.taken: set[str] = set()
-        self._depth = 0
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.taken.add(node.value)
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        self._depth += 1
-
-    def leave_FunctionDef(self, original_node: cst.FunctionDef) -> None:
-        self._depth -= 1
-
-    def visit_ImportFrom(self, node: cst.ImportFrom) -> None:
-        if self._depth or isinstance(node.names, cst.ImportStar) or node.module is None:
-            return
-        module = "." * len(node.relative) + dotted(node.module)
-        for alias in node.names:
-            self.imported[_bound(alias)] = f"{module}.{dotted(alias.name)}"
-
-    def visit_Import(self, node: cst.Import) -> None:
-        for alias in node.names if not self._depth else ():
-            name = dotted(alias.name)
-            bound = _bound(alias)
-            self.imported[bound] = name if alias.asname is not None else bound
-
-    def visit_Annotation(self, node: cst.Annotation) -> None:
-        for part in _parts(node.annotation):
-            if self.is_tensor(part):
-                self.spelled[dotted(part)] += 1
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                self.taken.add(node.id)
+            for part in ("annotation", "returns"):
+                annotation = getattr(node, part, None)
+                for inner in ast.walk(annotation) if isinstance(annotation, ast.expr) else ():
+                    if isinstance(inner, (ast.Name, ast.Attribute)):
+                        self.spelled[ast.unparse(inner)] += 1
 
     def meaning(self, node: cst.BaseExpression) -> str:
         """Return the dotted name that an expression stands for, "" if it isn't one."""
@@ -137,26 +133,6 @@ def dotted(node: cst.CSTNode) -> str:
     return ""
 
 
-def _bound(alias: cst.ImportAlias) -> str:
-    if alias.asname is not None:
-        return dotted(alias.asname.name)
-    return dotted(alias.name).partition(".")[0]
-
-
-def _parts(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """Yield the names in a type, dotted ones as a whole."""
-    if isinstance(node, (cst.Name, cst.Attribute)):
-        yield node
-    elif isinstance(node, cst.Subscript):
-        yield from _parts(node.value)
-        for element in node.slice:
-            if isinstance(element.slice, cst.Index):
-                yield from _parts(element.slice.value)
-    elif isinstance(node, cst.BinaryOperation):
-        yield from _parts(node.left)
-        yield from _parts(node.right)
-
-
 # Writing ------------------------------------------------------------------------------------------
 
 
@@ -168,8 +144,7 @@ def annotate(text: str, wanted: Mapping[Slot, Type], style: str = "shapecheck") 
     if not wanted:
         return text
     module = cst.parse_module(text)
-    bindings = Bindings()
-    module.visit(bindings)
+    bindings = Bindings(text)
     mark = find_mark(module)
     writer = _Writer(bindings, wanted, _names(bindings, wanted, style, mark))
     changed = module.visit(writer)
@@ -251,9 +226,9 @@ class _Writer(_Walker):
     def __init__(self, bindings: Bindings, wanted: Mapping[Slot, Type], names: Names) -> None:
         super().__init__()
         self.bindings, self.wanted, self.names = bindings, wanted, names
+        self.with_locals = {(slot.function, slot.nth) for slot in wanted if slot.local}
         self.used: set[str] = set()
         self.is_bare = False
-        self.spacing: Counter[str] = Counter()
 
     def function(self, node: cst.FunctionDef, qualname: str, nth: int) -> cst.FunctionDef:
         def param(one: cst.Param) -> cst.Param:
@@ -284,6 +259,9 @@ class _Writer(_Walker):
         if node.default is None or not isinstance(node.equal, cst.AssignEqual):
             return node.with_changes(annotation=annotation)
         return node.with_changes(annotation=annotation, equal=swapped(node.equal))
+
+    def visit_SimpleStatementLine(self, node: cst.SimpleStatementLine) -> bool:
+        return bool(self._inside) and self._inside[-1] in self.with_locals
 
     def leave_Assign(
         self, original_node: cst.Assign, updated_node: cst.Assign

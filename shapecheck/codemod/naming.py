@@ -111,9 +111,13 @@ class Names:
                 name = "{" + known + "}"
             else:
                 label = self.hints.get(symbol, symbol.name.rpartition(".")[2].strip("_"))
-                if not re.fullmatch(r"[A-Za-z]\w*", label):
-                    label = usual
-                name = self._new(label)
+                # Two dimensions that the code calls the same are taken for one: verification
+                # finds out where they aren't.
+                if re.fullmatch(r"[A-Za-z]\w*", label) and symbol.telling:
+                    name = label
+                    self._taken.add(name)
+                else:
+                    name = self._new(usual)
             self.given[symbol] = name
         return name
 

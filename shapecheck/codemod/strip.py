@@ -32,8 +32,7 @@ def strip(text: str) -> str:
     if not any(name in text for name in (*LIBRARIES, "Annotated")):
         return text
     module = cst.parse_module(text)
-    bindings = Bindings()
-    module.visit(bindings)
+    bindings = Bindings(text)
     stripper = _Stripper(bindings, find_mark(module))
     stripped = module.visit(stripper)
     if not stripper.is_changed and find_mark(module) is None:

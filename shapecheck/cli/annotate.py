@@ -1,0 +1,113 @@
+"""`shapecheck annotate`: writes annotations into code that has none."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from shapecheck.cli._commands import CommandError, Commands
+
+_DESCRIPTION = """\
+Finds out which shapes functions take and give, and annotates them. Without --write it
+prints the change as a diff and leaves all files as they are.
+
+Each annotation is verified by the static analysis before it is proposed. A function whose
+annotations would draw a complaint is reported and left as it is.
+"""
+_EXAMPLES = """\
+  shapecheck annotate src/             show what would be annotated, from all that says so
+  shapecheck annotate src/ --write     annotate
+  shapecheck annotate --from comments  from shape comments such as  # (B, T, C)  alone
+"""
+
+
+def register(commands: Commands) -> None:
+    """Declare the command's arguments."""
+    parser = commands.add(
+        "annotate",
+        run,
+        summary="write annotations, from comments, from a record, or by analysis",
+        description=_DESCRIPTION,
+        examples=_EXAMPLES,
+    )
+    parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="a file or folder")
+    parser.add_argument(
+        "--from",
+        dest="origins",
+        action="append",
+        metavar="SOURCE",
+        help="where annotations come from: comments, docstrings, record, static; several with "
+        "commas between them or by repeating the option (default: all)",
+    )
+    parser.add_argument(
+        "--style",
+        choices=("shapecheck", "jaxtyping"),
+        default="shapecheck",
+        help="the library whose types are written (default: %(default)s)",
+    )
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--diff", action="store_true", help="print the change (the default)")
+    mode.add_argument("--write", action="store_true", help="change the files")
+    parser.add_argument(
+        "--despite-complaints",
+        action="store_true",
+        help="also annotate functions in which the analysis then finds an error",
+    )
+
+
+def run(options: Namespace) -> int:
+    """Run the command; return 0, or 1 where a file couldn't be read or written."""
+    from shapecheck import config
+    from shapecheck.analysis import Options
+    from shapecheck.codemod.annotate import SOURCES, Settings, annotate_files
+    from shapecheck.codemod.files import FileProblem, find, write
+
+    origins = tuple(o for given in options.origins or [",".join(SOURCES)] for o in given.split(","))
+    for origin in origins:
+        if origin not in SOURCES:
+            raise CommandError(f"--from {origin}: choose from {', '.join(SOURCES)}")
+    try:
+        paths = list(find(map(Path, options.paths)))
+        found = config.load(config.find(Path.cwd()))
+    except (FileProblem, config.ConfigError) as error:
+        raise CommandError(str(error)) from None
+    analysis = Options(found.strict, found.stubs, found.wrappers)
+    settings = Settings(origins, options.style, options.despite_complaints, analysis)
+    outcome = annotate_files(paths, settings)
+    problems = [*outcome.problems]
+    for changed in outcome.changed:
+        if not options.write:
+            sys.stdout.writelines(diff(changed.file.path, changed.file.text, changed.text))
+            continue
+        try:
+            write(changed.file, changed.text)
+        except FileProblem as error:
+            problems.append(str(error))
+    for refusal in outcome.refused:
+        where = f"{refusal.path}:{refusal.line}"
+        _tell(f"{where}: {refusal.function} is left as it is: {refusal.reason}")
+    for problem in problems:
+        _tell(problem)
+    slots = sum(len(changed.proposals) for changed in outcome.changed)
+    places = f"{slots} annotation{'s' * (slots != 1)}"
+    files = f"{len(outcome.changed)} file{'s' * (len(outcome.changed) != 1)}"
+    done = "written into" if options.write else "proposed for"
+    _tell(f"{places} {done} {files}" + ("" if options.write else "; --write writes them"))
+    return 1 if problems else 0
+
+
+def diff(path: Path, before: str, after: str) -> list[str]:
+    """Return the lines of a unified diff between two texts of a file."""
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True),
+        after.splitlines(keepends=True),
+        f"a/{path}",
+        f"b/{path}",
+    )
+    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)  # noqa: T201

@@ -1,0 +1,227 @@
+"""Annotates modules: proposals from all sources, written, and verified before anything is kept."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import libcst as cst
+
+from shapecheck.analysis import Options, Source
+from shapecheck.analysis.inference import Study
+from shapecheck.codemod import verify
+from shapecheck.codemod.edit import Slot, annotate
+from shapecheck.codemod.files import FileProblem, PythonFile, read
+from shapecheck.codemod.kinds import Type
+from shapecheck.codemod.naming import Names, proposals
+from shapecheck.codemod.project import ProjectHost, module_of
+from shapecheck.codemod.static import studies, wanted
+
+SOURCES: Final = ("comments", "docstrings", "record", "static")
+_ROUNDS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An annotation for a slot, where it comes from, and the line that says so."""
+
+    slot: Slot
+    kind: Type
+    origin: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A function whose annotations aren't written, and why."""
+
+    path: Path
+    line: int
+    function: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Changed:
+    """A file, its text as it is to become, and the proposals that are in it."""
+
+    file: PythonFile
+    text: str
+    proposals: list[Proposal]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What annotating has come to: the files that change, what was refused, what can't be read."""
+
+    changed: list[Changed] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    functions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to annotate: where from, in which style, and whether in spite of complaints."""
+
+    origins: tuple[str, ...] = SOURCES
+    style: str = "shapecheck"
+    despite_complaints: bool = False
+    options: Options = field(default_factory=Options)
+
+
+def annotate_files(
+    paths: Iterable[Path], settings: Settings, advance: Callable[[str], None] = lambda text: None
+) -> Outcome:
+    """Return what annotating these files comes to; nothing is written.
+
+    `advance` is told of each step.
+    """
+    outcome = Outcome()
+    roots: defaultdict[Path, dict[Path, PythonFile]] = defaultdict(dict)
+    for path in paths:
+        try:
+            file = read(path)
+            ast.parse(file.text)
+        except FileProblem as error:
+            outcome.problems.append(str(error))
+        except (SyntaxError, ValueError) as error:
+            line = error.lineno if isinstance(error, SyntaxError) else 1
+            text = error.msg if isinstance(error, SyntaxError) else error
+            outcome.problems.append(f"{path}:{line}: can't be parsed: {text}")
+        else:
+            if "torch" in file.text or "einops" in file.text:
+                roots[module_of(path)[1]][path.absolute()] = file
+    for root, files in roots.items():
+        _Tree(root, files, settings, outcome, advance).annotate()
+    return outcome
+
+
+class _Tree:
+    """The files below one source root."""
+
+    def __init__(
+        self,
+        root: Path,
+        files: dict[Path, PythonFile],
+        settings: Settings,
+        outcome: Outcome,
+        advance: Callable[[str], None],
+    ) -> None:
+        self.root, self.files, self.settings, self.outcome = root, files, settings, outcome
+        self.advance = advance
+        self.found: dict[Path, dict[Slot, Proposal]] = {}
+
+    def annotate(self) -> None:
+        """Propose, write and verify; add what comes of it to the outcome."""
+        self.advance(f"reading {self.root.name}")
+        self._propose()
+        self.advance(f"verifying {self.root.name}")
+        texts = self._verified() if not self.settings.despite_complaints else self._texts()
+        for path, text in texts.items():
+            file = self.files[path]
+            if text != file.text:
+                kept = list(self.found[path].values())
+                self.outcome.changed.append(Changed(file, text, kept))
+
+    def _propose(self) -> None:
+        host = ProjectHost(self.root)
+        sources = {path: self._source(path, file.text) for path, file in self.files.items()}
+        options = self.settings.options
+        if "static" not in self.settings.origins:
+            return
+        for path, found in studies(sources, host, options).items():
+            self.outcome.functions += len(found)
+            nth = _ordinals(found)
+            for one in found:
+                names = Names(one.sizes)
+                kinds = proposals(one, names, wanted(one))
+                for name, kind in kinds.items():
+                    self._add(path, Slot(one.qualname, nth[id(one)], name), kind, "static", one)
+
+    def _add(self, path: Path, slot: Slot, kind: Type, origin: str, one: Study) -> None:
+        line = one.function.node.lineno
+        self.found.setdefault(path, {}).setdefault(slot, Proposal(slot, kind, origin, line))
+
+    def _source(self, path: Path, text: str) -> Source:
+        return Source(module_of(path)[0], str(path), text)
+
+    # Verification
+
+    def _verified(self) -> dict[Path, str]:
+        """Return the texts with those annotations that draw no complaint."""
+        options = self.settings.options
+        plain = [(path, self._source(path, file.text)) for path, file in self.files.items()]
+        texts = self._texts()
+        if all(texts[path] == self.files[path].text for path in texts):
+            return texts
+        before = verify.complaints(plain, ProjectHost(self.root), options)
+        asked = set(self.files)
+        for _ in range(_ROUNDS):
+            after = [
+                (path, self._source(path, texts.get(path, file.text)))
+                for path, file in self.files.items()
+                if path in asked
+            ]
+            host = ProjectHost(self.root, texts)
+            complaints = verify.new(before, verify.complaints(after, host, options))
+            if not complaints:
+                if asked == set(self.files):
+                    return texts
+                asked = set(self.files)  # what was taken back may have kept others quiet
+                continue
+            dropped = self._refuse(complaints, texts)
+            asked = dropped | {one.path for one in complaints}
+            texts.update(self._texts(dropped))
+        self.found.clear()
+        return {}
+
+    def _refuse(
+        self, complaints: Sequence[verify.Complaint], texts: dict[Path, str]
+    ) -> set[Path]:
+        """Take back the annotations of the functions that complaints are about; return where."""
+        dropped = set()
+        annotated = {p: {slot.function for slot in found} for p, found in self.found.items()}
+        for one in complaints:
+            lines = texts.get(one.path, self.files[one.path].text).split("\n")
+            for path, function in verify.blamed(one, annotated, lines[one.line - 1]):
+                self._drop(path, function, one.message)
+                dropped.add(path)
+        return dropped
+
+    def _drop(self, path: Path, function: str, reason: str) -> None:
+        slots = [slot for slot in self.found[path] if slot.function == function]
+        if slots:
+            line = self.found[path][slots[0]].line
+            shown = self.files[path].path
+            self.outcome.refused.append(Refusal(shown, line, function, reason))
+        for slot in slots:
+            del self.found[path][slot]
+
+    def _texts(self, paths: Collection[Path] | None = None) -> dict[Path, str]:
+        """Return the texts of files with all that is proposed at the moment; of all by default."""
+        texts = {}
+        for path, found in self.found.items():
+            if paths is not None and path not in paths:
+                continue
+            file = self.files[path]
+            kinds = {slot: proposal.kind for slot, proposal in found.items()}
+            try:
+                texts[path] = annotate(file.text, kinds, self.settings.style)
+            except cst.ParserSyntaxError as error:
+                self.outcome.problems.append(f"{file.path}:{error.raw_line}: can't be parsed")
+        return texts
+
+
+def _ordinals(found: Collection[Study]) -> dict[int, int]:
+    """Return which one of the functions of its qualified name each is."""
+    counts: defaultdict[str, int] = defaultdict(int)
+    nth = {}
+    for one in found:
+        nth[id(one)] = counts[one.qualname]
+        counts[one.qualname] += 1
+    return nth

@@ -1,0 +1,146 @@
+"""Proposals from the analysis alone: what bodies say of shapes, and what callers hand over."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import shapecheck.dims as dims
+from shapecheck.analysis import Options, Source
+from shapecheck.analysis.annotations import (
+    AnyDecl,
+    Declared,
+    DictDecl,
+    ListDecl,
+    TensorDecl,
+    TupleDecl,
+    UnionDecl,
+)
+from shapecheck.analysis.declarations import declaration, speaks
+from shapecheck.analysis.inference import Study, study, with_dtypes
+from shapecheck.analysis.values import Union
+from shapecheck.codemod.project import ProjectHost
+from shapecheck.dims import Size
+from shapecheck.ops import Value
+from shapecheck.shapes import Run, Shape, Tensor
+
+Studies = dict[Path, list[Study]]
+
+
+def studies(
+    sources: Mapping[Path, Source],
+    host: ProjectHost,
+    options: Options,
+    said: Mapping[ast.AST, Mapping[str, Value]] | None = None,
+) -> Studies:
+    """Study the functions of modules: with what is `said` of them, then with what callers say."""
+    found = {path: study(source, host, options, said) for path, source in sources.items()}
+    given = _from_callers(found, said or {})
+    touched = {path for path, some in found.items() if any(s.function.node in given for s in some)}
+    for path in touched:
+        found[path] = study(sources[path], host, options, {**(said or {}), **given})
+    return {path: [_typed(one) for one in some] for path, some in found.items()}
+
+
+def _typed(one: Study) -> Study:
+    """Study a function with the dtypes that its parameters must have, where there are any."""
+    return with_dtypes(one) if any(_tensor(one.params[n]) for n in wanted(one) - {"return"}) else one
+
+
+def _from_callers(
+    found: Studies, said: Mapping[ast.AST, Mapping[str, Value]]
+) -> dict[ast.AST, dict[str, Value]]:
+    """Return what callers hand over, for parameters of which a body doesn't say how many axes."""
+    calls: defaultdict[ast.AST, list[dict[str, Value]]] = defaultdict(list)
+    for some in found.values():
+        for one in some:
+            for callee, bound in one.calls:
+                calls[callee.node].append(bound)
+    given: dict[ast.AST, dict[str, Value]] = {}
+    for some in found.values():
+        for one in some:
+            open_ = [n for n in wanted(one) - {"return"} if _is_open(one.params[n])]
+            kept = said.get(one.function.node, {})
+            shapes = _agreed(calls[one.function.node], [n for n in open_ if n not in kept])
+            if shapes:
+                given[one.function.node] = {**kept, **shapes}
+    return given
+
+
+def _is_open(value: Value) -> bool:
+    tensor = _tensor(value)
+    return tensor is not None and tensor.shape.rank is None
+
+
+def _tensor(value: Value) -> Tensor | None:
+    """Return the tensor that a value is, or is unless it is None."""
+    if isinstance(value, Union):
+        some = [option for option in value.options if option is not None]
+        value = some[0] if len(some) == 1 else value
+    return value if isinstance(value, Tensor) else None
+
+
+def _agreed(calls: Sequence[Mapping[str, Value]], names: Iterable[str]) -> dict[str, Value]:
+    """Return what all calls have in common: how many axes, and which of them are the same."""
+    columns: dict[tuple[object, ...], Size] = {}
+    found: dict[str, Value] = {}
+    for name in names:
+        values = [call[name] for call in calls if name in call]
+        tensors = [_tensor(value) for value in values if value is not None]
+        ranks = {None if one is None else one.shape.rank for one in tensors}
+        if len(ranks) != 1 or None in ranks:
+            continue
+        axes = []
+        for column in zip(*(one.shape.dims for one in tensors if one is not None), strict=True):
+            labels = {_label(item) for item in column}
+            label = labels.pop() if len(labels) == 1 else ""
+            axes.append(columns.setdefault(column, dims.unknown(label or "_")))
+        kinds = [one.dtype for one in tensors if one is not None]
+        dtype = 0
+        for kind in kinds:
+            dtype |= kind
+        tensor = Tensor(Shape(tuple(axes)), dtype)
+        found[name] = Union((tensor, None)) if len(values) > len(tensors) else tensor
+    return found
+
+
+def _label(item: object) -> str:
+    symbol = item.symbol if isinstance(item, (Size, Run)) else None
+    return symbol.name.rpartition(".")[2] if symbol is not None and symbol.telling else ""
+
+
+def wanted(one: Study) -> set[str]:
+    """Return the parameters, and `return`, that may be annotated: tensors without a shape."""
+    says = declaration(one.function)
+    arguments = one.function.node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    annotated = {argument.arg for argument in every if argument.annotation is not None}
+    found = {
+        param.name
+        for param in says.params
+        if not speaks(param.declared)
+        and param.kind in ("positional", "keyword")
+        and (has_tensor(param.declared) if param.name in annotated else param.name in one.bare)
+    }
+    returns = getattr(one.function.node, "returns", None)
+    if not speaks(says.result) and (returns is None or has_tensor(says.result)):
+        found.add("return")
+    return found
+
+
+def has_tensor(declared: Declared) -> bool:
+    """Whether a declaration speaks of a tensor."""
+    match declared:
+        case TensorDecl():
+            return True
+        case UnionDecl(options=parts):
+            return any(map(has_tensor, parts))
+        case TupleDecl(items=items, element=element):
+            return any(map(has_tensor, (element,) if items is None else items))
+        case ListDecl(element=part) | DictDecl(value=part):
+            return has_tensor(part)
+        case AnyDecl():
+            return False
+    return False
