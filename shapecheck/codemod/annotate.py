@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import libcst as cst
 
+from shapecheck import spec
 from shapecheck.analysis import Options, Source
-from shapecheck.analysis.inference import Study
-from shapecheck.codemod import verify
+from shapecheck.analysis.declarations import declaration, speaks
+from shapecheck.analysis.inference import Study, study
+from shapecheck.analysis.values import Union
+from shapecheck.codemod import docstrings, verify
+from shapecheck.codemod.comments import Claim, Claims, Comments, given
 from shapecheck.codemod.edit import Slot, annotate
 from shapecheck.codemod.files import FileProblem, PythonFile, read
-from shapecheck.codemod.kinds import Type
-from shapecheck.codemod.naming import Names, proposals
+from shapecheck.codemod.kinds import NONE, TensorType, Type, either
+from shapecheck.codemod.naming import Names, category, proposals
 from shapecheck.codemod.project import ProjectHost, module_of
-from shapecheck.codemod.static import studies, wanted
+from shapecheck.codemod.static import has_tensor, studies, wanted
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Tensor
 
 SOURCES: Final = ("comments", "docstrings", "record", "static")
 _ROUNDS: Final = 8
@@ -132,20 +138,68 @@ class _Tree:
         host = ProjectHost(self.root)
         sources = {path: self._source(path, file.text) for path, file in self.files.items()}
         options = self.settings.options
-        if "static" not in self.settings.origins:
-            return
-        for path, found in studies(sources, host, options).items():
+        comments = {path: Comments(file.text) for path, file in self.files.items()}
+        said: dict[ast.AST, dict[str, Value]] = {}
+        told: dict[ast.AST, dict[str, tuple[Claim, str]]] = {}
+        if {"comments", "docstrings"} & set(self.settings.origins):
+            for path, source in sources.items():
+                for one in study(source, host, options):
+                    claimed = self._said(comments[path], one)
+                    if claimed:
+                        told[one.function.node] = claimed
+                        shapes = {name: claim for name, (claim, _) in claimed.items()}
+                        said[one.function.node] = given(shapes, one)
+        for path, found in studies(sources, host, options, said).items():
             self.outcome.functions += len(found)
             nth = _ordinals(found)
             for one in found:
-                names = Names(one.sizes)
-                kinds = proposals(one, names, wanted(one))
-                for name, kind in kinds.items():
-                    self._add(path, Slot(one.qualname, nth[id(one)], name), kind, "static", one)
+                place = path, one, nth[id(one)]
+                self._tell(place, comments[path], told.get(one.function.node, {}))
 
-    def _add(self, path: Path, slot: Slot, kind: Type, origin: str, one: Study) -> None:
-        line = one.function.node.lineno
-        self.found.setdefault(path, {}).setdefault(slot, Proposal(slot, kind, origin, line))
+    def _said(self, comments: Comments, one: Study) -> dict[str, tuple[Claim, str]]:
+        """Return what comments and the docstring say of parameters that may be annotated."""
+        found: dict[str, tuple[Claim, str]] = {}
+        open_ = _open_parameters(one)
+        if "comments" in self.settings.origins:
+            found |= {n: (c, "comments") for n, c in comments.of(one).params.items() if n in open_}
+        if "docstrings" in self.settings.origins:
+            for name, claim in docstrings.claims(one).params.items():
+                if name in open_:
+                    found.setdefault(name, (claim, "docstrings"))
+        return found
+
+    def _tell(
+        self,
+        place: tuple[Path, Study, int],
+        comments: Comments,
+        told: Mapping[str, tuple[Claim, str]],
+    ) -> None:
+        """Propose annotations for one function: what is said of it, then what is inferred."""
+        path, one, nth = place
+        origins = self.settings.origins
+        claimed = comments.of(one) if "comments" in origins else Claims()
+        names = Names(one.sizes, claimed.hints)
+
+        def add(name: str, kind: Type, origin: str, line: int, local: int = 0) -> None:
+            slot = Slot(one.qualname, nth, name, local)
+            self.found.setdefault(path, {}).setdefault(slot, Proposal(slot, kind, origin, line))
+
+        for name, (claim, origin) in told.items():
+            if name in one.given:
+                add(name, _typed(claim.text, one.params[name]), origin, claim.line)
+        results = [(claimed.result, "comments")]
+        if "docstrings" in origins:
+            results.append((docstrings.claims(one).result, "docstrings"))
+        allowed = wanted(one)
+        for result, origin in results:
+            if result is not None and "return" in allowed:
+                add("return", _typed(result.text, one.result), origin, result.line)
+        for name, (claim, value) in claimed.locals.items():
+            kind = _typed(claim.text, one.values.get(value, UNKNOWN))
+            add(name, kind, "comments", claim.line, local=1)
+        if "static" in origins:
+            for name, kind in proposals(one, names, allowed).items():
+                add(name, kind, "static", one.function.node.lineno)
 
     def _source(self, path: Path, text: str) -> Source:
         return Source(module_of(path)[0], str(path), text)
@@ -215,6 +269,27 @@ class _Tree:
             except cst.ParserSyntaxError as error:
                 self.outcome.problems.append(f"{file.path}:{error.raw_line}: can't be parsed")
         return texts
+
+
+def _open_parameters(one: Study) -> set[str]:
+    """Return the parameters that may be annotated if something says that they are tensors."""
+    says = declaration(one.function)
+    arguments = one.function.node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    bare = {argument.arg for argument in every if argument.annotation is None} - {"self", "cls"}
+    return {
+        param.name
+        for param in says.params
+        if not speaks(param.declared) and (param.name in bare or has_tensor(param.declared))
+    }
+
+
+def _typed(text: spec.Spec, value: Value) -> Type:
+    """Return the annotation of this shape for a value, which may be None."""
+    options = value.options if isinstance(value, Union) else (value,)
+    tensor = next((option for option in options if isinstance(option, Tensor)), Tensor.unknown())
+    kind = TensorType(category(tensor), str(text))
+    return either(kind, NONE) if None in options else kind
 
 
 def _ordinals(found: Collection[Study]) -> dict[int, int]:

@@ -1,0 +1,113 @@
+"""What docstrings say of shapes: in `Args:` and `Returns:` of any of the usual styles.
+
+    x: input of shape (N, C, H, W)      :param x: the points, `[*, N, 3]`      - Input: (N, C)
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from shapecheck import spec
+from shapecheck.analysis.inference import Study
+from shapecheck.codemod.comments import Claim, Claims, judge
+from shapecheck.codemod.said import groups, parse
+from shapecheck.ops import UNKNOWN
+
+_SECTION: Final = re.compile(
+    r"^(args|arguments|parameters|params|inputs?|returns?|outputs?|shapes?|keyword args)\s*:?\s*$",
+    re.IGNORECASE,
+)
+_ENTRY: Final = re.compile(r"^[-*]?\s*[`*]{0,2}(\w+)[`]{0,2}\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))?\s*:(.*)$")
+_FIELD: Final = re.compile(r"^:(?:param(?:eter)?|arg)\s+(?:\w+\s+)?(\w+)\s*:(.*)$")
+_RETURNS: Final = re.compile(r"^:returns?\s*:(.*)$")
+_SHAPE: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b[^(\[.]{0,20}$")
+_RESULT: Final = "return"
+
+
+def claims(study: Study) -> Claims:
+    """Return what the docstring of a function says of its parameters and of its result."""
+    found = Claims()
+    node = study.function.node
+    if isinstance(node, ast.Lambda):
+        return found
+    text = ast.get_docstring(node, clean=True)
+    if not text or not re.search(r"[(\[]", text):
+        return found
+    line = node.body[0].lineno
+    tensors = [name for name in study.params if name in study.bare]
+    for name, prose in _entries(text):
+        shape = _shape(prose)
+        if shape is None:
+            continue
+        if name in (_RESULT, "output", "outputs") and name not in study.params:
+            if judge(shape, study.result) is not False and found.result is None:
+                found.result = Claim(shape, line)
+            continue
+        if name == "input" and name not in study.params and len(tensors) == 1:
+            name = tensors[0]
+        if name in study.params and judge(shape, study.params.get(name, UNKNOWN)) is not False:
+            found.params.setdefault(name, Claim(shape, line))
+    return found
+
+
+def _entries(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the parameters that a docstring describes, with all that it says of each.
+
+    The result is called `return`, and so is what stands under `Returns:` without a name.
+    """
+    section, name, prose, depth = "", "", "", 0
+    for line in [*text.expandtabs().split("\n"), "end:"]:
+        bare, indent = line.strip(), len(line) - len(line.lstrip())
+        found = _begin(bare, section)
+        heading = _SECTION.match(bare)
+        if heading is not None or found is not None or not bare or (name and indent < depth):
+            if name:
+                yield name, prose
+            name = prose = ""
+        if heading is not None:
+            section = heading[1].lower().rstrip("s")
+        elif found is not None:
+            name, prose, depth = *found, indent
+        elif bare and section in ("return", "output") and set(bare) - {"-"}:
+            name, prose, depth = (name or _RESULT), f"{prose} {bare}", indent
+        elif bare and name:
+            prose = f"{prose} {bare}"
+
+
+def _begin(line: str, section: str) -> tuple[str, str] | None:
+    """Return the parameter that a line begins to describe, and what it says of it already."""
+    if found := _FIELD.match(line):
+        return found[1], found[2]
+    if found := _RETURNS.match(line):
+        return _RESULT, found[1]
+    if section in ("return", "output"):
+        return None
+    if section and (found := _ENTRY.match(line)):
+        name = found[1].lower() if section == "shape" else found[1]
+        return name, f"{found[2] or ''} {found[3]}"
+    return None
+
+
+def _shape(prose: str) -> spec.Spec | None:
+    """Return the one shape that a description states; None where it states two, or none."""
+    found: dict[str, bool] = {}
+    for inside in groups(re.sub(r"[`$]|:math:", "", prose)):
+        shape = parse(inside)
+        if shape is None:
+            continue
+        before = prose[: prose.find(inside)].rstrip("`$([ ")
+        told = _SHAPE.search(before) is not None
+        names = list(shape.names())
+        plain = len(shape.entries) > 1 and "," in inside and all(map(_is_short, names))
+        if told or (plain and (names or shape.groups)):
+            found[str(shape)] = told
+    explicit = [text for text, told in found.items() if told]
+    some = explicit or list(found)
+    return spec.parse(some[0]) if len(some) == 1 else None
+
+
+def _is_short(name: str) -> bool:
+    return len(name) <= 2 or "_" in name or name.isupper()

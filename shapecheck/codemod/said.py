@@ -1,0 +1,259 @@
+"""Shapes as people write them in comments and docstrings: from prose to the annotation language.
+
+    # (B, T, C)            "B T C"
+    # [..., N, 3]          "... N 3"
+    # B x T x C            "B T C"
+    # (B, T) -> (B, T, C)  "B T" to "B T C"
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from shapecheck import spec
+
+_ARROW: Final = re.compile(r"\s*(?:-+>|=+>|→|⇒|⟶|\bbecomes\b)\s*")
+_LEAD: Final = re.compile(
+    r"(?i)^(?:(?:\w+ )?(?:shapes?|sizes?|dims?|dimensions?)\s*(?:is|are|of|=|:|→)?\s*:?\s*"
+    r"|[A-Za-z_][\w.]*\s*(?::|=|is)\s*|(?:(?:a |the )?(?:\w+ )?tensor )?(?:of|with) (?:shape|size)\s*:?\s*)+"
+)
+_SHAPE_WORD: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b")
+_STEP: Final = re.compile(r"^[A-Z][\w -]{0,40}[:;]\s*")
+_TIMES: Final = re.compile(r"\s+[x×X]\s+|\s*×\s*")
+_WORD: Final = r"[^\W\d]\w*"
+_LITTLE: Final = frozenset(
+    "an as at be by do go he if in is it me my no of ok on or so to up us we".split()
+)
+_OPEN, _CLOSE = "([", {"(": ")", "[": "]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a text says: the shape of what there is then, and of what it was made from.
+
+    `sure`: it is plainly a shape. Else it may be prose or a value, and the analysis must agree.
+    """
+
+    result: spec.Spec
+    inputs: tuple[spec.Spec, ...] = ()
+    sure: bool = True
+
+
+def comment(text: str) -> Said | None:
+    """Return the shape that a comment states, None where it is about something else."""
+    text = text.lstrip("#:! ").rstrip()
+    if not text or len(text) > 300 or _is_code(text):
+        return None
+    sides = [side.strip() for side in _ARROW.split(text)]
+    if len(sides) > 1:
+        return _arrow(sides) or _described(sides)
+    explicit = _SHAPE_WORD.match(text) is not None or _LEAD.match(text) is not None
+    body = _LEAD.sub("", text, count=1)
+    found = _leading(body)
+    if found is not None:
+        inside, rest = found
+        entries = parse(inside)
+        if entries is None or not _may_follow(rest):
+            return None
+        named = _SHAPE_WORD.search(text[: len(text) - len(body)]) is not None
+        if len(entries.entries) < 2 and rest.strip(" .`") and not named:
+            return None
+        return Said(entries, sure=_is_plain(entries, inside, rest, named))
+    words = _bare(body, explicit)
+    return None if words is None else Said(words, sure=False)
+
+
+def _arrow(sides: list[str]) -> Said | None:
+    """Read `(b, t, c) -> (b, c, t)`; what goes in may be several shapes."""
+    last = _leading(sides[-1])
+    if last is None:
+        words = _bare(sides[-1], False)
+        before = [_bare(_STEP.sub("", side), False) for side in sides[:-1]]
+        if words is None or not all(before):
+            return None
+        return Said(words, tuple(one for one in before if one is not None), sure=False)
+    result = parse(last[0])
+    if result is None or not _may_follow(last[1]):
+        return None
+    inputs = [parse(inside) for side in sides[:-1] for inside in groups(side)]
+    if not inputs or not all(one is not None for one in inputs):
+        return None
+    return Said(result, tuple(one for one in inputs if one is not None))
+
+
+def _described(sides: list[str]) -> Said | None:
+    """Read `[N, 3] -> x, y, z`: one shape, and what is along its last axis."""
+    first = _leading(sides[0])
+    if first is None or any(True for side in sides[1:] for _ in groups(side)):
+        return None
+    found = parse(first[0]) if not first[1].strip() else None
+    return None if found is None or len(found.entries) < 2 else Said(found, sure=False)
+
+
+def _may_follow(rest: str) -> bool:
+    """Whether a text may stand behind a shape that is meant as one: no second shape, no operator."""
+    rest = rest.strip("`'\" ")
+    if re.search(r"\bor\b\s*[`'\"]*[(\[]", rest) or re.match(r"[-+*/@.\w]*[(\[=]", rest):
+        return False
+    return not re.match(r"[-+*/@%=<>]", rest)
+
+
+def _is_plain(entries: spec.Spec, inside: str, rest: str, named: bool) -> bool:
+    """Whether what stands in brackets can't be meant as anything but a shape."""
+    if named:
+        return True
+    words = [e for e in entries.entries if not isinstance(e, spec.Axis) or not _is_number(e)]
+    if not words or (len(entries.entries) < 2 and not inside.rstrip().endswith(",")):
+        return False
+    if rest.lstrip().startswith(","):
+        return False
+    is_separated = "," in inside or _TIMES.search(inside) is not None
+    return is_separated and (not rest.strip() or rest.strip()[0] in ".,;:" or _is_short(entries))
+
+
+def _is_number(entry: spec.Axis) -> bool:
+    return isinstance(entry.expr, spec.Number)
+
+
+def _is_short(entries: spec.Spec) -> bool:
+    """Whether all names are as short as prose never is, or made of several words."""
+    return all(len(name) <= 2 or "_" in name or name.isupper() for name in entries.names())
+
+
+def groups(text: str) -> Iterator[str]:
+    """Yield what stands in the outermost brackets of a text, those of calls and indices apart."""
+    at = 0
+    while at < len(text):
+        found = _closed(text, at) if text[at] in _OPEN else None
+        if found is None or (at and (text[at - 1].isalnum() or text[at - 1] in "_])")):
+            at += 1
+            continue
+        yield text[at + 1 : found]
+        at = found + 1
+
+
+def _closed(text: str, start: int) -> int | None:
+    """Return where the bracket is closed that is opened at `start`."""
+    waiting: list[str] = []
+    for at in range(start, len(text)):
+        if text[at] in _OPEN:
+            waiting.append(_CLOSE[text[at]])
+        elif text[at] in ")]":
+            if text[at] != waiting.pop():
+                return None
+            if not waiting:
+                return at
+    return None
+
+
+def _leading(text: str) -> tuple[str, str] | None:
+    """Return what stands in the brackets that a text begins with, and what follows them."""
+    text = text.lstrip("`'\"$ ")
+    text = re.sub(r"^(?:torch\.)?(?:Size|Tensor|FloatTensor|LongTensor)(?=[(\[])", "", text)
+    if not text or text[0] not in _OPEN:
+        return None
+    end = _closed(text, 0)
+    if end is None:
+        return None
+    inside = text[1:end]
+    if inside.startswith("[") and inside.endswith("]"):  # torch.Size([2, 3])
+        inside = inside[1:-1]
+    return inside, text[end + 1 :]
+
+
+def _bare(text: str, explicit: bool) -> spec.Spec | None:
+    """Read `B x T x C`, `B, T, C` and `b t c` without brackets: the whole text, all short."""
+    text = text.strip("`. ")
+    if _TIMES.search(text):
+        parts = _TIMES.split(text)
+        if not all(re.fullmatch(rf"{_WORD}|\d+", part) for part in parts):
+            return None
+        return parse(text)
+    words = text.replace(",", " ").split()
+    if len(words) < 2 or not all(re.fullmatch(rf"(?:{_WORD}|\d+|\.\.\.)", word) for word in words):
+        return None
+    names = [word for word in words if word[0].isalpha()]
+    if _LITTLE.intersection(map(str.lower, words)) or not names or any(len(word) > 2 and "_" not in word for word in names):
+        return None
+    return parse(text) if explicit or any(len(word) == 1 for word in names) else None
+
+
+def _is_code(text: str) -> bool:
+    """Whether a comment is code that somebody has switched off."""
+    if re.match(r"(?i)(?:type|noqa|pylint|pragma|fmt|todo|fixme)\b\s*:?", text):
+        return True
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return False
+    if len(body) != 1:
+        return True
+    statement = body[0]
+    if isinstance(statement, ast.AnnAssign):  # Shape: (b, t)
+        return statement.value is not None
+    if not isinstance(statement, ast.Expr):
+        return not isinstance(statement, ast.Assign)
+    return isinstance(statement.value, ast.Call) and not isinstance(statement.value.func, ast.Name)
+
+
+def parse(inside: str) -> spec.Spec | None:
+    """Return the shape that stands between brackets, None where it isn't one."""
+    inside = inside.strip().replace("…", "...")
+    if not inside:
+        return None
+    if "," in inside:
+        parts = _split(inside)
+    elif _TIMES.search(inside):
+        parts = _TIMES.split(inside)
+    elif re.search(r"[-+*/]", inside):
+        parts = [inside]
+    else:
+        parts = inside.split()
+    if parts and not parts[-1].strip():
+        parts = parts[:-1]
+    entries = [_entry(part.strip()) for part in parts]
+    if not entries or not all(entries):
+        return None
+    try:
+        found = spec.parse(" ".join(entry for entry in entries if entry is not None))
+    except spec.SpecError:
+        return None
+    return found if found.groups <= 1 else None
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas that stand in no brackets."""
+    parts, depth, start = [], 0, 0
+    for at, char in enumerate(text):
+        depth += (char in "([{") - (char in ")]}")
+        if char == "," and not depth:
+            parts.append(text[start:at])
+            start = at + 1
+    return [*parts, text[start:]]
+
+
+def _entry(text: str) -> str | None:
+    """Return one dimension in the annotation language, None where it can't be one."""
+    text = text.strip("`'\"$ ").replace("×", "*")
+    if text in ("...", "*"):
+        return "..."
+    if text in ("?", "-1", "None", "_"):
+        return "_"
+    if re.fullmatch(rf"\*{_WORD}", text) or re.fullmatch(rf"{_WORD}|\d+", text):
+        return text
+    if re.fullmatch(rf"{_WORD}(?:\.{_WORD})+", text):
+        return "{" + text + "}"
+    compact = re.sub(r"(?<![*/])/(?![/])", "//", re.sub(r"\s*([-+*/()])\s*", r"\1", text))
+    compact = re.sub(r"\b(\d+)(?=[A-Za-z_(])", r"\1*", compact)
+    compact = re.sub(rf"\b({_WORD}(?:\.{_WORD})+)\b", r"{\1}", compact)
+    if " " in compact or not re.fullmatch(r"[\w+\-*/(){}.]+", compact):
+        return None
+    try:
+        spec.parse(compact)
+    except spec.SpecError:
+        return None
+    return compact
