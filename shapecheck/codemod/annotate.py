@@ -242,7 +242,8 @@ class _Tree:
         annotated = {p: {slot.function for slot in found} for p, found in self.found.items()}
         for one in complaints:
             lines = texts.get(one.path, self.files[one.path].text).split("\n")
-            for path, function in verify.blamed(one, annotated, lines[one.line - 1]):
+            around = "\n".join(lines[one.line - 1 - one.offset : one.line])
+            for path, function in verify.blamed(one, annotated, (lines[one.line - 1], around)):
                 self._drop(path, function, one.message)
                 dropped.add(path)
         return dropped
@@ -272,15 +273,23 @@ class _Tree:
 
 
 def _open_parameters(one: Study) -> set[str]:
-    """Return the parameters that may be annotated if something says that they are tensors."""
+    """Return the parameters that may be annotated if a text says that they have a shape.
+
+    Where there is numpy, a shape alone doesn't make a tensor.
+    """
     says = declaration(one.function)
+    arrays = any(root in one.function.module.bindings for root in ("np", "numpy", "jnp", "tf"))
     arguments = one.function.node.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     bare = {argument.arg for argument in every if argument.annotation is None} - {"self", "cls"}
     return {
         param.name
         for param in says.params
-        if not speaks(param.declared) and (param.name in bare or has_tensor(param.declared))
+        if not speaks(param.declared)
+        and (
+            has_tensor(param.declared)
+            or (param.name in bare and (not arrays or param.name in one.bare))
+        )
     }
 
 

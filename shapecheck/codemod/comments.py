@@ -89,7 +89,11 @@ class Comments:
             found.hints.update(_hints(said.result, study.values.get(value, UNKNOWN)))
             if isinstance(statement, ast.Return):
                 returned.append(claim)
-            elif isinstance(statement, ast.Assign) and _is_first(statement, node):
+            elif (
+                isinstance(statement, ast.Assign)
+                and isinstance(study.values.get(value), Tensor)  # and no array
+                and _is_first(statement, node)
+            ):
                 target = statement.targets[0]
                 assert isinstance(target, ast.Name)
                 found.locals[target.id] = claim, value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,34 +78,33 @@ def new(before: Iterable[Complaint], after: Iterable[Complaint]) -> list[Complai
     return found
 
 
-def blamed(complaint: Complaint, annotated: Mapping[Path, set[str]], line: str) -> set[
-    tuple[Path, str]
-]:
-    """Return the annotated functions that a complaint is about; `line` is the source there."""
+def blamed(
+    complaint: Complaint, annotated: Mapping[Path, set[str]], texts: Sequence[str]
+) -> set[tuple[Path, str]]:
+    """Return the annotated functions that a complaint is about.
+
+    `texts` are the source of its line, and of its function up to there: what is called in them may
+    be to blame where the function itself isn't annotated.
+    """
     callee = complaint.callee()
-    if callee is not None:
-        named = _called(callee, annotated)
-        if named:
-            return named
+    named = _called({callee}, annotated) if callee is not None else set()
+    if named:
+        return named
     if complaint.function in annotated.get(complaint.path, ()):
         return {(complaint.path, complaint.function)}
-    words = set(re.findall(r"\w+", line))
-    found = {
-        (path, name)
-        for path, names in annotated.items()
-        for name in names
-        if name.rpartition(".")[2] in words
-    }
-    return found or {(complaint.path, name) for name in annotated.get(complaint.path, ())} or {
-        (path, name) for path, names in annotated.items() for name in names
-    }
+    for text in texts:
+        called = _called(set(re.findall(r"(\w+)\(", text)), annotated)
+        if called:
+            return called
+    inside = {(complaint.path, name) for name in annotated.get(complaint.path, ())}
+    return inside or {(path, name) for path, names in annotated.items() for name in names}
 
 
-def _called(callee: str, annotated: Mapping[Path, set[str]]) -> set[tuple[Path, str]]:
-    """Return the functions of a name, or the constructors and calls of a class of that name."""
+def _called(names: set[str], annotated: Mapping[Path, set[str]]) -> set[tuple[Path, str]]:
+    """Return the functions of these names, or the constructors and calls of such a class."""
     return {
         (path, name)
-        for path, names in annotated.items()
-        for name in names
-        if callee in (name.rpartition(".")[2], name.split(".")[-2] if "." in name else "")
+        for path, some in annotated.items()
+        for name in some
+        if names & {name.rpartition(".")[2], name.split(".")[-2] if "." in name else ""}
     }
