@@ -46,7 +46,7 @@ LAYERS = {
         packages=frozenset({"mypy"}),
     ),
     "run time": Layer(
-        modules=frozenset({"runtime", "named", "types"}),
+        modules=frozenset({"runtime", "record", "rewriting", "named", "types"}),
         on=("rules",),
         packages=frozenset(
             {"torch", "typeguard", "jaxtyping", "einops", "functorch", "numpy", "pytest", "rich"}

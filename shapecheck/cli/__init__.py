@@ -24,6 +24,8 @@ _COMMANDS: Final = (
     "coverage",
     "trace",
     "annotate",
+    "record",
+    "strip",
 )
 _COMPLETION_VARIABLE: Final = "_ARGCOMPLETE"
 

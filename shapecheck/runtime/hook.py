@@ -10,13 +10,11 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import decode_source
 from types import CodeType, FunctionType, ModuleType, TracebackType
-from typing import Any, Final
+from typing import Any
 
+from shapecheck.rewriting import rewrite
 from shapecheck.runtime.decorator import decorate_in
 from shapecheck.types import ShapeAnnotationError
-
-_NAME: Final = "__shapecheck_hook__"
-
 
 class ImportHook(MetaPathFinder):
     """The hook while it is installed; leaving its `with` block, or `uninstall()`, ends that.
@@ -97,24 +95,9 @@ class _Loader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
         tree = ast.parse(decode_source(self.get_data(path)), path)
-        rewrite(tree)
+        rewrite(tree, __name__)
         code: CodeType = compile(tree, path, "exec", dont_inherit=True)
         return code
-
-
-def rewrite(tree: ast.Module) -> None:
-    """Put the decorator on all functions and classes in a module's syntax."""
-    _Decorator().visit(tree)
-    at = 0
-    for statement in tree.body:
-        is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        is_future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-        if not (is_docstring or is_future):
-            break
-        at += 1
-    added = ast.ImportFrom(__name__, [ast.alias("put_on", _NAME)], 0)
-    added.lineno = added.end_lineno = (tree.body[at - 1].end_lineno or 1) if at else 1
-    tree.body.insert(at, ast.fix_missing_locations(added))
 
 
 def put_on(target: Any) -> Any:
@@ -131,45 +114,3 @@ def put_on(target: Any) -> Any:
         where = f"{target.__module__}.{target.__qualname__}"
         warnings.warn(f"shapecheck: {where} isn't checked: {error}", RuntimeWarning, stacklevel=2)
         return target
-
-
-class _Decorator(ast.NodeTransformer):
-    """The decorator goes innermost on functions, and outermost on classes.
-
-    So it gets the function itself, and sees what `@dataclass` has put into a class.
-    """
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        self.generic_visit(node)
-        if not _is_read_by_compiler(node):
-            node.decorator_list.append(_reference(node))
-        return node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        self.generic_visit(node)
-        node.decorator_list.append(_reference(node))
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        self.generic_visit(node)
-        if node.decorator_list and not _is_read_by_compiler(node):
-            node.decorator_list.insert(0, _reference(node))
-        return node
-
-
-def _reference(node: ast.AST) -> ast.Name:
-    return ast.copy_location(ast.Name(_NAME, ast.Load()), node)
-
-
-def _is_read_by_compiler(node: ast.FunctionDef | ast.ClassDef) -> bool:
-    """Whether a decorator is one of those that want the source, `jit` by some name, or says little.
-
-    An `@overload` has no body to check.
-    """
-    for decorator in node.decorator_list:
-        target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        names = [n.attr if isinstance(n, ast.Attribute) else "" for n in ast.walk(target)]
-        names += [n.id for n in ast.walk(target) if isinstance(n, ast.Name)]
-        if any("jit" in name or name == "overload" for name in names):
-            return True
-    return False

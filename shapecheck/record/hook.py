@@ -1,0 +1,114 @@
+"""Has the functions of a project watched when its modules are imported, or run as a script."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import decode_source
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, Final
+
+from shapecheck.record import watch
+from shapecheck.rewriting import rewrite
+
+FILE: Final = "SHAPECHECK_RECORD"
+ROOT: Final = "SHAPECHECK_RECORD_ROOT"
+PACKAGES: Final = "SHAPECHECK_RECORD_PACKAGES"
+_LIBRARIES: Final = ("site-packages", "dist-packages")
+
+put_on: Callable[[Any], Any] = lambda target: target  # noqa: E731 - replaced by `start`
+
+
+class RecordingHook(MetaPathFinder):
+    """Finds the modules below a folder, or of some packages, and has them watched."""
+
+    def __init__(self, root: Path, packages: tuple[str, ...]) -> None:
+        self._root, self._packages = os.path.join(root, ""), packages  # noqa: PTH118 - a prefix
+        self._prefix = os.path.realpath(sys.prefix)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find a module as Python would, to be watched when it is loaded."""
+        if fullname.partition(".")[0] == "shapecheck":
+            return None
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(fullname, path, target)
+            if spec is None:
+                continue
+            if type(spec.loader) is SourceFileLoader and self._covers(fullname, spec.origin or ""):
+                spec.loader = _Loader(spec.loader.name, spec.loader.path)
+            return spec
+        return None
+
+    def _covers(self, name: str, path: str) -> bool:
+        if self._packages:
+            return any(name == one or name.startswith(f"{one}.") for one in self._packages)
+        path = os.path.realpath(path)
+        return path.startswith(self._root) and not (
+            path.startswith(self._prefix) or any(library in path for library in _LIBRARIES)
+        )
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module from its source, watched; never from or to Python's bytecode cache."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return watched_code(decode_source(self.get_data(path)), path)
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        watch.meet_torch()
+
+
+def watched_code(text: str, path: str) -> CodeType:
+    """Return the code of a module in which all functions are watched."""
+    tree = ast.parse(text, path)
+    rewrite(tree, __name__)
+    code: CodeType = compile(tree, path, "exec", dont_inherit=True)
+    return code
+
+
+def start(file: Path, root: Path, packages: tuple[str, ...] = ()) -> RecordingHook:
+    """Watch what is imported from now on, and write what is seen to `file`."""
+    global put_on  # noqa: PLW0603 - the modules that are loaded get it from here
+    put_on = watch.watcher(watch.Recorder(file, root if not packages else Path("/")))
+    hook = RecordingHook(Path(os.path.realpath(root)), packages)
+    sys.meta_path.insert(0, hook)
+    return hook
+
+
+def start_from_environment() -> None:
+    """Watch what the environment asks for, if it does."""
+    file = os.environ.get(FILE)
+    if not file:
+        return
+    packages = tuple(filter(None, os.environ.get(PACKAGES, "").split(",")))
+    start(Path(file), Path(os.environ.get(ROOT) or Path.cwd()), packages)
+
+
+def run_script(arguments: Sequence[str]) -> None:
+    """Run a script, watched, as Python would: `arguments` are its path and what it is given."""
+    path = Path(arguments[0])
+    sys.argv[:] = arguments
+    sys.path[0] = str(path.resolve().parent)
+    module = ModuleType("__main__")
+    module.__file__ = str(path)
+    module.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = module
+    code = watched_code(decode_source(path.read_bytes()), str(path.resolve()))
+    exec(code, vars(module))
+
+
+if __name__ == "__main__":
+    from shapecheck.record.hook import run_script as run
+
+    run(sys.argv[1:])

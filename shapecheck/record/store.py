@@ -1,0 +1,135 @@
+"""The file of a record: SQLite, to which many processes append.
+
+It holds sizes, dtypes and devices of tensors, ints, and the names of types: no other value.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+_APPLICATION: Final = 0x53686170  # "Shap"
+_VERSION: Final = 1
+_LARGEST: Final = 48 << 20
+_WAIT: Final = 60.0  # seconds for another process to finish writing
+_SCHEMA: Final = f"""
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {_VERSION};
+CREATE TABLE IF NOT EXISTS functions (
+    id INTEGER PRIMARY KEY, file TEXT NOT NULL, name TEXT NOT NULL, line INTEGER NOT NULL,
+    calls INTEGER NOT NULL DEFAULT 0, UNIQUE (file, name, line)
+);
+CREATE TABLE IF NOT EXISTS calls (
+    function INTEGER NOT NULL REFERENCES functions, call TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (function, call)
+) WITHOUT ROWID;
+"""
+
+
+class RecordProblem(Exception):
+    """A record that can't be read or written: which file, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A function in a record: its file, its qualified name and the line of its `def`."""
+
+    file: str
+    name: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What calls of a function had in common: `args`, `result` and `ints` as `watch` wrote them."""
+
+    args: Mapping[str, Any]
+    result: Any
+    ints: Mapping[str, int]
+    count: int
+
+
+@dataclass(slots=True)
+class Recorded:
+    """All that is recorded of one function; `calls` is how often it was called."""
+
+    calls: int
+    kinds: list[Call] = field(default_factory=list)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None)
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    if application == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(_SCHEMA)
+    elif application != _APPLICATION:
+        connection.close()
+        raise RecordProblem(f"{path}: is another program's database, not a record of shapecheck")
+    elif connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+        connection.close()
+        raise RecordProblem(f"{path}: was made by another version of shapecheck; record again")
+    return connection
+
+
+def create(path: Path) -> None:
+    """Make sure that there is a record to write to; raises `RecordProblem`."""
+    try:
+        _open(path).close()
+    except sqlite3.Error as error:
+        raise RecordProblem(f"{path}: can't be written as a record: {error}") from None
+
+
+def append(
+    path: Path, seen: Iterable[tuple[Key, int, Mapping[str, int]]], *, is_last: bool = False
+) -> None:
+    """Add what a process has seen: functions, how often each was called, its calls as texts.
+
+    What other processes wrote stays. A record that has become too large takes no new calls.
+    Raises `sqlite3.Error`.
+    """
+    with closing(_open(path)) as connection:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        is_full = path.stat().st_size > _LARGEST
+        connection.execute("BEGIN IMMEDIATE")
+        for key, calls, texts in seen:
+            place = (key.file, key.name, key.line)
+            connection.execute(
+                "INSERT INTO functions (file, name, line, calls) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET calls = calls + excluded.calls",
+                (*place, calls),
+            )
+            if is_full:
+                continue
+            (number,) = connection.execute(
+                "SELECT id FROM functions WHERE file = ? AND name = ? AND line = ?", place
+            ).fetchone()
+            connection.executemany(
+                "INSERT INTO calls VALUES (?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+                [(number, text, count) for text, count in texts.items()],
+            )
+        connection.execute("COMMIT")
+
+
+def load(path: Path) -> dict[Key, Recorded]:
+    """Read a record; raises `RecordProblem`."""
+    if not path.is_file():
+        raise RecordProblem(f"{path}: there is no such record; `shapecheck record` makes one")
+    found: dict[Key, Recorded] = {}
+    try:
+        with closing(_open(path)) as connection:
+            functions = {}
+            for number, file, name, line, calls in connection.execute("SELECT * FROM functions"):
+                functions[number] = found[Key(file, name, line)] = Recorded(calls)
+            for number, text, count in connection.execute("SELECT * FROM calls"):
+                args, result, ints = json.loads(text)
+                functions[number].kinds.append(Call(args, result, ints, count))
+    except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
+        raise RecordProblem(f"{path}: can't be read as a record: {error}") from None
+    return found

@@ -1,0 +1,243 @@
+"""Watches the calls of functions: what tensors go in and come out."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import inspect
+import json
+import os
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from multiprocessing import util
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, Final
+
+from shapecheck.record.store import Key, append
+
+_ALL: Final = 48
+"""So many calls of a function are looked at, then fewer and fewer."""
+_MOST_KINDS: Final = 200
+_MOST_ITEMS: Final = 8
+_SHARE: Final = 0.25
+"""The part of the time that looking at calls may take."""
+_EVERY: Final = 1.0  # seconds between two writes
+
+_Tensor: type | tuple[()] = ()
+
+
+def _is_compiling() -> bool:
+    """Whether torch is compiling what runs; there may be no torch as yet."""
+    return False
+
+
+def meet_torch() -> None:
+    """Take note of torch where it has been imported; this module doesn't import it itself."""
+    global _Tensor, _is_compiling  # noqa: PLW0603 - they are looked up at each call
+    torch = sys.modules.get("torch")
+    if not _Tensor and hasattr(torch, "compiler"):
+        assert torch is not None
+        _Tensor, _is_compiling = torch.Tensor, torch.compiler.is_compiling
+
+
+class Watched:
+    """One function: how often it was called, and the different calls that were seen."""
+
+    __slots__ = ("calls", "count", "key", "kinds", "names", "next", "reported")
+
+    def __init__(self, key: Key, code: CodeType) -> None:
+        self.key = key
+        self.names = code.co_varnames[: code.co_argcount]
+        self.count = self.reported = 0
+        self.next = 1
+        self.kinds: dict[Any, int] = {}
+        self.calls: set[Any] = set()
+
+
+class Recorder:
+    """What this process has seen and not yet written; `root` is what files are named from."""
+
+    def __init__(self, path: Path, root: Path) -> None:
+        self.path, self.root = path, root
+        self._watched: list[Watched] = []
+        self._lock = threading.Lock()
+        self._begin()
+        atexit.register(self.flush)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._begin)
+        # Workers of multiprocessing end without atexit.
+        util.register_after_fork(self, Recorder._at_end_of_worker)
+
+    def _begin(self) -> None:
+        """Begin with nothing seen, at the start or in a process that was forked."""
+        self._lock = threading.Lock()
+        self._started = self._written = time.perf_counter()
+        self._spent = 0.0
+        for one in self._watched:
+            one.kinds.clear()
+            one.reported = one.count
+
+    def _at_end_of_worker(self) -> None:
+        util.Finalize(self, self.flush, exitpriority=100)
+
+    def watch(self, function: FunctionType) -> Any:
+        """Return a function that does the same, and is watched."""
+        code = function.__code__
+        with contextlib.suppress(ValueError):
+            file = Path(code.co_filename).resolve().relative_to(self.root).as_posix()
+            name = function.__qualname__
+            one = Watched(Key(file, name, code.co_firstlineno), code)
+            self._watched.append(one)
+            return _wrapped(function, one, self)
+        return function
+
+    def due(self, one: Watched, begun: float) -> None:
+        """Decide which call of a function is looked at next."""
+        meet_torch()
+        now = time.perf_counter()
+        self._spent += now - begun
+        stride = 1 if one.count < _ALL else one.count // _ALL
+        if self._spent > _SHARE * (now - self._started) + 0.05:
+            stride *= 16
+        one.next = one.count + stride
+        if now - self._written > _EVERY:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was seen; a record that can't be written ends no program."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            seen = []
+            for one in self._watched:
+                if one.count > one.reported:
+                    texts = {_text(kind): count for kind, count in one.kinds.items()}
+                    seen.append((one.key, one.count - one.reported, texts))
+                    one.reported = one.count
+                    one.kinds.clear()
+            if seen:
+                with contextlib.suppress(sqlite3.Error, OSError):
+                    append(self.path, seen)
+            self._written = time.perf_counter()
+        finally:
+            self._lock.release()
+
+
+def _wrapped(function: FunctionType, one: Watched, recorder: Recorder) -> Any:
+    """Return the function that stands in for another one."""
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def watched_async(*args: Any, **kwargs: Any) -> Any:
+            seen = _before(one, args, kwargs)
+            result = await function(*args, **kwargs)
+            _after(one, seen, result, recorder)
+            return result
+
+        return watched_async
+
+    @functools.wraps(function)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        if _is_compiling():
+            return function(*args, **kwargs)
+        one.count += 1
+        if one.count < one.next:
+            return function(*args, **kwargs)
+        begun = time.perf_counter()
+        seen = _arguments(one, args, kwargs)
+        took = time.perf_counter() - begun
+        result = function(*args, **kwargs)
+        begun = time.perf_counter()
+        _keep(one, seen, result)
+        recorder.due(one, begun - took)
+        return result
+
+    return watched
+
+
+def _before(one: Watched, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    one.count += 1
+    return _arguments(one, args, kwargs) if one.count >= one.next else None
+
+
+def _after(one: Watched, seen: Any, result: Any, recorder: Recorder) -> None:
+    if seen is not None:
+        begun = time.perf_counter()
+        _keep(one, seen, result)
+        recorder.due(one, begun)
+
+
+def _arguments(one: Watched, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    given = [(name, describe(value)) for name, value in zip(one.names, args, strict=False)]
+    given += [(name, describe(value)) for name, value in kwargs.items()]
+    owner = args[0] if args and one.names[:1] == ("self",) else None
+    return tuple(given), () if owner is None else tuple(_ints(owner))
+
+
+def _keep(one: Watched, seen: Any, result: Any) -> None:
+    given, ints = seen
+    kind = given, describe(result), ints
+    try:
+        known = one.kinds.get(kind)
+    except TypeError:
+        return
+    if known is None:
+        if kind not in one.calls:
+            if len(one.calls) >= _MOST_KINDS:
+                return
+            one.calls.add(kind)
+        known = 0
+    one.kinds[kind] = known + 1
+
+
+def describe(value: Any, depth: int = 2) -> Any:
+    """Return what a record keeps of a value: of a tensor what it is like, of most others the type.
+
+    A tensor is `("t", dtype, device, sizes)`; an int is itself; lists and the like hold what the
+    first of their items are; anything else is the name of its type.
+    """
+    if isinstance(value, _Tensor):
+        return "t", str(value.dtype)[6:], value.device.type, tuple(map(int, value.shape))
+    if value is None or type(value) is int:
+        return value
+    if depth and isinstance(value, (list, tuple)):
+        kind = "l" if isinstance(value, list) else "n" if hasattr(value, "_fields") else "u"
+        items = tuple(describe(item, depth - 1) for item in value[:_MOST_ITEMS])
+        return kind, len(value), items
+    if depth and isinstance(value, dict):
+        held = [(k, v) for k, v in list(value.items())[: 2 * _MOST_ITEMS] if isinstance(k, str)]
+        return "d", len(value), tuple((key, describe(item, depth - 1)) for key, item in held)
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _ints(owner: Any, prefix: str = "self", depth: int = 2) -> list[tuple[str, int]]:
+    """Return the ints among the attributes of an instance, and of its settings."""
+    found: list[tuple[str, int]] = []
+    attributes = getattr(owner, "__dict__", None)
+    for name, value in attributes.items() if isinstance(attributes, dict) else ():
+        if name.startswith("_"):
+            continue
+        if type(value) is int:
+            found.append((f"{prefix}.{name}", value))
+        elif depth > 1 and ("config" in name or "cfg" in name or name in ("args", "hparams")):
+            found += _ints(value, f"{prefix}.{name}", depth - 1)
+    return found[:32]
+
+
+def _text(kind: Any) -> str:
+    given, result, ints = kind
+    return json.dumps((dict(given), result, dict(ints)), separators=(",", ":"))
+
+
+def watcher(recorder: Recorder) -> Callable[[Any], Any]:
+    """Return what a module's functions are decorated with."""
+
+    def put_on(target: Any) -> Any:
+        return recorder.watch(target) if isinstance(target, FunctionType) else target
+
+    return put_on

@@ -1,0 +1,65 @@
+"""Puts a decorator on everything in a module's syntax, for modules that are loaded by a hook."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+_NAME: Final = "__shapecheck_hook__"
+
+
+def rewrite(tree: ast.Module, provider: str) -> None:
+    """Put a decorator on all functions and classes in a module's syntax: `provider`'s `put_on`."""
+    _Decorator().visit(tree)
+    at = 0
+    for statement in tree.body:
+        is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        is_future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+        if not (is_docstring or is_future):
+            break
+        at += 1
+    added = ast.ImportFrom(provider, [ast.alias("put_on", _NAME)], 0)
+    added.lineno = added.end_lineno = (tree.body[at - 1].end_lineno or 1) if at else 1
+    tree.body.insert(at, ast.fix_missing_locations(added))
+
+
+class _Decorator(ast.NodeTransformer):
+    """The decorator goes innermost on functions, and outermost on classes.
+
+    So it gets the function itself, and sees what `@dataclass` has put into a class.
+    """
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        if not _is_read_by_compiler(node):
+            node.decorator_list.append(_reference(node))
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        node.decorator_list.append(_reference(node))
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        self.generic_visit(node)
+        if node.decorator_list and not _is_read_by_compiler(node):
+            node.decorator_list.insert(0, _reference(node))
+        return node
+
+
+def _reference(node: ast.AST) -> ast.Name:
+    return ast.copy_location(ast.Name(_NAME, ast.Load()), node)
+
+
+def _is_read_by_compiler(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    """Whether a decorator is one of those that want the source, `jit` by some name, or says little.
+
+    An `@overload` has no body to check.
+    """
+    for decorator in node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        names = [n.attr if isinstance(n, ast.Attribute) else "" for n in ast.walk(target)]
+        names += [n.id for n in ast.walk(target) if isinstance(n, ast.Name)]
+        if any("jit" in name or name == "overload" for name in names):
+            return True
+    return False
