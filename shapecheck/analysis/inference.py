@@ -14,14 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, ParamSpec, TypeVar
 
-import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis import bodies, boundary, declarations, functions, interpreter, objects
+from shapecheck.analysis import bodies, declarations, functions, interpreter, objects
 from shapecheck.analysis.annotations import AnyDecl
 from shapecheck.analysis.frame import EXPRESSIONS, BudgetExceeded, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.host import Host, Options, Source
-from shapecheck.analysis.modules import Module
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import (
     Argument,

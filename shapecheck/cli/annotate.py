@@ -8,6 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from shapecheck.cli._commands import CommandError, Commands
+from shapecheck.cli.record import DEFAULT
 
 _DESCRIPTION = """\
 Finds out which shapes functions take and give, and annotates them. Without --write it
@@ -47,6 +48,11 @@ def register(commands: Commands) -> None:
         default="shapecheck",
         help="the library whose types are written (default: %(default)s)",
     )
+    parser.add_argument(
+        "--record",
+        metavar="FILE",
+        help="what `shapecheck record` has written (default: .shapecheck-record.sqlite, if there)",
+    )
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--diff", action="store_true", help="print the change (the default)")
     mode.add_argument("--write", action="store_true", help="change the files")
@@ -63,6 +69,7 @@ def run(options: Namespace) -> int:
     from shapecheck.analysis import Options
     from shapecheck.codemod.annotate import SOURCES, Settings, annotate_files
     from shapecheck.codemod.files import FileProblem, find, write
+    from shapecheck.record.store import RecordProblem, load
 
     origins = tuple(o for given in options.origins or [",".join(SOURCES)] for o in given.split(","))
     for origin in origins:
@@ -73,8 +80,15 @@ def run(options: Namespace) -> int:
         found = config.load(config.find(Path.cwd()))
     except (FileProblem, config.ConfigError) as error:
         raise CommandError(str(error)) from None
+    record = None
+    file = Path(options.record or DEFAULT)
+    if "record" in origins and (options.record or options.origins or file.exists()):
+        try:
+            record = load(file)
+        except RecordProblem as error:
+            raise CommandError(str(error)) from None
     analysis = Options(found.strict, found.stubs, found.wrappers)
-    settings = Settings(origins, options.style, options.despite_complaints, analysis)
+    settings = Settings(origins, options.style, options.despite_complaints, record, analysis)
     outcome = annotate_files(paths, settings)
     problems = [*outcome.problems]
     for changed in outcome.changed:
@@ -106,7 +120,9 @@ def diff(path: Path, before: str, after: str) -> list[str]:
         f"a/{path}",
         f"b/{path}",
     )
-    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
+    return [
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    ]
 
 
 def _tell(text: str) -> None:

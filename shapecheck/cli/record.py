@@ -86,9 +86,9 @@ def _command(given: list[str]) -> list[str]:
     while is_python and at < len(given) and given[at] in ("-u", "-B", "-O", "-q"):
         at += 1
     if is_python and at < len(given) and not given[at].startswith("-"):
-        return [*given[:at], "-m", "shapecheck.record.hook", *given[at:]]
+        return [*given[:at], "-m", "shapecheck.record.script", *given[at:]]
     if given[0].endswith(".py"):
-        return [sys.executable, "-m", "shapecheck.record.hook", *given]
+        return [sys.executable, "-m", "shapecheck.record.script", *given]
     return given
 
 

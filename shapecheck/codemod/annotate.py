@@ -23,8 +23,10 @@ from shapecheck.codemod.files import FileProblem, PythonFile, read
 from shapecheck.codemod.kinds import NONE, TensorType, Type, either
 from shapecheck.codemod.naming import Names, category, proposals
 from shapecheck.codemod.project import ProjectHost, module_of
+from shapecheck.codemod.recorded import contradiction, propose
 from shapecheck.codemod.static import has_tensor, studies, wanted
 from shapecheck.ops import UNKNOWN, Value
+from shapecheck.record.store import Key, Recorded
 from shapecheck.shapes import Tensor
 
 SOURCES: Final = ("comments", "docstrings", "record", "static")
@@ -77,6 +79,7 @@ class Settings:
     origins: tuple[str, ...] = SOURCES
     style: str = "shapecheck"
     despite_complaints: bool = False
+    record: Mapping[Key, Recorded] | None = None
     options: Options = field(default_factory=Options)
 
 
@@ -121,6 +124,9 @@ class _Tree:
         self.root, self.files, self.settings, self.outcome = root, files, settings, outcome
         self.advance = advance
         self.found: dict[Path, dict[Slot, Proposal]] = {}
+        self.by_name: defaultdict[str, list[tuple[Key, Recorded]]] = defaultdict(list)
+        for key, seen in (settings.record or {}).items():
+            self.by_name[key.name].append((key, seen))
 
     def annotate(self) -> None:
         """Propose, write and verify; add what comes of it to the outcome."""
@@ -191,15 +197,47 @@ class _Tree:
         if "docstrings" in origins:
             results.append((docstrings.claims(one).result, "docstrings"))
         allowed = wanted(one)
+        seen = self._recorded(path, one)
         for result, origin in results:
             if result is not None and "return" in allowed:
                 add("return", _typed(result.text, one.result), origin, result.line)
         for name, (claim, value) in claimed.locals.items():
             kind = _typed(claim.text, one.values.get(value, UNKNOWN))
             add(name, kind, "comments", claim.line, local=1)
+        if seen is not None and seen.kinds:
+            self._check(path, one, nth, seen)
+            some = (*_open_parameters(one), *({"return"} & allowed))
+            for name, kind in propose(seen, one, some).items():
+                add(name, kind, "record", one.function.node.lineno)
         if "static" in origins:
             for name, kind in proposals(one, names, allowed).items():
                 add(name, kind, "static", one.function.node.lineno)
+            if seen is not None:
+                self._check(path, one, nth, seen)
+
+    def _recorded(self, path: Path, one: Study) -> Recorded | None:
+        """Return what is recorded of a function, None if nothing is."""
+        if not self.settings.record:
+            return None
+        file = path.resolve()
+        node = one.function.node
+        lines = range(node.lineno - 2 * len(getattr(node, "decorator_list", ())), node.lineno + 1)
+        for key, seen in self.by_name.get(one.qualname, ()):
+            if key.line in lines and file.as_posix().endswith(f"/{key.file.lstrip('/')}"):
+                return seen
+        return None
+
+    def _check(self, path: Path, one: Study, nth: int, seen: Recorded) -> None:
+        """Take back what is proposed for a function if a recorded call doesn't fit it."""
+        found = self.found.get(path, {})
+        mine = {
+            slot.name: proposal.kind
+            for slot, proposal in found.items()
+            if (slot.function, slot.nth, slot.local) == (one.qualname, nth, 0)
+        }
+        reason = contradiction(seen, mine)
+        if reason is not None:
+            self._drop(path, one.qualname, reason)
 
     def _source(self, path: Path, text: str) -> Source:
         return Source(module_of(path)[0], str(path), text)
@@ -234,9 +272,7 @@ class _Tree:
         self.found.clear()
         return {}
 
-    def _refuse(
-        self, complaints: Sequence[verify.Complaint], texts: dict[Path, str]
-    ) -> set[Path]:
+    def _refuse(self, complaints: Sequence[verify.Complaint], texts: dict[Path, str]) -> set[Path]:
         """Take back the annotations of the functions that complaints are about; return where."""
         dropped = set()
         annotated = {p: {slot.function for slot in found} for p, found in self.found.items()}

@@ -162,9 +162,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _statements(inner)
 
 
-def _beside(
-    one: _Comment, said: Said, statements: list[ast.stmt], study: Study
-) -> ast.stmt | None:
+def _beside(one: _Comment, said: Said, statements: list[ast.stmt], study: Study) -> ast.stmt | None:
     """Return the statement that a comment speaks of; what the analysis says decides."""
     if not one.alone:
         ending = [s for s in statements if s.end_lineno == one.line and _value(s) is not None]
@@ -231,7 +229,9 @@ def judge(text: spec.Spec, value: Value) -> bool | None:
     items = value.shape.dims
     if any(isinstance(item, Run) for item in items):
         return None
-    values = [e for e in text.entries if isinstance(e, spec.Axis) and isinstance(e.expr, spec.Number)]
+    values = [
+        e for e in text.entries if isinstance(e, spec.Axis) and isinstance(e.expr, spec.Number)
+    ]
     if values and len(values) == len(text.entries):  # it may be a value: a shape has these sizes
         return all(isinstance(item, int) for item in items)
     return True
@@ -261,7 +261,7 @@ def given(claims: Mapping[str, Claim], study: Study) -> dict[str, Value]:
         dtype = next((o.dtype for o in options if isinstance(o, Tensor)), None)
         shape = matcher.build(claim.text, dims.name, _run)
         tensor = Tensor(shape) if dtype is None else Tensor(shape, dtype)
-        found[name] = Union((tensor, None)) if _may_be_none(study, name) else tensor
+        found[name] = Union((tensor, None)) if may_be_none(study, name) else tensor
     return found
 
 
@@ -269,7 +269,7 @@ def _run(name: str) -> Item:
     return Run(Sym.fresh(name))
 
 
-def _may_be_none(study: Study, name: str) -> bool:
+def may_be_none(study: Study, name: str) -> bool:
     """Whether a parameter may be None: by its annotation, or because that is its default."""
     value = study.params.get(name)
     if isinstance(value, Union) and None in value.options:

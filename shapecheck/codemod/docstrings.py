@@ -1,6 +1,6 @@
 """What docstrings say of shapes: in `Args:` and `Returns:` of any of the usual styles.
 
-    x: input of shape (N, C, H, W)      :param x: the points, `[*, N, 3]`      - Input: (N, C)
+x: input of shape (N, C, H, W)      :param x: the points, `[*, N, 3]`      - Input: (N, C)
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _SECTION: Final = re.compile(
     r"^(args|arguments|parameters|params|inputs?|returns?|outputs?|shapes?|keyword args)\s*:?\s*$",
     re.IGNORECASE,
 )
-_ENTRY: Final = re.compile(r"^[-*]?\s*[`*]{0,2}(\w+)[`]{0,2}\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))?\s*:(.*)$")
+_ENTRY: Final = re.compile(
+    r"^[-*]?\s*[`*]{0,2}(\w+)[`]{0,2}\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))?\s*:(.*)$"
+)
 _FIELD: Final = re.compile(r"^:(?:param(?:eter)?|arg)\s+(?:\w+\s+)?(\w+)\s*:(.*)$")
 _RETURNS: Final = re.compile(r"^:returns?\s*:(.*)$")
 _SHAPE: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b[^(\[.]{0,20}$")

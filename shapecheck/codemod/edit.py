@@ -11,17 +11,22 @@ a `Tensor`, and takes both back to what they were.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 import libcst as cst
-from libcst import matchers as m
 
-from shapecheck.analysis.modules import flatten
+from shapecheck.codemod.imports import (
+    LIBRARIES,
+    MARK,
+    Bindings,
+    Mark,
+    added,
+    dotted,
+    find_mark,
+)
 from shapecheck.codemod.kinds import (
     DictType,
     Either,
@@ -48,15 +53,6 @@ class Slot:
     local: int = 0
 
 
-SHAPED: Final = (
-    "Float Float16 BFloat16 Float32 Float64 Int Int8 Int16 Int32 Int64 UInt UInt8 UInt16 UInt32 "
-    "UInt64 Integer Bool Complex Complex64 Complex128 Num Real Inexact Shaped"
-).split()
-LIBRARIES: Final = ("shapecheck", "jaxtyping")
-_MARK: Final = "by shapecheck annotate"
-_TENSOR_NAMES: Final = ("Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor")
-
-
 @dataclass(slots=True)
 class Names:
     """How a module spells what annotations are made of.
@@ -68,69 +64,6 @@ class Names:
     tensor: str
     shaped: dict[str, str] = field(default_factory=dict)
     needed: list[tuple[str, str]] = field(default_factory=list)
-
-
-class Bindings:
-    """What the imports of a module's top level bind, and how its annotations spell tensors.
-
-    `imported` maps names to what they stand for, `spelled` counts spellings of tensor types,
-    `taken` are all names in the module.
-    """
-
-    def __init__(self, text: str) -> None:
-        tree = ast.parse(text)
-        self.imported: dict[str, str] = {}
-        for statement in flatten(tree.body):
-            if isinstance(statement, ast.ImportFrom):
-                module = "." * statement.level + (statement.module or "")
-                for alias in statement.names:
-                    self.imported[alias.asname or alias.name] = f"{module}.{alias.name}"
-            elif isinstance(statement, ast.Import):
-                for alias in statement.names:
-                    top = alias.name.partition(".")[0]
-                    self.imported[alias.asname or top] = alias.name if alias.asname else top
-        self.spelled: Counter[str] = Counter()
-        self.taken: set[str] = set()
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name):
-                self.taken.add(node.id)
-            for part in ("annotation", "returns"):
-                annotation = getattr(node, part, None)
-                for inner in ast.walk(annotation) if isinstance(annotation, ast.expr) else ():
-                    if isinstance(inner, (ast.Name, ast.Attribute)):
-                        self.spelled[ast.unparse(inner)] += 1
-
-    def meaning(self, node: cst.BaseExpression) -> str:
-        """Return the dotted name that an expression stands for, "" if it isn't one."""
-        name = dotted(node)
-        head, _, rest = name.partition(".")
-        if head not in self.imported:
-            return name if name in ("list", "tuple", "dict") else ""
-        return ".".join(filter(None, (self.imported[head], rest)))
-
-    def is_tensor(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression spells a tensor type without a shape."""
-        meaning = self.meaning(node)
-        return meaning.startswith("torch.") and meaning[6:] in _TENSOR_NAMES
-
-    def is_shaped(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression is `Float[Tensor, "b c"]`, from one of the libraries."""
-        return isinstance(node, cst.Subscript) and self.category(node.value) is not None
-
-    def category(self, node: cst.BaseExpression) -> str | None:
-        """Return which of our types an expression spells, if any."""
-        library, _, name = self.meaning(node).rpartition(".")
-        return name if library in LIBRARIES and name in SHAPED else None
-
-
-def dotted(node: cst.CSTNode) -> str:
-    """Return the text of a dotted name, "" for any other expression."""
-    if isinstance(node, cst.Name):
-        return node.value
-    if isinstance(node, cst.Attribute):
-        owner = dotted(node.value)
-        return f"{owner}.{node.attr.value}" if owner else ""
-    return ""
 
 
 # Writing ------------------------------------------------------------------------------------------
@@ -279,9 +212,7 @@ class _Writer(_Walker):
                 whitespace_after_indicator=cst.SimpleWhitespace(" "),
             ),
             value=updated_node.value,
-            equal=cst.AssignEqual(
-                target.whitespace_before_equal, target.whitespace_after_equal
-            ),
+            equal=cst.AssignEqual(target.whitespace_before_equal, target.whitespace_after_equal),
             semicolon=updated_node.semicolon,
         )
 
@@ -304,7 +235,9 @@ class _Writer(_Walker):
         for one in tensors(kind):
             self.used.add(one.category)
             name = self.names.shaped[one.category]
-            text = re.sub(rf"\b{one.category}\[", f"{name}[", text) if name != one.category else text
+            text = (
+                re.sub(rf"\b{one.category}\[", f"{name}[", text) if name != one.category else text
+            )
         return cst.parse_expression(text)
 
     def _around(self, annotation: cst.Annotation, kind: Type) -> cst.Annotation:
@@ -383,34 +316,7 @@ def swapped(equal: cst.AssignEqual) -> cst.AssignEqual:
     return cst.AssignEqual(new, new)
 
 
-# The imports --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What the comment at an import that we added says."""
-
-    tensor: str
-
-
-def find_mark(module: cst.Module) -> Mark | None:
-    """Return what the imports say that were added to a module, None if there are none."""
-    for line in module.body:
-        found = mark_of(line)
-        if found is not None and found.tensor:
-            return found
-    return next((f for f in map(mark_of, module.body) if f is not None), None)
-
-
-def mark_of(line: cst.BaseStatement) -> Mark | None:
-    """Return the mark of a statement, None if it is the user's own."""
-    if not isinstance(line, cst.SimpleStatementLine):
-        return None
-    comment = line.trailing_whitespace.comment
-    if comment is None:
-        return None
-    found = re.fullmatch(rf"# {_MARK}(?:: ([\w.]+))?", comment.value)
-    return None if found is None else Mark(found[1] or "")
+# Imports ------------------------------------------------------------------------------------------
 
 
 def _with_imports(module: cst.Module, writer: _Writer, style: str, mark: Mark | None) -> cst.Module:
@@ -430,39 +336,6 @@ def _with_imports(module: cst.Module, writer: _Writer, style: str, mark: Mark | 
         lines.append(f"from {style} import {', '.join(missing)}")
     if not lines and writer.is_bare and mark is None:
         kinds = sorted(writer.used)
-        known = next(k for k in kinds if f"{style}.{k}" in by_meaning or True)
-        lines.append(f"from {style} import {known}")
+        lines.append(f"from {style} import {kinds[0]}")
     said = f": {tensor}" if writer.is_bare else ""
-    if not lines:
-        return module
-    parsed = [
-        cst.parse_statement(
-            f"{line}  # {_MARK}{said}{module.default_newline}", module.config_for_parsing
-        )
-        for line in lines
-    ]
-    at = import_position(module)
-    body = [*module.body[:at], *parsed, *module.body[at:]]
-    return module.with_changes(body=body)
-
-
-def import_position(module: cst.Module) -> int:
-    """Return the index in a module's body behind its first imports."""
-    at = 0
-    for index, line in enumerate(module.body):
-        is_import = m.matches(
-            line, m.SimpleStatementLine(body=[m.OneOf(m.Import(), m.ImportFrom())])
-        )
-        if is_import:
-            at = index + 1
-        elif at and not is_import:
-            break
-        elif not at and not m.matches(
-            line, m.SimpleStatementLine(body=[m.Expr(m.OneOf(m.SimpleString(), m.ConcatenatedString()))])
-        ):
-            break
-    if not at and module.body:
-        first = module.body[0]
-        if m.matches(first, m.SimpleStatementLine(body=[m.Expr(m.SimpleString())])):
-            return 1
-    return at
+    return added(module, [f"{line}  # {MARK}{said}" for line in lines])

@@ -34,7 +34,9 @@ class PythonFile:
         try:
             return bom + text.encode("utf-8" if bom else self.encoding)
         except UnicodeEncodeError as error:
-            raise FileProblem(f"{self.path}: {self.encoding} has no such character: {error}") from None
+            raise FileProblem(
+                f"{self.path}: {self.encoding} has no such character: {error}"
+            ) from None
 
 
 def read(path: Path) -> PythonFile:
@@ -70,7 +72,9 @@ def write(file: PythonFile, text: str) -> None:
             raise FileProblem(f"{file.path}: may not be written; left as it was")
         if path.read_bytes() != file.content:
             raise FileProblem(f"{file.path}: has changed since it was read; left as it is")
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        handle, temporary = tempfile.mkstemp(
+            dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"
+        )
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
             stream.flush()
@@ -80,7 +84,9 @@ def write(file: PythonFile, text: str) -> None:
         Path(temporary).replace(path)
         temporary = None
     except OSError as error:
-        raise FileProblem(f"{file.path}: can't be written: {error.strerror}; left as it was") from None
+        raise FileProblem(
+            f"{file.path}: can't be written: {error.strerror}; left as it was"
+        ) from None
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)

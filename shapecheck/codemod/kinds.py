@@ -1,7 +1,7 @@
 """The types that annotations are made of, and their source text in either style.
 
-    TensorType("Float", "b t d")        Float[Tensor, "b t d"]
-    Either((TensorType(...), NONE))     Float[Tensor, "b t d"] | None
+TensorType("Float", "b t d")        Float[Tensor, "b t d"]
+Either((TensorType(...), NONE))     Float[Tensor, "b t d"] | None
 """
 
 from __future__ import annotations

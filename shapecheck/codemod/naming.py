@@ -28,7 +28,7 @@ from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Run, Tensor
 
-_USUAL: Final[Mapping[int, Sequence[str]]] = {
+USUAL: Final[Mapping[int, Sequence[str]]] = {
     1: ("n",),
     2: ("b", "d"),
     3: ("b", "t", "d"),
@@ -45,7 +45,9 @@ class Names:
     isn't None, a dimension without a name that isn't among these symbols stays without one.
     """
 
-    def __init__(self, sizes: Mapping[IntSize, str], hints: Mapping[Sym, str] | None = None) -> None:
+    def __init__(
+        self, sizes: Mapping[IntSize, str], hints: Mapping[Sym, str] | None = None
+    ) -> None:
         self.sizes = sizes
         self.hints = dict(hints or {})
         self.given: dict[Sym, str] = {}
@@ -61,7 +63,7 @@ class Names:
     def shape(self, tensor: Tensor) -> str | None:
         """Return a tensor's shape in the annotation language; None if it isn't sayable."""
         items = tensor.shape.dims
-        usual = () if any(isinstance(i, Run) for i in items) else _USUAL.get(len(items), ())
+        usual = () if any(isinstance(i, Run) for i in items) else USUAL.get(len(items), ())
         words = []
         for at, item in enumerate(items):
             if isinstance(item, Run):

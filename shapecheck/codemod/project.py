@@ -39,7 +39,10 @@ class ProjectHost:
         if not all(parts):
             return None
         for base in (self.root, self.root / "src", self.root.parent):
-            for path in (base.joinpath(*parts, "__init__.py"), base.joinpath(*parts).with_suffix(".py")):
+            for path in (
+                base.joinpath(*parts, "__init__.py"),
+                base.joinpath(*parts).with_suffix(".py"),
+            ):
                 if path.is_file():
                     return self.read(module, path)
         return None

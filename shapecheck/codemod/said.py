@@ -1,9 +1,9 @@
 """Shapes as people write them in comments and docstrings: from prose to the annotation language.
 
-    # (B, T, C)            "B T C"
-    # [..., N, 3]          "... N 3"
-    # B x T x C            "B T C"
-    # (B, T) -> (B, T, C)  "B T" to "B T C"
+# (B, T, C)            "B T C"
+# [..., N, 3]          "... N 3"
+# B x T x C            "B T C"
+# (B, T) -> (B, T, C)  "B T" to "B T C"
 """
 
 from __future__ import annotations
@@ -177,7 +177,11 @@ def _bare(text: str, explicit: bool) -> spec.Spec | None:
     if len(words) < 2 or not all(re.fullmatch(rf"(?:{_WORD}|\d+|\.\.\.)", word) for word in words):
         return None
     names = [word for word in words if word[0].isalpha()]
-    if _LITTLE.intersection(map(str.lower, words)) or not names or any(len(word) > 2 and "_" not in word for word in names):
+    if (
+        _LITTLE.intersection(map(str.lower, words))
+        or not names
+        or any(len(word) > 2 and "_" not in word for word in names)
+    ):
         return None
     return parse(text) if explicit or any(len(word) == 1 for word in names) else None
 

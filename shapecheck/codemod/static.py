@@ -46,7 +46,9 @@ def studies(
 
 def _typed(one: Study) -> Study:
     """Study a function with the dtypes that its parameters must have, where there are any."""
-    return with_dtypes(one) if any(_tensor(one.params[n]) for n in wanted(one) - {"return"}) else one
+    return (
+        with_dtypes(one) if any(_tensor(one.params[n]) for n in wanted(one) - {"return"}) else one
+    )
 
 
 def _from_callers(
@@ -96,7 +98,10 @@ def _agreed(calls: Sequence[Mapping[str, Value]], names: Iterable[str]) -> dict[
         for column in zip(*(one.shape.dims for one in tensors if one is not None), strict=True):
             labels = {_label(item) for item in column}
             label = labels.pop() if len(labels) == 1 else ""
-            axes.append(columns.setdefault(column, dims.unknown(label or "_")))
+            axis = dims.unknown(label or "_")
+            # Numbers are equal by accident, too.
+            is_number = all(isinstance(item, int) for item in column)
+            axes.append(axis if is_number else columns.setdefault(column, axis))
         kinds = [one.dtype for one in tensors if one is not None]
         dtype = 0
         for kind in kinds:

@@ -6,25 +6,14 @@ what was annotated gives the same bytes again.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import libcst as cst
 
-from shapecheck.codemod.edit import (
-    LIBRARIES,
-    SHAPED,
-    Bindings,
-    Mark,
-    dotted,
-    each_param,
-    find_mark,
-    mark_of,
-    swapped,
-)
+from shapecheck.codemod.edit import swapped
+from shapecheck.codemod.imports import LIBRARIES, Bindings, Mark, dotted, find_mark, without_unused
 
 _ANNOTATED: Final = ("typing.Annotated", "typing_extensions.Annotated")
-_WORD: Final = re.compile(r"\w+")
 
 
 def strip(text: str) -> str:
@@ -37,7 +26,7 @@ def strip(text: str) -> str:
     stripped = module.visit(stripper)
     if not stripper.is_changed and find_mark(module) is None:
         return text
-    return _without_imports(stripped).code
+    return without_unused(stripped, LIBRARIES).code
 
 
 class _Stripper(cst.CSTTransformer):
@@ -116,73 +105,3 @@ class _Spelled(cst.CSTVisitor):
         first = node.slice[0].slice
         if isinstance(first, cst.Index) and dotted(first.value) == self.tensor:
             self.is_there = True
-
-
-def _without_imports(module: cst.Module) -> cst.Module:
-    """Return a module without the imports that only served annotations."""
-    used = _Used()
-    module.visit(used)
-    body: list[cst.BaseStatement] = []
-    for line in module.body:
-        if mark_of(line) is not None and not _imported(line) & used.names:
-            continue
-        kept = _trimmed(line, used.names)
-        if kept is not None:
-            body.append(kept)
-    return module.with_changes(body=body)
-
-
-def _imported(line: cst.BaseStatement) -> set[str]:
-    if not isinstance(line, cst.SimpleStatementLine):
-        return set()
-    found: set[str] = set()
-    for part in line.body:
-        if isinstance(part, cst.ImportFrom) and not isinstance(part.names, cst.ImportStar):
-            found |= {dotted(a.asname.name if a.asname else a.name) for a in part.names}
-    return found
-
-
-def _trimmed(line: cst.BaseStatement, used: set[str]) -> cst.BaseStatement | None:
-    """Return an import of our types without those that nothing uses any more."""
-    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
-        return line
-    part = line.body[0]
-    if not isinstance(part, cst.ImportFrom) or isinstance(part.names, cst.ImportStar):
-        return line
-    if part.module is None or part.relative or dotted(part.module) not in LIBRARIES:
-        return line
-    kept = [
-        alias
-        for alias in part.names
-        if dotted(alias.name) not in SHAPED
-        or dotted(alias.asname.name if alias.asname else alias.name) in used
-    ]
-    if len(kept) == len(part.names):
-        return line
-    if not kept:
-        return None
-    if kept[-1] is not part.names[-1]:
-        kept[-1] = kept[-1].with_changes(comma=part.names[-1].comma)
-    return line.with_changes(body=[part.with_changes(names=kept)])
-
-
-class _Used(cst.CSTVisitor):
-    """The names that a module uses, imports apart."""
-
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-
-    def visit_Import(self, node: cst.Import) -> bool:
-        return False
-
-    def visit_ImportFrom(self, node: cst.ImportFrom) -> bool:
-        return False
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.names.add(node.value)
-
-    def visit_SimpleString(self, node: cst.SimpleString) -> None:
-        # In a text that is an annotation, or in __all__.
-        value = node.evaluated_value
-        if isinstance(value, str) and len(value) < 200:
-            self.names |= set(_WORD.findall(value)) & set(SHAPED)

@@ -35,9 +35,9 @@ class Complaint:
         return found[1].rpartition(".")[2] if found else None
 
 
-def complaints(sources: Iterable[tuple[Path, Source]], host: ProjectHost, options: Options) -> list[
-    Complaint
-]:
+def complaints(
+    sources: Iterable[tuple[Path, Source]], host: ProjectHost, options: Options
+) -> list[Complaint]:
     """Return the errors in modules; one that can't be parsed has none."""
     found = []
     for path, source in sources:

@@ -93,22 +93,3 @@ def start_from_environment() -> None:
         return
     packages = tuple(filter(None, os.environ.get(PACKAGES, "").split(",")))
     start(Path(file), Path(os.environ.get(ROOT) or Path.cwd()), packages)
-
-
-def run_script(arguments: Sequence[str]) -> None:
-    """Run a script, watched, as Python would: `arguments` are its path and what it is given."""
-    path = Path(arguments[0])
-    sys.argv[:] = arguments
-    sys.path[0] = str(path.resolve().parent)
-    module = ModuleType("__main__")
-    module.__file__ = str(path)
-    module.__builtins__ = __builtins__  # type: ignore[attr-defined]
-    sys.modules["__main__"] = module
-    code = watched_code(decode_source(path.read_bytes()), str(path.resolve()))
-    exec(code, vars(module))
-
-
-if __name__ == "__main__":
-    from shapecheck.record.hook import run_script as run
-
-    run(sys.argv[1:])

@@ -38,7 +38,7 @@ def _is_compiling() -> bool:
 
 def meet_torch() -> None:
     """Take note of torch where it has been imported; this module doesn't import it itself."""
-    global _Tensor, _is_compiling  # noqa: PLW0603 - they are looked up at each call
+    global _Tensor, _is_compiling
     torch = sys.modules.get("torch")
     if not _Tensor and hasattr(torch, "compiler"):
         assert torch is not None
@@ -115,7 +115,7 @@ class Recorder:
         try:
             seen = []
             for one in self._watched:
-                if one.count > one.reported:
+                if one.count > one.reported or one.kinds:
                     texts = {_text(kind): count for kind, count in one.kinds.items()}
                     seen.append((one.key, one.count - one.reported, texts))
                     one.reported = one.count

@@ -16,6 +16,7 @@ from shapecheck.rewriting import rewrite
 from shapecheck.runtime.decorator import decorate_in
 from shapecheck.types import ShapeAnnotationError
 
+
 class ImportHook(MetaPathFinder):
     """The hook while it is installed; leaving its `with` block, or `uninstall()`, ends that.
 

@@ -1,0 +1,225 @@
+"""What the imports of a module bind, those that we add, and those that nothing needs any more."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import libcst as cst
+from libcst import matchers as m
+
+from shapecheck.analysis.modules import flatten
+
+SHAPED: Final = (
+    "Float Float16 BFloat16 Float32 Float64 Int Int8 Int16 Int32 Int64 UInt UInt8 UInt16 UInt32 "
+    "UInt64 Integer Bool Complex Complex64 Complex128 Num Real Inexact Shaped"
+).split()
+LIBRARIES: Final = ("shapecheck", "jaxtyping")
+MARK: Final = "by shapecheck annotate"
+_TENSOR_NAMES: Final = ("Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor")
+_WORD: Final = re.compile(r"\w+")
+
+
+class Bindings:
+    """What the imports of a module's top level bind, and how its annotations spell tensors.
+
+    `imported` maps names to what they stand for, `spelled` counts spellings of tensor types,
+    `taken` are all names in the module.
+    """
+
+    def __init__(self, text: str) -> None:
+        tree = ast.parse(text)
+        self.imported: dict[str, str] = {}
+        for statement in flatten(tree.body):
+            if isinstance(statement, ast.ImportFrom):
+                module = "." * statement.level + (statement.module or "")
+                for alias in statement.names:
+                    self.imported[alias.asname or alias.name] = f"{module}.{alias.name}"
+            elif isinstance(statement, ast.Import):
+                for alias in statement.names:
+                    top = alias.name.partition(".")[0]
+                    self.imported[alias.asname or top] = alias.name if alias.asname else top
+        self.spelled: Counter[str] = Counter()
+        self.taken: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                self.taken.add(node.id)
+            for part in ("annotation", "returns"):
+                annotation = getattr(node, part, None)
+                for inner in ast.walk(annotation) if isinstance(annotation, ast.expr) else ():
+                    if isinstance(inner, (ast.Name, ast.Attribute)):
+                        self.spelled[ast.unparse(inner)] += 1
+
+    def meaning(self, node: cst.BaseExpression) -> str:
+        """Return the dotted name that an expression stands for, "" if it isn't one."""
+        name = dotted(node)
+        head, _, rest = name.partition(".")
+        if head not in self.imported:
+            return name if name in ("list", "tuple", "dict") else ""
+        return ".".join(filter(None, (self.imported[head], rest)))
+
+    def is_tensor(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression spells a tensor type without a shape."""
+        meaning = self.meaning(node)
+        return meaning.startswith("torch.") and meaning[6:] in _TENSOR_NAMES
+
+    def is_shaped(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is `Float[Tensor, "b c"]`, from one of the libraries."""
+        return isinstance(node, cst.Subscript) and self.category(node.value) is not None
+
+    def category(self, node: cst.BaseExpression) -> str | None:
+        """Return which of our types an expression spells, if any."""
+        library, _, name = self.meaning(node).rpartition(".")
+        return name if library in LIBRARIES and name in SHAPED else None
+
+
+def dotted(node: cst.CSTNode) -> str:
+    """Return the text of a dotted name, "" for any other expression."""
+    if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute):
+        owner = dotted(node.value)
+        return f"{owner}.{node.attr.value}" if owner else ""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What the comment at an import that we added says."""
+
+    tensor: str
+
+
+def find_mark(module: cst.Module) -> Mark | None:
+    """Return what the imports say that were added to a module, None if there are none."""
+    for line in module.body:
+        found = mark_of(line)
+        if found is not None and found.tensor:
+            return found
+    return next((f for f in map(mark_of, module.body) if f is not None), None)
+
+
+def mark_of(line: cst.BaseStatement) -> Mark | None:
+    """Return the mark of a statement, None if it is the user's own."""
+    if not isinstance(line, cst.SimpleStatementLine):
+        return None
+    comment = line.trailing_whitespace.comment
+    if comment is None:
+        return None
+    found = re.fullmatch(rf"# {MARK}(?:: ([\w.]+))?", comment.value)
+    return None if found is None else Mark(found[1] or "")
+
+
+def added(module: cst.Module, lines: Sequence[str]) -> cst.Module:
+    """Return a module with more imports behind its first ones."""
+    if not lines:
+        return module
+    parsed = [
+        cst.parse_statement(f"{line}{module.default_newline}", module.config_for_parsing)
+        for line in lines
+    ]
+    at = import_position(module)
+    body = [*module.body[:at], *parsed, *module.body[at:]]
+    return module.with_changes(body=body)
+
+
+def import_position(module: cst.Module) -> int:
+    """Return the index in a module's body behind its first imports."""
+    at = 0
+    for index, line in enumerate(module.body):
+        is_import = m.matches(
+            line, m.SimpleStatementLine(body=[m.OneOf(m.Import(), m.ImportFrom())])
+        )
+        if is_import:
+            at = index + 1
+        elif (at and not is_import) or (
+            not at
+            and not m.matches(
+                line,
+                m.SimpleStatementLine(
+                    body=[m.Expr(m.OneOf(m.SimpleString(), m.ConcatenatedString()))]
+                ),
+            )
+        ):
+            break
+    if not at and module.body:
+        first = module.body[0]
+        if m.matches(first, m.SimpleStatementLine(body=[m.Expr(m.SimpleString())])):
+            return 1
+    return at
+
+
+def without_unused(module: cst.Module, libraries: Collection[str]) -> cst.Module:
+    """Return a module without the imports from these libraries that nothing uses any more."""
+    used = _Used()
+    module.visit(used)
+    body: list[cst.BaseStatement] = []
+    for line in module.body:
+        if mark_of(line) is not None and not _imported(line) & used.names:
+            continue
+        kept = _trimmed(line, used.names, libraries)
+        if kept is not None:
+            body.append(kept)
+    return module.with_changes(body=body)
+
+
+def _imported(line: cst.BaseStatement) -> set[str]:
+    if not isinstance(line, cst.SimpleStatementLine):
+        return set()
+    found: set[str] = set()
+    for part in line.body:
+        if isinstance(part, cst.ImportFrom) and not isinstance(part.names, cst.ImportStar):
+            found |= {dotted(a.asname.name if a.asname else a.name) for a in part.names}
+    return found
+
+
+def _trimmed(
+    line: cst.BaseStatement, used: set[str], libraries: Collection[str]
+) -> cst.BaseStatement | None:
+    """Return an import of our types without those that nothing uses any more."""
+    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
+        return line
+    part = line.body[0]
+    if not isinstance(part, cst.ImportFrom) or isinstance(part.names, cst.ImportStar):
+        return line
+    if part.module is None or part.relative or dotted(part.module) not in libraries:
+        return line
+    kept = [
+        alias
+        for alias in part.names
+        if (libraries is LIBRARIES and dotted(alias.name) not in SHAPED)
+        or dotted(alias.asname.name if alias.asname else alias.name) in used
+    ]
+    if len(kept) == len(part.names):
+        return line
+    if not kept:
+        return None
+    if kept[-1] is not part.names[-1]:
+        kept[-1] = kept[-1].with_changes(comma=part.names[-1].comma)
+    return line.with_changes(body=[part.with_changes(names=kept)])
+
+
+class _Used(cst.CSTVisitor):
+    """The names that a module uses, imports apart."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def visit_Import(self, node: cst.Import) -> bool:
+        return False
+
+    def visit_ImportFrom(self, node: cst.ImportFrom) -> bool:
+        return False
+
+    def visit_Name(self, node: cst.Name) -> None:
+        self.names.add(node.value)
+
+    def visit_SimpleString(self, node: cst.SimpleString) -> None:
+        # In a text that is an annotation, or in __all__.
+        value = node.evaluated_value
+        if isinstance(value, str) and len(value) < 200:
+            self.names |= set(_WORD.findall(value)) & set(SHAPED)
