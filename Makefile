@@ -44,6 +44,8 @@ agreement: $(INSTALLED) ## Print which seeded bugs mypy, @shapecheck and torch a
 bench: $(INSTALLED) ## Run the benchmarks
 	$(BIN)/python benchmarks/static.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/annotate.py again $(sort $(filter-out examples/demo.py,$(wildcard examples/*.py)))
+	$(BIN)/python benchmarks/annotate.py record
 	$(BIN)/python benchmarks/runtime.py
 
 soak: $(INSTALLED) ## Run ten million ops with names, and compare the memory on the way

@@ -231,6 +231,7 @@ class Page:
             project = mypy_projects.Project(self.folder, environment)
         done = project.run(*arguments, module="shapecheck")
         printed = re.sub(r"(\.pyi):\d+", r"\1", f"{first}\n{done.stdout}{done.stderr}")
+        printed = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
         if printed == block.text:
             return
         if self.update:
@@ -383,9 +384,9 @@ def is_setting(command: str) -> bool:
 
 
 def is_test(command: str) -> bool:
-    """Whether a command is pytest over tests that exist."""
-    found = re.fullmatch(r"pytest ([\w./]+)", command)
-    return found is not None and (ROOT / found[1]).exists()
+    """Whether a command is pytest over tests that exist, or with an option of ours."""
+    found = re.fullmatch(r"pytest (--shapecheck-record=)?([\w./]+)", command)
+    return found is not None and (bool(found[1]) or (ROOT / found[2]).exists())
 
 
 def is_own_command(block: Block) -> bool:

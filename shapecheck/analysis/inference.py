@@ -16,7 +16,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from shapecheck import dtypes
 from shapecheck.analysis import bodies, declarations, functions, interpreter, objects
-from shapecheck.analysis.annotations import AnyDecl
+from shapecheck.analysis.evidence import is_annotated, shown
 from shapecheck.analysis.frame import EXPRESSIONS, BudgetExceeded, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.host import Host, Options, Source
@@ -24,10 +24,8 @@ from shapecheck.analysis.state import State
 from shapecheck.analysis.values import (
     Argument,
     Class,
-    Dotted,
     Function,
     Object,
-    OpInstance,
     Path,
     Ref,
     Sequence,
@@ -122,7 +120,7 @@ def qualnames(tree: ast.AST, outer: str = "") -> Iterator[tuple[ast.AST, str]]:
 def _study(function: Function, owner: Class | None, qualname: str, given: Given) -> Study:
     known = given.get(function.node, {})
     first = _run(function, owner, {}, qualname)
-    tensors = _shown(function, owner, first) | {n for n, v in known.items() if _is_tensor(v)}
+    tensors = shown(function, owner, first) | {n for n, v in known.items() if _is_tensor(v)}
     values = {**_sizes_of(function, first), **_hypotheses(function, tensors), **known}
     if not values:
         return first
@@ -309,94 +307,7 @@ def resolved(value: Value, facts: Facts) -> Value:
     return value
 
 
-# Which parameters are tensors --------------------------------------------------------------------
-
-_METHODS: Final = frozenset(
-    "view unsqueeze permute contiguous masked_fill masked_fill_ softmax log_softmax size expand "
-    "matmul bmm chunk unbind gather scatter scatter_ index_select detach cuda cpu requires_grad_ "
-    "device new_zeros new_ones new_tensor is_cuda grad relu sigmoid tanh repeat_interleave roll "
-    "argmax topk numel view_as expand_as type_as flip movedim unflatten narrow new_full new_empty "
-    "normal_ copy_ add_ mul_ div_ fill_ zero_ mT clamp_min masked_select backward".split()
-)
-"""What tensors have, and neither arrays, lists nor modules are commonly asked for."""
-_SHARED: Final = frozenset(
-    "shape transpose reshape dtype T mean sum flatten ndim dim pow sqrt exp log abs clamp float "
-    "long half bool int to double repeat split max min squeeze norm std var cumsum sin cos item "
-    "clone type".split()
-)
-"""What a tensor has, and other things as well: it counts in a module's own methods."""
-_MAKERS: Final = frozenset(
-    f"torch.{name}" for name in ("tensor", "as_tensor", "from_numpy", "is_tensor", "Tensor", "save")
-)
-
-
-def _shown(function: Function, owner: Class | None, seen: Study) -> set[str]:
-    """Return the parameters without annotation that their use shows to be tensors."""
-    candidates = {
-        param.name
-        for param in declarations.declaration(function).params
-        if isinstance(param.declared, AnyDecl)
-        and param.kind in ("positional", "keyword")
-        and not _is_annotated(function, param.name)
-        and (param.default is None or _is_none(param.default))
-        and not isinstance(seen.params.get(param.name), (Ref, Class))
-    }
-    in_module = owner is not None and objects.is_module(owner) and function.name != "__init__"
-    found: set[str] = set()
-    for node in ast.walk(function.node):
-        found |= set(_tensors_in(node, seen, in_module))
-    return found & candidates
-
-
-def _is_annotated(function: Function, name: str) -> bool:
-    arguments = function.node.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return any(one.arg == name and one.annotation is not None for one in every)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def _tensors_in(node: ast.AST, seen: Study, in_module: bool) -> Iterator[str]:
-    """Yield the names that one node of a body shows to be tensors."""
-    match node:
-        case ast.Attribute(value=ast.Name(id=name), attr=attr):
-            if attr in _METHODS or (in_module and attr in _SHARED):
-                yield name
-        case ast.Call(func=func):
-            if _takes_tensors(func, seen):
-                yield from _arguments(node)
-        case ast.BinOp(left=left, right=right):
-            for one, other in ((left, right), (right, left)):
-                if isinstance(one, ast.Name) and isinstance(seen.values.get(other), Tensor):
-                    if isinstance(node.op, (ast.MatMult, ast.Add, ast.Sub, ast.Mult)):
-                        yield one.id
-
-
-def _takes_tensors(func: ast.expr, seen: Study) -> bool:
-    """Whether what is called takes tensors: a function of torch's or einops', or a module."""
-    target = seen.values.get(func, UNKNOWN)
-    match target:
-        case Dotted(name=name):
-            root, _, rest = name.partition(".")
-            if name in _MAKERS:
-                return False
-            functional = name.count(".") == 1 or name.startswith("torch.nn.functional.")
-            return root == "einops" or (root == "torch" and functional and rest[:1].islower())
-        case OpInstance():
-            return target.cls.method("forward") is not None
-        case Ref():  # a module that is an attribute of this one
-            return isinstance(func, ast.Attribute) and ast.unparse(func.value) == "self"
-    return False
-
-
-def _arguments(node: ast.Call) -> Iterator[str]:
-    """Yield the names that a call hands over where tensors are taken: first, or in a list first."""
-    for argument in node.args[:1]:
-        for item in argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]:
-            if isinstance(item, ast.Name):
-                yield item.id
+# What to study a function with --------------------------------------------------------------------
 
 
 def _hypotheses(function: Function, tensors: set[str]) -> dict[str, Value]:
@@ -417,7 +328,7 @@ def _sizes_of(function: Function, seen: Study) -> dict[str, Value]:
         if (
             isinstance(default, ast.Constant)
             and type(default.value) is int
-            and not _is_annotated(function, param.name)
+            and not is_annotated(function, param.name)
         ):
             found[param.name] = own_size(param.name, default.value)
     return found

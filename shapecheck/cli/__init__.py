@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
@@ -30,22 +31,28 @@ _COMMANDS: Final = (
 _COMPLETION_VARIABLE: Final = "_ARGCOMPLETE"
 
 
+def parser() -> ArgumentParser:
+    """Return the parser of the whole command line."""
+    made = new_parser()
+    commands = Commands(made)
+    for name in _COMMANDS:
+        import_module(f"shapecheck.cli.{name}").register(commands)
+    return made
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code: 0 all is well, 1 there are findings, 2 it can't be done.
 
     `arguments` are those after the program's name; without them, those of the process.
     """
-    parser = new_parser()
-    commands = Commands(parser)
-    for name in _COMMANDS:
-        import_module(f"shapecheck.cli.{name}").register(commands)
+    line = parser()
     if _COMPLETION_VARIABLE in os.environ:
         import argcomplete
 
-        argcomplete.autocomplete(parser)
+        argcomplete.autocomplete(line)
     given = list(sys.argv[1:] if arguments is None else arguments)
     end = given.index("--") if "--" in given else len(given)
-    options = parser.parse_args(given[:end])
+    options = line.parse_args(given[:end])
     options.rest = given[end + 1 :]
     try:
         code: int = options.run(options)

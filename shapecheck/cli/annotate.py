@@ -39,8 +39,8 @@ def register(commands: Commands) -> None:
         dest="origins",
         action="append",
         metavar="SOURCE",
-        help="where annotations come from: comments, docstrings, record, static; several with "
-        "commas between them or by repeating the option (default: all)",
+        help="where annotations come from: torchtyping, comments, docstrings, record, static; "
+        "several with commas between them or by repeating the option (default: all)",
     )
     parser.add_argument(
         "--style",

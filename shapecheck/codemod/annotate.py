@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,16 +21,18 @@ from shapecheck.codemod import docstrings, verify
 from shapecheck.codemod.comments import Claim, Claims, Comments, given
 from shapecheck.codemod.edit import Slot, annotate
 from shapecheck.codemod.files import FileProblem, PythonFile, read
-from shapecheck.codemod.kinds import NONE, TensorType, Type, either
+from shapecheck.codemod.fitting import contradiction
+from shapecheck.codemod.kinds import NONE, TensorType, Type, either, tensors
 from shapecheck.codemod.naming import Names, category, proposals
 from shapecheck.codemod.project import ProjectHost, module_of
-from shapecheck.codemod.recorded import contradiction, propose
+from shapecheck.codemod.recorded import known, propose
 from shapecheck.codemod.static import has_tensor, studies, wanted
+from shapecheck.codemod.torchtyping import convert
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.record.store import Key, Recorded
 from shapecheck.shapes import Tensor
 
-SOURCES: Final = ("comments", "docstrings", "record", "static")
+SOURCES: Final = ("torchtyping", "comments", "docstrings", "record", "static")
 _ROUNDS: Final = 8
 
 
@@ -93,21 +96,28 @@ def annotate_files(
     outcome = Outcome()
     roots: defaultdict[Path, dict[Path, PythonFile]] = defaultdict(dict)
     for path in paths:
-        try:
-            file = read(path)
-            ast.parse(file.text)
-        except FileProblem as error:
-            outcome.problems.append(str(error))
-        except (SyntaxError, ValueError) as error:
-            line = error.lineno if isinstance(error, SyntaxError) else 1
-            text = error.msg if isinstance(error, SyntaxError) else error
-            outcome.problems.append(f"{path}:{line}: can't be parsed: {text}")
-        else:
-            if "torch" in file.text or "einops" in file.text:
-                roots[module_of(path)[1]][path.absolute()] = file
+        file = _parsable(path, outcome)
+        if file is not None and ("torch" in file.text or "einops" in file.text):
+            roots[module_of(path)[1]][path.absolute()] = file
     for root, files in roots.items():
         _Tree(root, files, settings, outcome, advance).annotate()
     return outcome
+
+
+def _parsable(path: Path, outcome: Outcome) -> PythonFile | None:
+    """Read a file; what is wrong with it is added to the outcome."""
+    try:
+        file = read(path)
+        ast.parse(file.text)
+    except FileProblem as error:
+        outcome.problems.append(str(error))
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line = error.lineno if isinstance(error, SyntaxError) else 1
+        text = error.msg if isinstance(error, SyntaxError) else error
+        outcome.problems.append(f"{path}:{line}: can't be parsed: {text}")
+    else:
+        return file
+    return None
 
 
 class _Tree:
@@ -123,7 +133,9 @@ class _Tree:
     ) -> None:
         self.root, self.files, self.settings, self.outcome = root, files, settings, outcome
         self.advance = advance
+        self.converts = "torchtyping" in settings.origins
         self.found: dict[Path, dict[Slot, Proposal]] = {}
+        self.identifiers: dict[Path, set[str]] = {}
         self.by_name: defaultdict[str, list[tuple[Key, Recorded]]] = defaultdict(list)
         for key, seen in (settings.record or {}).items():
             self.by_name[key.name].append((key, seen))
@@ -137,7 +149,7 @@ class _Tree:
         for path, text in texts.items():
             file = self.files[path]
             if text != file.text:
-                kept = list(self.found[path].values())
+                kept = list(self.found.get(path, {}).values())
                 self.outcome.changed.append(Changed(file, text, kept))
 
     def _propose(self) -> None:
@@ -146,16 +158,24 @@ class _Tree:
         options = self.settings.options
         comments = {path: Comments(file.text) for path, file in self.files.items()}
         said: dict[ast.AST, dict[str, Value]] = {}
+        first: dict[Path, list[Study]] = {}
         told: dict[ast.AST, dict[str, tuple[Claim, str]]] = {}
-        if {"comments", "docstrings"} & set(self.settings.origins):
+        if {"comments", "docstrings"} & set(self.settings.origins) or self.settings.record:
             for path, source in sources.items():
-                for one in study(source, host, options):
+                first[path] = study(source, host, options)
+                for one in first[path]:
+                    seen = self._recorded(path, one)
+                    if seen is not None:
+                        open_ = _open_parameters(one)
+                        shapes = {n: v for n, v in known(seen, one).items() if n in open_}
+                        if shapes:
+                            said[one.function.node] = shapes
                     claimed = self._said(comments[path], one)
                     if claimed:
                         told[one.function.node] = claimed
-                        shapes = {name: claim for name, (claim, _) in claimed.items()}
-                        said[one.function.node] = given(shapes, one)
-        for path, found in studies(sources, host, options, said).items():
+                        claims = {name: claim for name, (claim, _) in claimed.items()}
+                        said.setdefault(one.function.node, {}).update(given(claims, one))
+        for path, found in studies(sources, host, options, said, first).items():
             self.outcome.functions += len(found)
             nth = _ordinals(found)
             for one in found:
@@ -184,15 +204,15 @@ class _Tree:
         path, one, nth = place
         origins = self.settings.origins
         claimed = comments.of(one) if "comments" in origins else Claims()
-        names = Names(one.sizes, claimed.hints)
+        code = self._identifiers(path)
+        names = Names(one.sizes, claimed.hints, code)
 
         def add(name: str, kind: Type, origin: str, line: int, local: int = 0) -> None:
             slot = Slot(one.qualname, nth, name, local)
             self.found.setdefault(path, {}).setdefault(slot, Proposal(slot, kind, origin, line))
 
         for name, (claim, origin) in told.items():
-            if name in one.given:
-                add(name, _typed(claim.text, one.params[name]), origin, claim.line)
+            add(name, _typed(claim.text, one.params[name]), origin, claim.line)
         results = [(claimed.result, "comments")]
         if "docstrings" in origins:
             results.append((docstrings.claims(one).result, "docstrings"))
@@ -206,14 +226,21 @@ class _Tree:
             add(name, kind, "comments", claim.line, local=1)
         if seen is not None and seen.kinds:
             self._check(path, one, nth, seen)
-            some = (*_open_parameters(one), *({"return"} & allowed))
-            for name, kind in propose(seen, one, some).items():
+            open_ = _open_parameters(one)
+            some = [*(name for name in one.params if name in open_), *({"return"} & allowed)]
+            for name, kind in propose(seen, one, some, code).items():
                 add(name, kind, "record", one.function.node.lineno)
         if "static" in origins:
             for name, kind in proposals(one, names, allowed).items():
                 add(name, kind, "static", one.function.node.lineno)
             if seen is not None:
                 self._check(path, one, nth, seen)
+
+    def _identifiers(self, path: Path) -> set[str]:
+        """Return the names in a file: those of dimensions that don't come from its comments."""
+        if path not in self.identifiers:
+            self.identifiers[path] = set(re.findall(r"[^\W\d]\w*", self.files[path].text))
+        return self.identifiers[path]
 
     def _recorded(self, path: Path, one: Study) -> Recorded | None:
         """Return what is recorded of a function, None if nothing is."""
@@ -285,8 +312,15 @@ class _Tree:
         return dropped
 
     def _drop(self, path: Path, function: str, reason: str) -> None:
+        """Take back what is proposed for a function: first what was inferred for any rank.
+
+        A body may need more axes than the analysis has found out; the rest may hold without.
+        """
         slots = [slot for slot in self.found[path] if slot.function == function]
-        if slots:
+        loose = [slot for slot in slots if _is_loose(self.found[path][slot])]
+        if loose and len(loose) < len(slots):
+            slots = loose
+        elif slots:
             line = self.found[path][slots[0]].line
             shown = self.files[path].path
             self.outcome.refused.append(Refusal(shown, line, function, reason))
@@ -296,16 +330,25 @@ class _Tree:
     def _texts(self, paths: Collection[Path] | None = None) -> dict[Path, str]:
         """Return the texts of files with all that is proposed at the moment; of all by default."""
         texts = {}
-        for path, found in self.found.items():
-            if paths is not None and path not in paths:
+        for path in self.files:
+            found = self.found.get(path, {})
+            is_old = self.converts and "torchtyping" in self.files[path].text
+            if (path not in paths) if paths is not None else not (found or is_old):
                 continue
             file = self.files[path]
             kinds = {slot: proposal.kind for slot, proposal in found.items()}
             try:
-                texts[path] = annotate(file.text, kinds, self.settings.style)
+                text = annotate(file.text, kinds, self.settings.style)
+                texts[path] = convert(text, self.settings.style) if self.converts else text
             except cst.ParserSyntaxError as error:
                 self.outcome.problems.append(f"{file.path}:{error.raw_line}: can't be parsed")
         return texts
+
+
+def _is_loose(proposal: Proposal) -> bool:
+    """Whether the analysis alone says so, and leaves open how many axes there are."""
+    texts = (spec.parse(one.text) for one in tensors(proposal.kind))
+    return proposal.origin == "static" and any(text.groups for text in texts)
 
 
 def _open_parameters(one: Study) -> set[str]:

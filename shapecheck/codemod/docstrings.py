@@ -61,7 +61,7 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
     The result is called `return`, and so is what stands under `Returns:` without a name.
     """
     section, name, prose, depth = "", "", "", 0
-    for line in [*text.expandtabs().split("\n"), "end:"]:
+    for line in [*text.expandtabs().split("\n"), ""]:
         bare, indent = line.strip(), len(line) - len(line.lstrip())
         found = _begin(bare, section)
         heading = _SECTION.match(bare)

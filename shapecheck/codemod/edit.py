@@ -4,9 +4,11 @@ A parameter without annotation gets one that says `torch.Tensor` by a name that 
 annotations don't use. The import that comes with the annotations says which name that is:
 
     from shapecheck import Float  # by shapecheck annotate: torch.Tensor
+    from shapecheck import Float  # by shapecheck annotate: torch.Tensor, x = 1
 
 So `strip` knows an annotation that was written where there was none from one that was put around
-a `Tensor`, and takes both back to what they were.
+a `Tensor`, and takes both back to what they were. The second form says that parameters without an
+annotation had spaces around their `=`.
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ def annotate(text: str, wanted: Mapping[Slot, Type], style: str = "shapecheck") 
     module = cst.parse_module(text)
     bindings = Bindings(text)
     mark = find_mark(module)
-    writer = _Writer(bindings, wanted, _names(bindings, wanted, style, mark))
+    writer = _Writer(bindings, wanted, _names(bindings, wanted, style, mark), mark)
     changed = module.visit(writer)
     if not writer.used and not writer.is_bare:
         return text
@@ -156,10 +158,13 @@ class _Walker(cst.CSTTransformer):
 
 
 class _Writer(_Walker):
-    def __init__(self, bindings: Bindings, wanted: Mapping[Slot, Type], names: Names) -> None:
+    def __init__(
+        self, bindings: Bindings, wanted: Mapping[Slot, Type], names: Names, mark: Mark | None
+    ) -> None:
         super().__init__()
         self.bindings, self.wanted, self.names = bindings, wanted, names
         self.with_locals = {(slot.function, slot.nth) for slot in wanted if slot.local}
+        self.spaced = bindings.spaced if mark is None else mark.spaced
         self.used: set[str] = set()
         self.is_bare = False
 
@@ -191,7 +196,8 @@ class _Writer(_Walker):
         )
         if node.default is None or not isinstance(node.equal, cst.AssignEqual):
             return node.with_changes(annotation=annotation)
-        return node.with_changes(annotation=annotation, equal=swapped(node.equal))
+        equal = node.equal if self.spaced else swapped(node.equal)
+        return node.with_changes(annotation=annotation, equal=equal)
 
     def visit_SimpleStatementLine(self, node: cst.SimpleStatementLine) -> bool:
         return bool(self._inside) and self._inside[-1] in self.with_locals
@@ -321,7 +327,6 @@ def swapped(equal: cst.AssignEqual) -> cst.AssignEqual:
 
 def _with_imports(module: cst.Module, writer: _Writer, style: str, mark: Mark | None) -> cst.Module:
     """Return a module with the imports that its new annotations need, after those it has."""
-    by_meaning = {meaning: name for name, meaning in writer.bindings.imported.items()}
     missing = []
     for kind in sorted(writer.used):
         name = writer.names.shaped[kind]
@@ -337,5 +342,5 @@ def _with_imports(module: cst.Module, writer: _Writer, style: str, mark: Mark | 
     if not lines and writer.is_bare and mark is None:
         kinds = sorted(writer.used)
         lines.append(f"from {style} import {kinds[0]}")
-    said = f": {tensor}" if writer.is_bare else ""
+    said = f": {tensor}{', x = 1' * writer.spaced}" if writer.is_bare else ""
     return added(module, [f"{line}  # {MARK}{said}" for line in lines])

@@ -1,4 +1,4 @@
-"""Python files as they are on disk: found, read to the byte, and replaced as a whole or not at all."""
+"""Python files on disk: found, read to the byte, and replaced as a whole or not at all."""
 
 from __future__ import annotations
 

@@ -43,6 +43,7 @@ class Bindings:
                 for alias in statement.names:
                     top = alias.name.partition(".")[0]
                     self.imported[alias.asname or top] = alias.name if alias.asname else top
+        self.spaced = _is_spaced(tree, text)
         self.spelled: Counter[str] = Counter()
         self.taken: set[str] = set()
         for node in ast.walk(tree):
@@ -77,6 +78,23 @@ class Bindings:
         return name if library in LIBRARIES and name in SHAPED else None
 
 
+def _is_spaced(tree: ast.Module, text: str) -> bool:
+    """Whether most defaults of parameters without annotation have spaces around their `=`."""
+    lines, counts = text.split("\n"), Counter[str]()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.arguments):
+            continue
+        every = [*node.posonlyargs, *node.args]
+        given = [*every[len(every) - len(node.defaults) :], *node.kwonlyargs]
+        pairs = zip(given, [*node.defaults, *node.kw_defaults], strict=True)
+        for one, default in pairs:
+            if default is not None and one.annotation is None and one.lineno == default.lineno:
+                line = lines[one.lineno - 1].encode()
+                between = line[one.end_col_offset : default.col_offset].decode(errors="replace")
+                counts[between] += 1
+    return counts[" = "] > counts["="]
+
+
 def dotted(node: cst.CSTNode) -> str:
     """Return the text of a dotted name, "" for any other expression."""
     if isinstance(node, cst.Name):
@@ -89,9 +107,14 @@ def dotted(node: cst.CSTNode) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What the comment at an import that we added says."""
+    """What the comment at an import that we added says.
+
+    `tensor` is the spelling of the tensors in annotations where there was none, `spaced` that these
+    parameters have the spaces around their `=` that they had before.
+    """
 
     tensor: str
+    spaced: bool = False
 
 
 def find_mark(module: cst.Module) -> Mark | None:
@@ -110,8 +133,8 @@ def mark_of(line: cst.BaseStatement) -> Mark | None:
     comment = line.trailing_whitespace.comment
     if comment is None:
         return None
-    found = re.fullmatch(rf"# {MARK}(?:: ([\w.]+))?", comment.value)
-    return None if found is None else Mark(found[1] or "")
+    found = re.fullmatch(rf"# {MARK}(?:: ([\w.]+)(, x = 1)?)?", comment.value)
+    return None if found is None else Mark(found[1] or "", found[2] is not None)
 
 
 def added(module: cst.Module, lines: Sequence[str]) -> cst.Module:
@@ -128,40 +151,28 @@ def added(module: cst.Module, lines: Sequence[str]) -> cst.Module:
 
 
 def import_position(module: cst.Module) -> int:
-    """Return the index in a module's body behind its first imports."""
-    at = 0
-    for index, line in enumerate(module.body):
-        is_import = m.matches(
-            line, m.SimpleStatementLine(body=[m.OneOf(m.Import(), m.ImportFrom())])
-        )
-        if is_import:
-            at = index + 1
-        elif (at and not is_import) or (
-            not at
-            and not m.matches(
-                line,
-                m.SimpleStatementLine(
-                    body=[m.Expr(m.OneOf(m.SimpleString(), m.ConcatenatedString()))]
-                ),
-            )
-        ):
-            break
-    if not at and module.body:
-        first = module.body[0]
-        if m.matches(first, m.SimpleStatementLine(body=[m.Expr(m.SimpleString())])):
-            return 1
+    """Return the index in a module's body behind its first imports, or behind its docstring."""
+    text = m.Expr(m.OneOf(m.SimpleString(), m.ConcatenatedString()))
+    docstring = m.SimpleStatementLine(body=[text])
+    imports = m.SimpleStatementLine(body=[m.OneOf(m.Import(), m.ImportFrom())])
+    start = 1 if module.body and m.matches(module.body[0], docstring) else 0
+    at = start
+    while at < len(module.body) and m.matches(module.body[at], imports):
+        at += 1
     return at
 
 
-def without_unused(module: cst.Module, libraries: Collection[str]) -> cst.Module:
-    """Return a module without the imports from these libraries that nothing uses any more."""
+def without_unused(
+    module: cst.Module, libraries: Collection[str], names: Collection[str]
+) -> cst.Module:
+    """Return a module without the imports of these names that nothing uses any more."""
     used = _Used()
     module.visit(used)
     body: list[cst.BaseStatement] = []
     for line in module.body:
         if mark_of(line) is not None and not _imported(line) & used.names:
             continue
-        kept = _trimmed(line, used.names, libraries)
+        kept = _trimmed(line, used.names, libraries, names)
         if kept is not None:
             body.append(kept)
     return module.with_changes(body=body)
@@ -178,7 +189,7 @@ def _imported(line: cst.BaseStatement) -> set[str]:
 
 
 def _trimmed(
-    line: cst.BaseStatement, used: set[str], libraries: Collection[str]
+    line: cst.BaseStatement, used: set[str], libraries: Collection[str], names: Collection[str]
 ) -> cst.BaseStatement | None:
     """Return an import of our types without those that nothing uses any more."""
     if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
@@ -191,7 +202,7 @@ def _trimmed(
     kept = [
         alias
         for alias in part.names
-        if (libraries is LIBRARIES and dotted(alias.name) not in SHAPED)
+        if dotted(alias.name) not in names
         or dotted(alias.asname.name if alias.asname else alias.name) in used
     ]
     if len(kept) == len(part.names):
@@ -217,6 +228,14 @@ class _Used(cst.CSTVisitor):
 
     def visit_Name(self, node: cst.Name) -> None:
         self.names.add(node.value)
+
+    def visit_Attribute(self, node: cst.Attribute) -> bool:
+        node.value.visit(self)
+        return False
+
+    def visit_Arg(self, node: cst.Arg) -> bool:
+        node.value.visit(self)
+        return False
 
     def visit_SimpleString(self, node: cst.SimpleString) -> None:
         # In a text that is an annotation, or in __all__.

@@ -42,13 +42,17 @@ class Names:
     """The names of the dimensions of one function, given out as they are met.
 
     `sizes` are expressions by the sizes that they have, `hints` names by symbols. Where `known`
-    isn't None, a dimension without a name that isn't among these symbols stays without one.
+    isn't None, a dimension without a name that isn't among these symbols stays without one. `code`
+    are the identifiers of the module: what is called otherwise has its name from an op's signature.
     """
 
     def __init__(
-        self, sizes: Mapping[IntSize, str], hints: Mapping[Sym, str] | None = None
+        self,
+        sizes: Mapping[IntSize, str],
+        hints: Mapping[Sym, str] | None = None,
+        code: Collection[str] | None = None,
     ) -> None:
-        self.sizes = sizes
+        self.sizes, self.code = sizes, code
         self.hints = dict(hints or {})
         self.given: dict[Sym, str] = {}
         self.known: set[Sym] | None = None
@@ -115,7 +119,10 @@ class Names:
                 label = self.hints.get(symbol, symbol.name.rpartition(".")[2].strip("_"))
                 # Two dimensions that the code calls the same are taken for one: verification
                 # finds out where they aren't.
-                if re.fullmatch(r"[A-Za-z]\w*", label) and symbol.telling:
+                is_told = symbol.telling and (
+                    self.code is None or label in self.code or symbol.kind is not Kind.UNKNOWN
+                )
+                if symbol in self.hints or (is_told and re.fullmatch(r"[A-Za-z]\w*", label)):
                     name = label
                     self._taken.add(name)
                 else:
@@ -177,7 +184,7 @@ def proposals(study: Study, names: Names, wanted: Collection[str]) -> dict[str, 
     values = {name: study.params[name] for name in study.params if name in wanted}
     if "return" in wanted and study.result is not UNKNOWN and study.result is not None:
         values["return"] = study.result
-    trial = Names(names.sizes, names.hints)
+    trial = Names(names.sizes, names.hints, names.code)
     trial.count(values.values())
     kept = {
         slot: value

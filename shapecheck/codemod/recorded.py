@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from shapecheck import dtypes, spec
+from shapecheck import dtypes
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.values import Union
 from shapecheck.codemod.kinds import (
     NONE,
     DictType,
-    Either,
     ListType,
+    NoneType,
     Plain,
     TensorType,
     TupleType,
@@ -23,10 +23,10 @@ from shapecheck.codemod.kinds import (
     either,
 )
 from shapecheck.codemod.naming import USUAL
-from shapecheck.dims import Size, size_of
+from shapecheck.dims import Kind, Size, size_of
 from shapecheck.ops import Value
 from shapecheck.record.store import Call, Recorded
-from shapecheck.shapes import Facts, Matcher, Run, Shape, Tensor
+from shapecheck.shapes import Run, Shape, Tensor
 
 _ENOUGH: Final = 3
 """A size that is the same in so many different calls is a number."""
@@ -36,7 +36,7 @@ _PLAIN: Final = {
     "builtins.str": "str",
     "builtins.bytes": "bytes",
 }
-_RESULT: Final = "return"
+RESULT: Final = "return"
 
 
 @dataclass(slots=True)
@@ -62,10 +62,32 @@ class _Axis:
     group: int = -1
 
 
-def propose(recorded: Recorded, study: Study, slots: Iterable[str]) -> dict[str, Type]:
-    """Return annotations for parameters and the result (`return`) that fit all recorded calls."""
+def known(recorded: Recorded, study: Study) -> dict[str, Value]:
+    """Return what a record says of the parameters that are always tensors, for the analysis."""
+    found: dict[str, Value] = {}
+    for name in study.params:
+        values = [call.args[name] for call in recorded.kinds if name in call.args]
+        some = [value for value in values if value is not None]
+        if not some or any(kind_of(value) != "t" for value in some):
+            continue
+        ranks, mask = {len(value[3]) for value in some}, 0
+        for value in some:
+            mask |= dtypes.of(value[1])
+        shape = Shape.of_rank(ranks.pop()) if len(ranks) == 1 else Shape.unknown()
+        tensor = Tensor(shape, dtypes.CATEGORIES[_category_of(mask)])
+        found[name] = tensor if len(some) == len(values) else Union((tensor, None))
+    return found
+
+
+def propose(
+    recorded: Recorded, study: Study, slots: Iterable[str], code: Collection[str]
+) -> dict[str, Type]:
+    """Return annotations for parameters and the result (`return`) that fit all recorded calls.
+
+    `code` are the identifiers of the module, from which names may come.
+    """
     calls = recorded.kinds
-    found = _Found(calls, study)
+    found = _Found(calls, study, code)
     trees = {slot: found.tree(slot) for slot in slots}
     found.name()
     kinds = {slot: found.kind(tree) for slot, tree in trees.items() if tree is not None}
@@ -81,8 +103,8 @@ def _has_tensor(kind: Type) -> bool:
 class _Found:
     """What is found out about one function."""
 
-    def __init__(self, calls: Sequence[Call], study: Study) -> None:
-        self.calls, self.study = calls, study
+    def __init__(self, calls: Sequence[Call], study: Study, code: Collection[str]) -> None:
+        self.calls, self.study, self.code = calls, study, code
         self.leaves: list[_Leaf] = []
         self.groups: list[list[_Axis]] = []
         self.names: list[str] = []
@@ -93,7 +115,7 @@ class _Found:
 
     def tree(self, slot: str) -> Any:
         """Return what is in a slot: nested lists with the numbers of leaves; None if unsayable."""
-        if slot == _RESULT:
+        if slot == RESULT:
             values = [(at, call.result) for at, call in enumerate(self.calls)]
             return self._merged(values, self.study.result)
         values = [(at, call.args[slot]) for at, call in enumerate(self.calls) if slot in call.args]
@@ -110,7 +132,7 @@ class _Found:
     def _merged(self, values: list[tuple[int, Any]], known: Value) -> Any:
         by_kind: dict[str, list[tuple[int, Any]]] = {}
         for at, value in values:
-            by_kind.setdefault(_kind(value), []).append((at, value))
+            by_kind.setdefault(kind_of(value), []).append((at, value))
         parts = []
         for kind, some in by_kind.items():
             part = self._part(kind, some, known)
@@ -171,11 +193,8 @@ class _Found:
             leaf.trailing = least
         else:
             run = [at for at, item in enumerate(items) if isinstance(item, Run)]
-            behind = len(items) - 1 - run[-1] if run else least
-            while behind > 0 and behind > least:
-                behind -= 1
-            if not run:
-                behind = _constant(rows, least)
+            told = len(items) - 1 - run[-1] if run else 0
+            behind = min(told or _constant(rows, least), least)
             leaf.trailing = behind
             leaf.lead = {at: sizes[: len(sizes) - behind] for at, sizes in rows}
         aligned = len(items) == least and not any(isinstance(item, Run) for item in items)
@@ -199,8 +218,13 @@ class _Found:
             if label:
                 self._taken.add(label)
         self.names = [""] * len(self.groups)
+        given: set[str] = set()
         for number, group in enumerate(self.groups):
-            self.names[number] = self._sure(group) or ""
+            found = self._sure(group) or ""
+            if found in given and found.isidentifier() and found != "_":
+                found = self._new(found)  # the code calls two dimensions the same
+            given.add(found)
+            self.names[number] = found
         for number, group in enumerate(self.groups):
             if not self.names[number]:
                 self.names[number] = self._derived(group) or self._usual(group)
@@ -225,7 +249,9 @@ class _Found:
             return False
         if len(values) > 1:
             return True
-        labels = {_label_of(axis.item) for axis in (one, other)} - {""}
+        if _is_own(one.item) or _is_own(other.item):
+            return False
+        labels = {self._label([axis]) for axis in (one, other)} - {""}
         return values != {1} and len(labels) < 2
 
     def _sure(self, group: list[_Axis]) -> str | None:
@@ -244,13 +270,18 @@ class _Found:
             return label
         # Another size must have varied for this one to have stayed what it is on purpose.
         others = {s for leaf in self.leaves for _, row in leaf.rows for s in row} - values
-        first = any(axis.place[1] == -self.leaves[axis.leaf].trailing for axis in group)
+        first = any(
+            axis.place[1] == -leaf.trailing and leaf.lead is None
+            for axis in group
+            for leaf in (self.leaves[axis.leaf],)
+        )
         if len(values) == 1 and len(sizes) >= _ENOUGH and others and not first:
             return str(next(iter(values)))
         return None
 
     def _label(self, group: list[_Axis]) -> str:
-        found = Counter(filter(None, (_label_of(axis.item) for axis in group)))
+        labels = (_label_of(axis.item) for axis in group)
+        found = Counter(label for label in labels if label in self.code)
         return found.most_common(1)[0][0] if found else ""
 
     def _path(self, group: list[_Axis], sizes: Mapping[int, int]) -> str | None:
@@ -320,7 +351,7 @@ class _Found:
 
     def kind(self, tree: Any) -> Type | None:
         """Return the type that a tree of `tree` stands for."""
-        if isinstance(tree, Plain) or tree == NONE:
+        if isinstance(tree, (Plain, NoneType)):
             return tree
         what, inner = tree
         if what == "leaf":
@@ -359,7 +390,8 @@ class _Found:
         return name
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """Return what a recorded value is: `t` (a tensor), `l`, `u`, `d`, `int`, `none` or a type."""
     if value is None:
         return "none"
     if isinstance(value, int):
@@ -388,6 +420,11 @@ def _sizes(group: list[_Axis]) -> dict[int, int]:
     for axis in group:
         found.update(axis.sizes)
     return found
+
+
+def _is_own(item: object) -> bool:
+    """Whether a dimension is a size that the program has: it is another one's only for sure."""
+    return isinstance(item, Size) and any(s.kind is Kind.OWN for s in item.symbols())
 
 
 def _label_of(item: object) -> str:
@@ -430,53 +467,11 @@ def _category(kinds: Iterable[str]) -> str:
     mask = 0
     for kind in kinds:
         mask |= dtypes.of(kind)
+    return _category_of(mask)
+
+
+def _category_of(mask: dtypes.DTypes) -> str:
     for name in ("Bool", "Float", "Int", "Integer", "Complex", "Num"):
         if not mask & ~dtypes.CATEGORIES[name]:
             return name
     return "Shaped"
-
-
-# Checking what others propose ---------------------------------------------------------------------
-
-
-def contradiction(recorded: Recorded, kinds: Mapping[str, Type]) -> str | None:
-    """Return which recorded call annotations of one function don't fit, None if they fit all."""
-    for call in recorded.kinds:
-        ints = {**call.ints, **{n: v for n, v in call.args.items() if type(v) is int}}
-        matcher = Matcher(Facts(), lambda source, ints=ints: ints.get(source))  # type: ignore[misc]
-        for slot, kind in kinds.items():
-            if slot != _RESULT and slot not in call.args:
-                continue
-            value = call.result if slot == _RESULT else call.args[slot]
-            misfit = _misfit(kind, value, matcher)
-            if misfit is not None:
-                shape, text = misfit
-                what = "a result" if slot == _RESULT else f'"{slot}"'
-                return f'a recorded call has {what} of shape {shape}, which "{text}" doesn\'t fit'
-    return None
-
-
-def _misfit(kind: Type, value: Any, matcher: Matcher) -> tuple[str, str] | None:
-    """Return a shape and the text that it doesn't fit, None if all fits."""
-    what = _kind(value)
-    match kind:
-        case TensorType(category=category, text=text) if what == "t":
-            shape = "(" + " ".join(map(str, value[3])) + ")"
-            if not dtypes.of(value[1]) & dtypes.CATEGORIES[category]:
-                return f"{shape} and dtype {value[1]}", f"{category}[..., {text}]"
-            if matcher.match(spec.parse(text), Shape(tuple(value[3]))) or matcher.settle():
-                return shape, text
-        case Either(options=options):
-            fitting = [
-                option for option in options if isinstance(option, TensorType) == (what == "t")
-            ]
-            return _misfit(fitting[0], value, matcher) if len(fitting) == 1 else None
-        case TupleType(items=items, endless=False) if what == "u" and value[1] == len(items):
-            for item, one in zip(items, value[2], strict=False):
-                if misfit := _misfit(item, one, matcher):
-                    return misfit
-        case ListType(element=element) if what == "l":
-            for one in value[2]:
-                if misfit := _misfit(element, one, matcher):
-                    return misfit
-    return None

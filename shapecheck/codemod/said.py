@@ -19,11 +19,12 @@ from shapecheck import spec
 _ARROW: Final = re.compile(r"\s*(?:-+>|=+>|→|⇒|⟶|\bbecomes\b)\s*")
 _LEAD: Final = re.compile(
     r"(?i)^(?:(?:\w+ )?(?:shapes?|sizes?|dims?|dimensions?)\s*(?:is|are|of|=|:|→)?\s*:?\s*"
-    r"|[A-Za-z_][\w.]*\s*(?::|=|is)\s*|(?:(?:a |the )?(?:\w+ )?tensor )?(?:of|with) (?:shape|size)\s*:?\s*)+"
+    r"|[A-Za-z_][\w.]*\s*(?::|=|is)\s*"
+    r"|(?:(?:a |the )?(?:\w+ )?tensor )?(?:of|with) (?:shape|size)\s*:?\s*)+"
 )
 _SHAPE_WORD: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b")
 _STEP: Final = re.compile(r"^[A-Z][\w -]{0,40}[:;]\s*")
-_TIMES: Final = re.compile(r"\s+[x×X]\s+|\s*×\s*")
+_TIMES: Final = re.compile(r"\s+[xX\u00d7]\s+|\s*\u00d7\s*")
 _WORD: Final = r"[^\W\d]\w*"
 _LITTLE: Final = frozenset(
     "an as at be by do go he if in is it me my no of ok on or so to up us we".split()
@@ -95,7 +96,7 @@ def _described(sides: list[str]) -> Said | None:
 
 
 def _may_follow(rest: str) -> bool:
-    """Whether a text may stand behind a shape that is meant as one: no second shape, no operator."""
+    """Whether a text may stand behind a shape: no second shape, no operator."""
     rest = rest.strip("`'\" ")
     if re.search(r"\bor\b\s*[`'\"]*[(\[]", rest) or re.match(r"[-+*/@.\w]*[(\[=]", rest):
         return False
@@ -242,7 +243,7 @@ def _split(text: str) -> list[str]:
 
 def _entry(text: str) -> str | None:
     """Return one dimension in the annotation language, None where it can't be one."""
-    text = text.strip("`'\"$ ").replace("×", "*")
+    text = text.strip("`'\"$ ").replace("\u00d7", "*")
     if text in ("...", "*"):
         return "..."
     if text in ("?", "-1", "None", "_"):

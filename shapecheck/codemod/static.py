@@ -34,9 +34,18 @@ def studies(
     host: ProjectHost,
     options: Options,
     said: Mapping[ast.AST, Mapping[str, Value]] | None = None,
+    first: Mapping[Path, list[Study]] | None = None,
 ) -> Studies:
-    """Study the functions of modules: with what is `said` of them, then with what callers say."""
-    found = {path: study(source, host, options, said) for path, source in sources.items()}
+    """Study the functions of modules: with what is `said` of them, then with what callers say.
+
+    `first` are studies without all that, which hold where nothing is said.
+    """
+    found = {}
+    for path, source in sources.items():
+        known = (first or {}).get(path)
+        is_done = known is not None and not any(one.function.node in (said or {}) for one in known)
+        again = known if is_done and known is not None else study(source, host, options, said)
+        found[path] = again
     given = _from_callers(found, said or {})
     touched = {path for path, some in found.items() if any(s.function.node in given for s in some)}
     for path in touched:

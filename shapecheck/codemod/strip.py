@@ -11,7 +11,15 @@ from typing import Final
 import libcst as cst
 
 from shapecheck.codemod.edit import swapped
-from shapecheck.codemod.imports import LIBRARIES, Bindings, Mark, dotted, find_mark, without_unused
+from shapecheck.codemod.imports import (
+    LIBRARIES,
+    SHAPED,
+    Bindings,
+    Mark,
+    dotted,
+    find_mark,
+    without_unused,
+)
 
 _ANNOTATED: Final = ("typing.Annotated", "typing_extensions.Annotated")
 
@@ -26,7 +34,7 @@ def strip(text: str) -> str:
     stripped = module.visit(stripper)
     if not stripper.is_changed and find_mark(module) is None:
         return text
-    return without_unused(stripped, LIBRARIES).code
+    return without_unused(stripped, LIBRARIES, SHAPED).code
 
 
 class _Stripper(cst.CSTTransformer):
@@ -67,7 +75,7 @@ class _Stripper(cst.CSTTransformer):
         self.is_changed = True
         equal = updated_node.equal
         if updated_node.default is not None and isinstance(equal, cst.AssignEqual):
-            equal = swapped(equal)
+            equal = equal if self.mark is not None and self.mark.spaced else swapped(equal)
         return updated_node.with_changes(annotation=None, equal=equal)
 
     def leave_FunctionDef(
@@ -87,9 +95,10 @@ class _Stripper(cst.CSTTransformer):
         if not self._is_ours(original_node.annotation):
             return updated_node
         self.is_changed = True
-        target = cst.AssignTarget(
-            updated_node.target, equal.whitespace_before, equal.whitespace_after
-        )
+        before, after = equal.whitespace_before, equal.whitespace_after
+        assert isinstance(before, cst.SimpleWhitespace)
+        assert isinstance(after, cst.SimpleWhitespace)
+        target = cst.AssignTarget(updated_node.target, before, after)
         return cst.Assign([target], updated_node.value, updated_node.semicolon)
 
 

@@ -30,7 +30,7 @@ def convert(text: str, style: str = "shapecheck") -> str:
     missing = [k for k in sorted(converter.used) if f"{style}.{k}" not in known]
     if missing:
         lines.append(f"from {style} import {', '.join(missing)}")
-    return without_unused(added(changed, lines), ("torchtyping",)).code
+    return without_unused(added(changed, lines), ("torchtyping",), ("TensorType",)).code
 
 
 _ELEMENTS: Final = {

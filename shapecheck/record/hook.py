@@ -24,6 +24,9 @@ _LIBRARIES: Final = ("site-packages", "dist-packages")
 put_on: Callable[[Any], Any] = lambda target: target  # noqa: E731 - replaced by `start`
 
 
+flush: Callable[[], None] = lambda: None  # noqa: E731 - as well
+
+
 class RecordingHook(MetaPathFinder):
     """Finds the modules below a folder, or of some packages, and has them watched."""
 
@@ -47,6 +50,12 @@ class RecordingHook(MetaPathFinder):
                 spec.loader = _Loader(spec.loader.name, spec.loader.path)
             return spec
         return None
+
+    def uninstall(self) -> None:
+        """Watch nothing of what is imported from now on, and write what was seen."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+        flush()
 
     def _covers(self, name: str, path: str) -> bool:
         if self._packages:
@@ -79,8 +88,9 @@ def watched_code(text: str, path: str) -> CodeType:
 
 def start(file: Path, root: Path, packages: tuple[str, ...] = ()) -> RecordingHook:
     """Watch what is imported from now on, and write what is seen to `file`."""
-    global put_on  # noqa: PLW0603 - the modules that are loaded get it from here
-    put_on = watch.watcher(watch.Recorder(file, root if not packages else Path("/")))
+    global put_on, flush
+    recorder = watch.Recorder(file, Path(os.path.realpath(root)) if not packages else Path("/"))
+    put_on, flush = watch.watcher(recorder), recorder.flush
     hook = RecordingHook(Path(os.path.realpath(root)), packages)
     sys.meta_path.insert(0, hook)
     return hook

@@ -28,7 +28,7 @@ _SHARE: Final = 0.25
 """The part of the time that looking at calls may take."""
 _EVERY: Final = 1.0  # seconds between two writes
 
-_Tensor: type | tuple[()] = ()
+_Tensor: Any = ()
 
 
 def _is_compiling() -> bool:

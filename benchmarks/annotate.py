@@ -1,0 +1,214 @@
+"""How much of what people annotated `shapecheck annotate` finds again, and what recording costs.
+
+python benchmarks/annotate.py again examples/*.py           # strip, run, annotate, compare
+python benchmarks/annotate.py again --no-run FOLDER ...     # without a run: static, comments
+python benchmarks/annotate.py speed FOLDER                  # lines a second
+python benchmarks/annotate.py record                        # overhead, memory, size of the file
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from shapecheck import dtypes, spec
+from shapecheck.analysis.inference import qualnames
+from shapecheck.codemod.annotate import Settings, annotate_files
+from shapecheck.codemod.files import find, read
+from shapecheck.codemod.strip import strip
+from shapecheck.record.store import load
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def annotations(text: str) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+    """Yield function, slot, and the dtype categories and shapes of each annotated place."""
+    for node, name in qualnames(ast.parse(text)):
+        if isinstance(node, ast.ClassDef):
+            continue
+        arguments = node.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        for slot, annotation in [*((a.arg, a.annotation) for a in every), ("return", node.returns)]:
+            found = [
+                (head.id, shape.value)
+                for part in (ast.walk(annotation) if annotation is not None else ())
+                if isinstance(part, ast.Subscript)
+                and isinstance(head := part.value, ast.Name)
+                and head.id in dtypes.CATEGORIES
+                and isinstance(part.slice, ast.Tuple)
+                and isinstance(shape := part.slice.elts[-1], ast.Constant)
+                and isinstance(shape.value, str)
+            ]
+            if found:
+                yield name, slot, found
+
+
+def tokens(text: str) -> list[str]:
+    """Return names, expressions in braces, numbers and operators of a shape, in order."""
+    canonical = str(spec.parse(text))
+    return re.findall(r"\{[^}]*\}|[^\W\d]\w*|\d+|\.\.\.|\S| ", canonical)
+
+
+def same(one: str, other: str, names: dict[str, str]) -> bool:
+    """Whether two shapes are equal up to the names in them; extends what names stand for."""
+    try:
+        a, b = tokens(one), tokens(other)
+    except spec.SpecError:
+        return False
+    trial = dict(names)
+    for x, y in zip(a, b, strict=False):
+        is_name = x[0].isalpha() or x[0] in "_{"
+        if not is_name or not (y[0].isalpha() or y[0] in "_{"):
+            if x != y:
+                return False
+        elif trial.setdefault(x, y) != y:
+            return False
+    if len(a) != len(b) or len(set(trial.values())) < len(trial):
+        return False
+    names.update(trial)
+    return True
+
+
+def compare(before: str, after: str, show: bool) -> Counter[str]:
+    """Count places: annotated by a person, annotated again, and with the same meaning."""
+    new = {(name, slot): found for name, slot, found in annotations(after)}
+    names: dict[str, dict[str, str]] = {}
+    counts: Counter[str] = Counter()
+    for name, slot, found in annotations(before):
+        counts["places"] += 1
+        again = new.get((name, slot))
+        if again is None:
+            continue
+        counts["again"] += 1
+        shapes = zip(found, again, strict=False)
+        equal = len(found) == len(again) and all(
+            same(one[1], other[1], names.setdefault(name, {})) for one, other in shapes
+        )
+        counts["equal"] += equal
+        counts["dtype"] += [one[0] for one in found] == [one[0] for one in again]
+        if show and not equal:
+            print(f"  {name}({slot}): {found} -> {again}")
+    return counts
+
+
+def again(paths: list[Path], run: bool, show: bool) -> None:
+    """Strip, annotate again, compare."""
+    files = list(find(paths))
+    base = Path(os.path.commonpath([path.absolute() for path in files]))
+    base = base if base.is_dir() else base.parent
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        copies = {}
+        for path in files:
+            copy = folder / path.absolute().relative_to(base)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(strip(read(path).text))
+            copies[copy] = read(path).text
+        record = None
+        if run:
+            for copy in copies:
+                recorded(folder, copy.name)
+            record = load(folder / ".shapecheck-record.sqlite")
+        begun = time.perf_counter()
+        outcome = annotate_files(copies, Settings(record=record))
+        took = time.perf_counter() - begun
+        total: Counter[str] = Counter()
+        written = {changed.file.path: changed.text for changed in outcome.changed}
+        for copy, text in copies.items():
+            total += compare(text, written.get(copy, copy.read_text()), show)
+    accepted = sum(len(changed.proposals) for changed in outcome.changed)
+    print(
+        f"{total['places']} places that people annotated; {total['again']} annotated again "
+        f"({total['again'] / total['places']:.0%}), {total['equal']} of these with an equal shape "
+        f"({total['equal'] / max(total['again'], 1):.0%}), {total['dtype']} with an equal dtype; "
+        f"{accepted} annotations in all, {len(outcome.refused)} functions refused; {took:.0f} s"
+    )
+
+
+def recorded(folder: Path, script: str) -> None:
+    command = [sys.executable, "-m", "shapecheck", "record", "--", sys.executable, script]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+
+
+def speed(paths: list[Path]) -> None:
+    """Annotate folders without writing, and count the lines."""
+    files = [path for path in find(paths) if "torch" in path.read_text(errors="replace")]
+    lines = sum(path.read_text(errors="replace").count("\n") for path in files)
+    begun, cpu = time.perf_counter(), time.process_time()
+    outcome = annotate_files(files, Settings())
+    took, used = time.perf_counter() - begun, time.process_time() - cpu
+    slots = sum(len(changed.proposals) for changed in outcome.changed)
+    print(
+        f"{lines:,} lines in {took:.0f} s ({used:.0f} s of one core): {used / lines * 1e5:.0f} s a "
+        f"100,000 lines; {slots} annotations, {len(outcome.refused)} functions refused"
+    )
+
+
+_PROGRAM = """
+import torch
+def scale(x, by):
+    return x * by
+def step(x, n):
+    y = scale(x[:, : n % 60 + 1], 2.0)
+    return torch.relu(y).sum(1)
+def main(rounds):
+    x = torch.zeros(4, 64)
+    for n in range(rounds):
+        step(x, n)
+main({rounds})
+"""
+
+
+def record() -> None:
+    """Measure a program of small calls with and without a recorder."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for rounds in (20_000, 500_000):
+            (folder / "run.py").write_text(_PROGRAM.format(rounds=rounds))
+            for path in folder.glob(".shapecheck*"):
+                path.unlink()
+            times, memory = [], []
+            for command in ([sys.executable, "run.py"], None):
+                begun = time.perf_counter()
+                if command is None:
+                    recorded(folder, "run.py")
+                else:
+                    subprocess.run(command, cwd=folder, check=True)
+                times.append(time.perf_counter() - begun)
+                memory.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+            size = (folder / ".shapecheck-record.sqlite").stat().st_size / 1e6
+            print(
+                f"{2 * rounds:,} calls: {times[0]:.1f} s, recorded {times[1]:.1f} s "
+                f"({times[1] / times[0]:.2f}x), {size:.2f} MB, at most {memory[1]:.0f} MB of "
+                f"memory, {memory[0]:.0f} MB without"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("again", "speed", "record"))
+    parser.add_argument("paths", nargs="*", type=Path)
+    parser.add_argument("--no-run", action="store_true")
+    parser.add_argument("--show", action="store_true", help="print what differs")
+    options = parser.parse_intermixed_args()
+    if options.what == "again":
+        again(options.paths, not options.no_run, options.show)
+    elif options.what == "speed":
+        speed(options.paths)
+    else:
+        record()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Which parameters without annotation are tensors: what their use in the body shows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from shapecheck.analysis import declarations, objects
+from shapecheck.analysis.annotations import AnyDecl
+from shapecheck.analysis.values import Bound, Class, Dotted, Function, OpInstance, Ref
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Tensor
+from shapecheck.signatures import Signature
+
+if TYPE_CHECKING:
+    from shapecheck.analysis.inference import Study
+
+_METHODS: Final = frozenset(
+    "view unsqueeze permute contiguous masked_fill masked_fill_ softmax log_softmax size expand "
+    "matmul bmm chunk unbind gather scatter scatter_ index_select detach cuda cpu requires_grad_ "
+    "device new_zeros new_ones new_tensor is_cuda grad relu sigmoid tanh repeat_interleave roll "
+    "argmax topk numel view_as expand_as type_as flip movedim unflatten narrow new_full new_empty "
+    "normal_ copy_ add_ mul_ div_ fill_ zero_ mT clamp_min masked_select backward".split()
+)
+"""What tensors have, and neither arrays, lists nor modules are commonly asked for."""
+_SHARED: Final = frozenset(
+    "shape transpose reshape dtype T mean sum flatten ndim dim pow sqrt exp log abs clamp float "
+    "long half bool int to double repeat split max min squeeze norm std var cumsum sin cos item "
+    "clone type".split()
+)
+"""What a tensor has, and other things as well: it counts in a module's own methods."""
+_MAKERS: Final = frozenset(
+    f"torch.{name}" for name in ("tensor", "as_tensor", "from_numpy", "is_tensor", "Tensor", "save")
+)
+
+
+def shown(function: Function, owner: Class | None, seen: Study) -> set[str]:
+    """Return the parameters without annotation that their use shows to be tensors."""
+    candidates = {
+        param.name
+        for param in declarations.declaration(function).params
+        if isinstance(param.declared, AnyDecl)
+        and param.kind in ("positional", "keyword")
+        and not is_annotated(function, param.name)
+        and (param.default is None or _is_none(param.default))
+        and not isinstance(seen.params.get(param.name), (Ref, Class))
+    }
+    in_module = owner is not None and objects.is_module(owner) and function.name != "__init__"
+    found: set[str] = set()
+    for node in ast.walk(function.node):
+        found |= set(_tensors_in(node, seen, in_module))
+    return found & candidates
+
+
+def is_annotated(function: Function, name: str) -> bool:
+    """Whether a parameter has an annotation, whatever it says."""
+    arguments = function.node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return any(one.arg == name and one.annotation is not None for one in every)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _tensors_in(node: ast.AST, seen: Study, in_module: bool) -> Iterator[str]:
+    """Yield the names that one node of a body shows to be tensors."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr=attr):
+            if attr in _METHODS or (in_module and attr in _SHARED):
+                yield name
+        case ast.Call():
+            yield from _handed_over(node, seen)
+        case ast.BinOp(left=left, right=right):
+            for one, other in ((left, right), (right, left)):
+                if isinstance(one, ast.Name) and isinstance(seen.values.get(other), Tensor):
+                    if isinstance(node.op, (ast.MatMult, ast.Add, ast.Sub, ast.Mult)):
+                        yield one.id
+
+
+def _handed_over(node: ast.Call, seen: Study) -> Iterator[str]:
+    """Yield the names that a call hands over where only tensors are taken."""
+    target = seen.values.get(node.func, UNKNOWN)
+    if isinstance(target, Ref):  # a module that is an attribute of this one
+        is_own = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "self"
+        if is_own and node.args and isinstance(node.args[0], ast.Name):
+            yield node.args[0].id
+        return
+    signature, bound = _signature(target, seen)
+    for params in () if signature is None else (signature.params[bound:],):
+        positional = [param for param in params if not param.keyword_only]
+        pairs = list(zip(positional, node.args, strict=False))
+        by_name = {param.name: param for param in params}
+        pairs += [(by_name[k.arg], k.value) for k in node.keywords if k.arg in by_name]
+        for param, argument in pairs:
+            items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
+            if param.tensor is not None and not param.other:
+                yield from (item.id for item in items if isinstance(item, ast.Name))
+    if isinstance(target, Dotted) and _is_functional(target.name):
+        for argument in node.args[:1]:
+            items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
+            yield from (item.id for item in items if isinstance(item, ast.Name))
+
+
+def _signature(target: Value, seen: Study) -> tuple[Signature | None, int]:
+    """Return the signature of what is called, and how many parameters are bound already."""
+    table = seen.function.module.program.table
+    match target:
+        case Dotted(name=name) if _is_functional(name):
+            return table.signature(name), 0
+        case Bound(receiver=Tensor(), name=name, function=None):
+            return table.signature(f"torch.Tensor.{name}"), 1
+        case OpInstance():
+            return target.cls.method("forward"), 0
+    return None, 0
+
+
+def _is_functional(name: str) -> bool:
+    """Whether a library's function takes tensors, and not what tensors are made from."""
+    root, _, rest = name.partition(".")
+    is_op = name.count(".") == 1 or name.startswith("torch.nn.functional.")
+    return (
+        name not in _MAKERS
+        and (root == "einops" or (root == "torch" and is_op))
+        and (rest[:1].islower())
+    )

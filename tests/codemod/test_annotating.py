@@ -1,0 +1,313 @@
+"""From a file to its annotations: what is found out, and what verification lets through."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from shapecheck.cli import main
+from shapecheck.codemod.annotate import Settings, annotate_files
+from shapecheck.codemod.files import FileProblem, read, write
+
+
+def annotated(tmp_path: Path, text: str, *origins: str, **others: str) -> str:
+    """Return what a module is annotated to, imports left out."""
+    path = tmp_path / "model.py"
+    path.write_text(text)
+    for name, content in others.items():
+        (tmp_path / f"{name}.py").write_text(content)
+    paths = sorted(tmp_path.glob("*.py"))
+    outcome = annotate_files(paths, Settings(origins or ("comments", "docstrings", "static")))
+    assert not outcome.problems
+    for changed in outcome.changed:
+        if changed.file.path == path:
+            lines = changed.text.splitlines(keepends=True)
+            return "".join(line for line in lines if "# by shapecheck" not in line)
+    return text
+
+
+HEAD = "import torch\nfrom torch import nn\n"
+
+
+def test_names_come_from_unpacked_shapes_and_attributes(tmp_path: Path) -> None:
+    text = HEAD + (
+        "class A(nn.Module):\n"
+        "    def __init__(self, width):\n"
+        "        super().__init__()\n"
+        "        self.width = width\n"
+        "        self.linear = nn.Linear(width, 7)\n"
+        "    def forward(self, x):\n"
+        "        b, t, c = x.shape\n"
+        "        return self.linear(x)\n"
+    )
+    assert 'x: Float[torch.Tensor, "b t {self.width}"]) -> Float[torch.Tensor, "b t 7"]:' in (
+        annotated(tmp_path, text)
+    )
+
+
+def test_the_number_of_axes_comes_from_callers(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def half(x):\n    return torch.relu(x) / 2\n"
+        "def f(y):\n    n, k = y.shape\n    y.view(k, n)\n    return half(y)\n"
+    )
+    assert 'def half(x: Shaped[torch.Tensor, "n k"])' in annotated(tmp_path, text, "static")
+
+
+def test_a_function_for_any_number_of_axes_gets_a_group(tmp_path: Path) -> None:
+    text = HEAD + "def f(x):\n    return torch.relu(x)\n"
+    assert 'def f(x: Shaped[torch.Tensor, "*batch"]) -> Shaped[torch.Tensor, "*batch"]' in (
+        annotated(tmp_path, text)
+    )
+
+
+def test_what_is_no_tensor_is_left_alone(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(items, n=3, name='a', flag=False, scale=1.0, *rest, **more):\n"
+        "    return [item for item in items] * n\n"
+        "def g(path):\n    return path.parent / 'x'\n"
+        "def h(rows):\n    a, b = rows.shape\n    return a\n"
+    )
+    assert annotated(tmp_path, text) == text
+
+
+def test_ints_and_masks_are_told_from_floats(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(ids, mask):\n"
+        "    table = nn.Embedding(10, 4)\n"
+        "    b, t = ids.shape\n"
+        "    m, _, _ = mask.shape\n"
+        "    return table(ids), torch.where(mask, 1.0, 0.0).view(m, -1)\n"
+    )
+    found = annotated(tmp_path, text)
+    assert "ids: Int[" in found
+    assert "mask: Bool[" in found
+
+
+def test_tensors_that_may_be_none(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(x,  # (b, t)\n      mask=None,  # (b, t)\n      ):\n"
+        "    if mask is not None:\n        x = x.masked_fill(mask, 0.0)\n    return x\n"
+    )
+    found = annotated(tmp_path, text, "comments")
+    assert 'mask: Bool[torch.Tensor, "b t"] | None = None,  # (b, t)' in found
+
+
+def test_trailing_comments_and_a_comment_behind_a_long_call(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(x):\n"
+        "    b, t, c = x.shape\n"
+        "    y = torch.cat(\n        [x, x],\n        dim=1,\n    )  # (b, 2*t, c)\n"
+        "    return y\n"
+    )
+    assert '    y: Shaped[torch.Tensor, "b 2*t c"] = torch.cat(\n' in annotated(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "target"),
+    [("y = x.sum(0)", "z = x.mT", "y"), ("y = x.mT", "z = x.sum(0)", "z")],
+)
+def test_the_analysis_decides_which_statement_a_comment_is_about(
+    tmp_path: Path, before: str, after: str, target: str
+) -> None:
+    text = HEAD + (
+        f"def f(x):\n    b, t, c = x.shape\n    {before}\n    # (t, c)\n    {after}\n"
+        "    return y, z\n"
+    )
+    found = annotated(tmp_path, text, "comments")
+    assert f'    {target}: Shaped[torch.Tensor, "t c"] = x.sum(0)\n' in found
+    assert "    # (t, c)\n" in found
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "y = x.mT  # (b, c)",
+        "y = x.mT  # y = x.view(b, c, t)",
+        "y = x.mT  # (see above)",
+        "y = x.mT  # a b c d",
+        "y = x.mT  # [1, 2, 3]",
+        "y, z = x.mT, 1  # (b, c, t)",
+        "y = len(x)  # (b, c, t)",
+        "x = x.mT  # (b, c, t)",
+        "self.y = x.mT  # (b, c, t)",
+    ],
+)
+def test_a_comment_that_says_nothing_of_a_local_changes_nothing(tmp_path: Path, line: str) -> None:
+    text = HEAD + f"def f(self, x):\n    b, t, c = x.shape\n    {line}\n    return 0\n"
+    assert annotated(tmp_path, text, "comments") == text
+
+
+def test_docstrings_of_three_styles(tmp_path: Path) -> None:
+    for doc in (
+        "    Args:\n        x: input of shape (N, C)\n    Returns:\n        of shape `(N,)`\n",
+        "    Parameters\n    ----------\n    x : Tensor, shape [N, C]\n        the input\n\n"
+        "    Returns\n    -------\n    Tensor of shape (N,)\n",
+        "    :param x: the input, shape `(N, C)`\n    :returns: shape `(N,)`\n",
+    ):
+        text = HEAD + f'def f(x):\n    """Do.\n\n{doc}    """\n    return torch.max(x, 1)[0]\n'
+        assert 'x: Shaped[torch.Tensor, "N C"]) -> Shaped[torch.Tensor, "N"]' in (
+            annotated(tmp_path, text, "docstrings")
+        )
+
+
+def test_a_docstring_with_two_shapes_says_nothing(tmp_path: Path) -> None:
+    text = HEAD + (
+        'def f(x):\n    """Do.\n\n    Args:\n        x: shape (N, C) or shape (N, T, C)\n    """\n'
+        "    return x.relu()\n"
+    )
+    assert annotated(tmp_path, text, "docstrings") == text
+
+
+def test_a_complaint_is_reported_and_the_function_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = HEAD + (
+        "def f(\n    q,  # (b, t, d)\n    k,  # (b, s, d)\n):\n    return q @ k\n"
+        "def g(\n    x,  # (b, t)\n):\n    return x.sum(1)  # (b,)\n"
+    )
+    Path("model.py").write_text(text)
+    assert main(["annotate", "--from", "comments", "--write", "model.py"]) == 0
+    assert capsys.readouterr().err == (
+        'model.py:4: f is left as it is: "@" can\'t multiply (b t d) by (b s d): the inner'
+        " dimensions are d (axis -1) and s (axis -2)\n"
+        "2 annotations written into 1 file\n"
+    )
+    written = Path("model.py").read_text()
+    assert "    q,  # (b, t, d)\n" in written
+    assert '    x: Shaped[torch.Tensor, "b t"],  # (b, t)\n) -> ' in written
+    assert main(["annotate", "--from", "comments", "--despite-complaints", "model.py"]) == 0
+    assert '+    q: Shaped[torch.Tensor, "b t d"],  # (b, t, d)\n' in capsys.readouterr().out
+
+
+def test_an_error_that_was_there_before_is_no_complaint(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(\n    x,  # (n, k)\n):\n    torch.ones(2, 3) @ torch.ones(2, 3)\n    return x.mT\n"
+    )
+    assert 'x: Shaped[torch.Tensor, "n k"],  # (n, k)' in annotated(tmp_path, text)
+
+
+def test_annotating_again_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = HEAD + "def f(x):\n    b, t = x.shape\n    y = x.mT  # (t, b)\n    return y.relu()\n"
+    Path("model.py").write_text(text)
+    assert main(["annotate", "--write"]) == 0
+    once = Path("model.py").read_bytes()
+    assert main(["annotate", "--write"]) == 0
+    assert Path("model.py").read_bytes() == once != text.encode()
+    assert main(["strip", "--write"]) == 0
+    assert Path("model.py").read_bytes() == text.encode()
+
+
+# Bad input ----------------------------------------------------------------------------------------
+
+MODEL = "import torch\ndef f(x):\n    b, t = x.shape\n    return x.mT.relu()\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"import torch\ndef f(:\n", ":2: can't be parsed: invalid syntax"),
+        (b"import torch\n# \xff\n", ": can't be read as text: 'utf-8' codec can't decode"),
+        (b"# coding: klingon\nimport torch\n", ": can't be read as text: unknown encoding"),
+        (b"import torch\n\0\n", ": can't be read as text: it has null bytes in it"),
+    ],
+)
+def test_files_that_cant_be_read_are_named_and_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, reason: str
+) -> None:
+    bad, good = tmp_path / "bad.py", tmp_path / "good.py"
+    bad.write_bytes(content)
+    good.write_text(MODEL)
+    assert main(["annotate", "--write", str(tmp_path)]) == 1
+    assert f"{bad}{reason}" in capsys.readouterr().err
+    assert bad.read_bytes() == content
+    assert "Shaped[" in good.read_text()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        MODEL.replace("\n", "\r\n").encode(),
+        b"\xef\xbb\xbf" + MODEL.encode(),
+        ("# coding: latin-1\n# caf\xe9\n" + MODEL).encode("latin-1"),
+    ],
+)
+def test_encodings_and_line_ends_stay(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "model.py"
+    path.write_bytes(content)
+    path.chmod(0o750)
+    assert main(["annotate", "--write", str(path)]) == 0
+    after = path.read_bytes()
+    assert b"Shaped[" in after
+    assert after.count(b"\r") in (0, after.count(b"\n"))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o750
+    assert main(["strip", "--write", str(path)]) == 0
+    assert path.read_bytes() == content
+
+
+def test_a_read_only_file_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    path.chmod(0o444)
+    assert main(["annotate", "--write", str(path)]) == 1
+    assert f"{path}: is read-only; left as it was" in capsys.readouterr().err
+    assert path.read_text() == MODEL
+
+
+def test_a_write_that_is_interrupted_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    file = read(path)
+
+    def interrupt(handle: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write(file, "lost")
+    assert [one.name for one in tmp_path.iterdir()] == ["model.py"]
+    assert path.read_text() == MODEL
+
+
+def test_a_file_that_has_changed_meanwhile_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    file = read(path)
+    path.write_text("new")
+    with pytest.raises(FileProblem, match="has changed since it was read"):
+        write(file, "lost")
+    assert path.read_text() == "new"
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.py", tmp_path / "link.py"
+    real.write_text(MODEL)
+    link.symlink_to(real)
+    assert main(["annotate", "--write", str(link)]) == 0
+    assert link.is_symlink()
+    assert "Shaped[" in real.read_text()
+
+
+def test_a_path_that_isnt_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["annotate", "nowhere"]) == 2
+    assert capsys.readouterr().err == (
+        "shapecheck annotate: error: nowhere: there is no such file or folder\n"
+    )
+
+
+def test_what_is_refused_in_a_file_leaves_the_others_alone(tmp_path: Path) -> None:
+    text = HEAD + "def f(x):\n    n, k = x.shape\n    return x.mT.relu()\n"
+    wrong = HEAD + "def g(\n    q,  # (b, t, d)\n    k,  # (b, s, d)\n):\n    return q @ k\n"
+    assert 'x: Shaped[torch.Tensor, "n k"]' in annotated(tmp_path, text, wrong=wrong)
+
+
+def test_the_names_of_an_ops_signature_are_not_the_codes(tmp_path: Path) -> None:
+    text = HEAD + "def f(one, other):\n    return torch.mm(one, other)\n"
+    found = annotated(tmp_path, text, "static")
+    assert 'one: Shaped[torch.Tensor, "b d"], other: Shaped[torch.Tensor, "d d2"])' in found

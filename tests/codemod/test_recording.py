@@ -1,0 +1,301 @@
+"""From runs of a program to a record, and from a record to names."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shapecheck.cli import main
+from shapecheck.codemod.annotate import Settings, annotate_files
+from shapecheck.record.store import Call, Key, Recorded, RecordProblem, append, create, load
+
+
+def t(*sizes: int, dtype: str = "float32") -> list[Any]:
+    """Return what a record has of a tensor."""
+    return ["t", dtype, "cpu", list(sizes)]
+
+
+def named(tmp_path: Path, text: str, *calls: tuple[Mapping[str, Any], Any], **ints: int) -> str:
+    """Return the signature of the function `f` of a module, annotated from these calls."""
+    path = tmp_path / "model.py"
+    path.write_text(f"import torch\n{text}")
+    line = next(n for n, row in enumerate(text.split("\n"), 2) if "def f(" in row)
+    name = "A.f" if "class A" in text else "f"
+    kinds = [Call(args, result, ints, 1) for args, result in calls]
+    record = {Key("model.py", name, line): Recorded(len(calls), kinds)}
+    outcome = annotate_files([path], Settings(("record",), record=record))
+    assert not outcome.problems
+    assert not outcome.refused
+    changed = outcome.changed[0].text if outcome.changed else path.read_text()
+    signature = next(row for row in changed.split("\n") if "def f(" in row)
+    return signature.strip().replace("torch.Tensor", "Tensor")
+
+
+def test_dimensions_that_always_agree_share_a_name(tmp_path: Path) -> None:
+    found = named(
+        tmp_path,
+        "def f(q, k): return q @ k.mT\n",
+        ({"q": t(2, 3, 5), "k": t(2, 4, 5)}, t(2, 3, 4)),
+        ({"q": t(3, 3, 6), "k": t(3, 8, 6)}, t(3, 3, 8)),
+        ({"q": t(1, 7, 6), "k": t(1, 9, 6)}, t(1, 7, 9)),
+    )
+    assert found == (
+        'def f(q: Float[Tensor, "b t d"], k: Float[Tensor, "b t2 d"])'
+        ' -> Float[Tensor, "b t t2"]: return q @ k.mT'
+    )
+
+
+def test_names_of_the_code_ints_and_arithmetic(tmp_path: Path) -> None:
+    found = named(
+        tmp_path,
+        "def f(x, n):\n    rows, cols = x.shape\n    return g(x, n)\n",
+        ({"x": t(4, 3), "n": 2}, ["u", 3, [t(6, 3), t(2), t(12)]]),
+        ({"x": t(5, 8), "n": 1}, ["u", 3, [t(6, 8), t(7), t(40)]]),
+        ({"x": t(7, 2), "n": 9}, ["u", 3, [t(16, 2), t(1), t(14)]]),
+    )
+    assert found == (
+        'def f(x: Float[Tensor, "rows cols"], n) -> tuple[Float[Tensor, "rows+{n} cols"],'
+        ' Float[Tensor, "cols-1"], Float[Tensor, "rows*cols"]]:'
+    )
+
+
+def test_what_never_varies_is_a_number(tmp_path: Path) -> None:
+    calls = [({"x": t(n, 3, 8)}, t(n)) for n in (2, 5, 6)]
+    assert 'x: Float[Tensor, "b 3 8"]) -> Float[Tensor, "b"]' in (
+        named(tmp_path, "def f(x): return x.sum((1, 2))\n", *calls)
+    )
+    assert 'x: Float[Tensor, "b t d"])' in (
+        named(tmp_path, "def f(x): return x.sum((1, 2))\n", *calls[:2])
+    )
+
+
+def test_square_images_are_not_square_by_name(tmp_path: Path) -> None:
+    calls = [({"x": t(2, 3, n, n)}, t(2, 3, n, n)) for n in (8, 16, 32)]
+    found = named(tmp_path, "def f(x): return g(x)\n", *calls)
+    assert found == ('def f(x: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b 3 h w"]: return g(x)')
+
+
+def test_leading_axes_that_vary_in_number_are_a_group(tmp_path: Path) -> None:
+    found = named(
+        tmp_path,
+        "def f(x, y): return g(x, y)\n",
+        ({"x": t(2, 5), "y": t(2, 4)}, t(2)),
+        ({"x": t(3, 2, 5), "y": t(3, 2, 4)}, t(3, 2)),
+        ({"x": t(5), "y": t(4)}, t()),
+    )
+    assert found == (
+        'def f(x: Float[Tensor, "*batch 5"], y: Float[Tensor, "*batch 4"])'
+        ' -> Float[Tensor, "*batch"]: return g(x, y)'
+    )
+
+
+def test_attributes_none_lists_and_dicts(tmp_path: Path) -> None:
+    found = named(
+        tmp_path,
+        "class A:\n    def f(self, xs, mask=None): return g(xs)\n",
+        (
+            {"self": "A", "xs": ["l", 2, [t(2, 16), t(2, 16)]], "mask": t(2, dtype="bool")},
+            ["d", 1, [["out", t(2, 16)]]],
+        ),
+        ({"self": "A", "xs": ["l", 1, [t(5, 16)]], "mask": None}, ["d", 1, [["out", t(5, 16)]]]),
+        **{"self.width": 16},
+    )
+    assert found == (
+        'def f(self, xs: list[Float[Tensor, "b d"]], mask: Bool[Tensor, "b"] | None = None)'
+        ' -> dict[str, Float[Tensor, "b d"]]: return g(xs)'
+    )
+
+
+def test_several_types_for_one_place_are_left(tmp_path: Path) -> None:
+    text = "def f(x): return x\n"
+    assert named(tmp_path, text, ({"x": t(2)}, 1), ({"x": 3}, 1)) == text.strip()
+
+
+def test_what_a_recorded_call_contradicts_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text("import torch\ndef f(\n    x,  # (n, n)\n):\n    return x.relu()\n")
+    calls = [Call({"x": t(2, 3)}, t(2, 3), {}, 1)]
+    record = {Key("model.py", "f", 2): Recorded(1, calls)}
+    outcome = annotate_files([path], Settings(("comments", "record"), record=record))
+    assert [one.reason for one in outcome.refused] == [
+        'a recorded call has "x" of shape (2 3), which "n n" doesn\'t fit'
+    ]
+
+
+# Running ------------------------------------------------------------------------------------------
+
+PACKAGE = """\
+import torch
+def double(x, scale=2):
+    return x * scale
+async def wait(x):
+    return x
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.width = 4
+    @torch.no_grad()
+    def forward(self, x):
+        return double(x)
+"""
+
+
+def record(folder: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `shapecheck record` in a folder."""
+    root = str(Path(__file__).resolve().parents[2])
+    return subprocess.run(
+        [sys.executable, "-m", "shapecheck", "record", "--", *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": root, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_a_script_and_what_it_imports_are_recorded(tmp_path: Path) -> None:
+    (tmp_path / "pkg.py").write_text(PACKAGE)
+    (tmp_path / "run.py").write_text(
+        "import asyncio, sys, torch\nfrom pkg import Model, double, wait\n"
+        "def main(x): return Model()(x)\n"
+        "for n in (2, 3): main(torch.zeros(n, 4))\n"
+        "asyncio.run(wait(torch.zeros(5)))\n"
+        "try: double('a', 'b')\nexcept TypeError: pass\n"
+        "assert __name__ == '__main__' and sys.argv == ['run.py', '--x']\nsys.exit(3)\n"
+    )
+    done = record(tmp_path, sys.executable, "run.py", "--x")
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.splitlines()[-1].startswith(
+        "shapecheck record: 10 calls of 5 functions in .shapecheck-record.sqlite ("
+    )
+    found = {key.name: seen for key, seen in load(tmp_path / ".shapecheck-record.sqlite").items()}
+    assert found["double"].kinds == [
+        Call({"x": t(2, 4)}, t(2, 4), {}, 1),
+        Call({"x": t(3, 4)}, t(3, 4), {}, 1),
+    ]
+    assert found["Model.forward"].kinds[0].ints == {"self.width": 4}
+    assert found["wait"].kinds == [Call({"x": t(5)}, t(5), {}, 1)]
+
+
+def test_processes_of_a_program_write_to_one_record(tmp_path: Path) -> None:
+    (tmp_path / "pkg.py").write_text(PACKAGE)
+    (tmp_path / "run.py").write_text(
+        "import multiprocessing, torch\nfrom pkg import double\n"
+        "def work(n):\n    double(torch.zeros(n)); return n\n"
+        "if __name__ == '__main__':\n"
+        "    with multiprocessing.get_context('fork').Pool(3) as pool:\n"
+        "        pool.map(work, range(1, 9))\n        pool.close(); pool.join()\n"
+    )
+    assert record(tmp_path, sys.executable, "run.py").returncode == 0
+    found = {key.name: seen for key, seen in load(tmp_path / ".shapecheck-record.sqlite").items()}
+    assert found["double"].calls == 8
+    assert {call.args["x"][3][0] for call in found["double"].kinds} == set(range(1, 9))
+
+
+def test_what_was_recorded_until_ctrl_c_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "pkg.py").write_text(PACKAGE)
+    (tmp_path / "run.py").write_text(
+        "import time, torch\nfrom pkg import double\ndouble(torch.zeros(7))\n"
+        "open('ready', 'w').close()\ntime.sleep(60)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shapecheck", "record", "--", sys.executable, "run.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    while not (tmp_path / "ready").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert b"1 calls of 1 functions" in said
+    assert len(load(tmp_path / ".shapecheck-record.sqlite")) == 1
+
+
+def test_pytest_records(tmp_path: Path) -> None:
+    (tmp_path / "pkg.py").write_text(PACKAGE)
+    (tmp_path / "test_it.py").write_text(
+        "import torch\nfrom pkg import double\n"
+        "def test_it():\n    assert double(torch.ones(3)).sum() == 6\n"
+    )
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "--shapecheck-record=r.sqlite",
+            "-p",
+            "no:cacheprovider",
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(__file__).resolve().parents[2]}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "shapecheck: 1 calls of 1 functions in r.sqlite" in done.stdout
+    assert [key.name for key in load(tmp_path / "r.sqlite")] == ["double"]
+
+
+def test_many_calls_take_little_room(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    create(path)
+    for _ in range(3):
+        texts = {f'[{{"x":["t","float32","cpu",[{n}]]}},null,{{}}]': 1 for n in range(200)}
+        append(path, [(Key("a.py", "f", 1), 1000, texts)])
+    (seen,) = load(path).values()
+    assert (seen.calls, len(seen.kinds), seen.kinds[0].count) == (3000, 200, 3)
+
+
+@pytest.mark.parametrize(
+    "content", [b"not a database at all, but long enough" * 9, b"SQLite format 3\0zz"]
+)
+def test_a_corrupted_record(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    content: bytes,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("r.sqlite").write_bytes(content)
+    Path("model.py").write_text("import torch\n")
+    with pytest.raises(RecordProblem, match="can't be read as a record"):
+        load(Path("r.sqlite"))
+    assert main(["annotate", "--record", "r.sqlite", "--write"]) == 2
+    assert main(["record", "-o", "r.sqlite", "--", "true"]) == 2
+    said = capsys.readouterr().err
+    assert "annotate: error: r.sqlite: can't be read as a record: " in said
+    assert Path("r.sqlite").read_bytes() == content
+
+
+def test_another_programs_database(tmp_path: Path) -> None:
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    with pytest.raises(RecordProblem, match="is another program's database"):
+        create(path)
+
+
+def test_no_record_and_nothing_to_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["annotate", "--record", "nowhere.sqlite"]) == 2
+    assert main(["record"]) == 2
+    assert capsys.readouterr().err == (
+        "shapecheck annotate: error: nowhere.sqlite: there is no such record;"
+        " `shapecheck record` makes one\n"
+        "shapecheck record: error: what to run is missing: shapecheck record -- pytest\n"
+    )

@@ -1,0 +1,145 @@
+"""Annotations go in and come out again without a trace."""
+
+from __future__ import annotations
+
+import pytest
+
+from shapecheck.codemod.edit import Slot, annotate
+from shapecheck.codemod.kinds import NONE, Either, TensorType, TupleType
+from shapecheck.codemod.strip import strip
+from shapecheck.codemod.torchtyping import convert
+
+BT = TensorType("Float", "b t")
+MAYBE = Either((TensorType("Bool", "b"), NONE))
+
+BARE = '''\
+"""A module."""
+# a comment
+import torch  # it
+
+
+def f(x, mask=None):  # the def
+    y = x * 2   # (b, t)
+    return y
+'''
+ANNOTATED = '''\
+"""A module."""
+# a comment
+import torch  # it
+from shapecheck import Bool, Float  # by shapecheck annotate: torch.Tensor
+
+
+def f(x: Float[torch.Tensor, "b t"], mask: Bool[torch.Tensor, "b"] | None = None) -> Float[torch.Tensor, "b t"]:  # the def
+    y: Float[torch.Tensor, "b t"] = x * 2   # (b, t)
+    return y
+'''  # noqa: E501
+WANTED = {
+    Slot("f", 0, "x"): BT,
+    Slot("f", 0, "mask"): MAYBE,
+    Slot("f", 0, "return"): BT,
+    Slot("f", 0, "y", 1): BT,
+}
+
+
+def test_annotations_are_written_where_there_are_none() -> None:
+    assert annotate(BARE, WANTED) == ANNOTATED
+
+
+def test_stripping_takes_them_out() -> None:
+    assert strip(ANNOTATED) == BARE
+
+
+def test_annotating_twice_changes_nothing() -> None:
+    assert annotate(ANNOTATED, WANTED) == ANNOTATED
+
+
+def test_a_shape_goes_around_the_tensor_that_is_there() -> None:
+    text = (
+        "from typing import Optional\nfrom torch import Tensor\n"
+        "def f(x: Tensor, mask: Optional[Tensor] = None) -> 'tuple[Tensor, int]': ...\n"
+        "def g(x) -> tuple[Tensor, Tensor]: ...\n"
+    )
+    wanted = {
+        Slot("f", 0, "x"): BT,
+        Slot("f", 0, "mask"): MAYBE,
+        Slot("f", 0, "return"): TupleType((BT, BT)),
+        Slot("g", 0, "return"): TupleType((BT, BT)),
+    }
+    annotated = annotate(text, wanted, "jaxtyping")
+    assert annotated == (
+        "from typing import Optional\nfrom torch import Tensor\n"
+        "from jaxtyping import Bool, Float  # by shapecheck annotate\n"
+        'def f(x: Float[Tensor, "b t"], mask: Optional[Bool[Tensor, "b"]] = None)'
+        " -> 'tuple[Tensor, int]': ...\n"
+        'def g(x) -> tuple[Float[Tensor, "b t"], Float[Tensor, "b t"]]: ...\n'
+    )
+    assert strip(annotated) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BARE.replace("\n", "\r\n"),
+        BARE.replace("mask=None", "mask = None"),
+        BARE.replace("mask=None", "mask  =None"),
+        BARE.replace("def f", "def g(a = 1): ...\ndef f"),
+        BARE.replace("import torch  # it", "from torch import Tensor\nz: Tensor"),
+        BARE.replace("import torch  # it", "import torch\nfrom torch import Tensor\nz: Tensor"),
+        BARE.replace("import torch  # it", "import torch\ndef h(q: torch.Tensor): ..."),
+        BARE.replace("import torch  # it", "import torch\nFloat = 3"),
+        BARE.replace("import torch  # it", "from jaxtyping import Float\nz = Float"),
+        BARE.replace('"""A module."""', "#!/usr/bin/env python"),
+        BARE.replace('"""A module."""\n# a comment\n', "\f\n\n"),
+        BARE.rstrip("\n"),
+        BARE.replace("    ", "\t"),
+        BARE.replace("x, mask", "\n    x,  # one\n    mask"),
+        BARE.replace("y = x", "y=x"),
+        BARE.replace("def f", "@torch.no_grad()\nasync def f"),
+        BARE.replace("):", ") :"),
+        BARE + "def f(x=(1,), *, mask=None): return x\n",
+    ],
+)
+def test_the_round_trip_is_exact(text: str) -> None:
+    annotated = annotate(text, WANTED | {Slot("f", 1, "mask"): MAYBE})
+    assert annotated != text
+    assert strip(annotated) == text
+
+
+def test_functions_of_one_name_are_told_apart() -> None:
+    text = "import torch\nif 1:\n    def f(x): ...\nelse:\n    def f(x): ...\n"
+    annotated = annotate(text, {Slot("f", 1, "x"): BT})
+    first, second = annotated.split("else:")
+    assert "def f(x): ..." in first
+    assert 'def f(x: Float[torch.Tensor, "b t"]): ...' in second
+
+
+def test_strip_of_what_people_wrote_leaves_tensors() -> None:
+    text = (
+        "from jaxtyping import Float, jaxtyped\nfrom torch import Tensor\n"
+        'Image = Float[Tensor, "3 h w"]\n@jaxtyped\nclass A:\n    x: Float[Tensor, "b"]\n'
+        'def f(x: Float[Tensor, "b"] | None) -> Image: ...\n'
+    )
+    assert strip(text) == (
+        "from jaxtyping import jaxtyped\nfrom torch import Tensor\n"
+        "Image = Tensor\n@jaxtyped\nclass A:\n    x: Tensor\n"
+        "def f(x: Tensor | None) -> Image: ...\n"
+    )
+
+
+def test_strip_leaves_other_modules_alone() -> None:
+    text = 'from mine import Float, Tensor\ndef f(x: Float[Tensor, "b"]): ...\n'
+    assert strip(text) == text
+
+
+def test_torchtyping_is_converted() -> None:
+    text = (
+        "import torch\nfrom torchtyping import TensorType, patch_typeguard\n"
+        'def f(x: TensorType["b", 3, float], y: TensorType[..., "c": 4, torch.long],\n'
+        '      z: TensorType["b": ..., -1]) -> TensorType["b"]: ...\n'
+    )
+    assert convert(text) == (
+        "import torch\nfrom torchtyping import patch_typeguard\nfrom torch import Tensor\n"
+        "from shapecheck import Float, Int64, Shaped\n"
+        'def f(x: Float[Tensor, "b 3"], y: Int64[Tensor, "... c=4"],\n'
+        '      z: Shaped[Tensor, "*b _"]) -> Shaped[Tensor, "b"]: ...\n'
+    )
