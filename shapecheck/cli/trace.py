@@ -97,8 +97,8 @@ def _traced(options: Namespace) -> Trace | None:
         import torch
     except ImportError as error:
         raise CommandError(f"tracing needs torch: {error}") from None
-    import shapecheck
     from shapecheck.cli._trace.load import inputs, load, said
+    from shapecheck.runtime import ShapeError, trace
 
     try:
         torch.device(options.device)
@@ -108,8 +108,8 @@ def _traced(options: Namespace) -> Trace | None:
     args, kwargs = inputs(options.input, options.device)
     try:
         with torch.no_grad(), torch.device(options.device):
-            return shapecheck.trace(model)(*args, **kwargs)
-    except shapecheck.ShapeError as error:
+            return trace(model)(*args, **kwargs)
+    except ShapeError as error:
         ours = str(Path(__file__).parents[1])
         lines = (line for line in str(error).splitlines() if not line.startswith(f"  at {ours}"))
         sys.stderr.writelines(f"{line}\n" for line in lines)
