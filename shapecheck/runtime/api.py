@@ -35,8 +35,11 @@ def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
 
     Inside of a decorated call these are the call's names, `("b", "n", None)`; a dimension that
     merges or combines others is written as in annotations, `"(h d)"` or `"n+1"`. Outside they are
-    those that a decorated function declared for its result, or that `named` gave.
+    those that a decorated function declared for its result, or that `named` gave. While a program
+    is compiled there are none.
     """
+    if torch.compiler.is_compiling():
+        return (None,) * tensor.dim()
     with DisableTorchFunction():
         frame = _here()
         found = frame.of(tensor) or wrapped.inherited(tensor, frame.table)

@@ -113,6 +113,7 @@ def test_the_whole_text() -> None:
     assert str(caught.value) == (
         'argument "y" of "inner" is (3), declared "n": axis 0 is 3, declared n (here 2)  [shape]\n'
         f"  at {__file__}:{line}: return inner(x, x[0])\n"
+        '  note: n is 2 from argument "x"\n'
         "  here n=2, d=3"
     )
 

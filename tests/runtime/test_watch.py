@@ -232,7 +232,7 @@ def test_modes(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
 
 def test_what_cannot_be_watched() -> None:
     with pytest.raises(TypeError, match=r"watch takes a torch\.nn\.Module, not function"):
-        watch(named)  # type: ignore[arg-type]
+        watch(dims_of)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r'"z" is none of what forward takes .*: x, scale, return'):
         watch(Model(), {"z": "b"})
     with pytest.raises(ShapeAnnotationError, match="b"):
