@@ -27,7 +27,7 @@ Sizes = tuple[int, ...]
 Table = dict[int, tuple[weakref.ref[torch.Tensor], "Record"]]
 
 _RECORDS: Final = 1 << 15
-_SWEEP: Final = 4096
+_SWEEP: Final = 256
 _PLAIN: Final[frozenset[type]] = frozenset((torch.Tensor, torch.nn.Parameter))
 _INT: Final = frozenset((int,))
 
@@ -143,7 +143,7 @@ class Frame:
     decorator; both are None in a thread's root, the frame outside of all calls.
     """
 
-    __slots__ = ("entry", "names", "parent", "plan", "pushed", "symbols", "table")
+    __slots__ = ("entry", "limit", "names", "parent", "plan", "pushed", "symbols", "table")
 
     def __init__(
         self,
@@ -159,6 +159,7 @@ class Frame:
         self.plan = plan
         self.entry = entry
         self.table: Table = {}
+        self.limit = _SWEEP
         self.pushed = False
 
     def of(self, tensor: torch.Tensor) -> Record | None:
@@ -182,8 +183,9 @@ class Frame:
 
     def sweep(self) -> None:
         """Drop what is known of tensors that are gone, once it is much."""
-        if len(self.table) > _SWEEP:
+        if len(self.table) > self.limit:
             self.table = {key: item for key, item in self.table.items() if item[0]() is not None}
+            self.limit = max(_SWEEP, 2 * len(self.table))
 
 
 class State(threading.local):
