@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 import torch
@@ -71,6 +70,8 @@ def split(x: Tensor, dim: Name | None = None, /, **parts: Any) -> Tensor:
         raise TypeError('write split(x, fc="c h w", h=4, w=4)')
     old, new = (dim, None) if dim is not None else next(iter(into.items()))
     plan = planned(_split, (x,), meant(old), meant(new), sizes)
+    if plan.sizes.count(-1) > 1:
+        raise TypeError("while torch.compile traces, a split needs the sizes of all parts but one")
     found = carry(torch.unflatten, x, plan.at, plan.sizes)
     if new is not None:
         called(found, {plan.at + index: name for index, name in enumerate(plan.names)})
@@ -80,8 +81,9 @@ def split(x: Tensor, dim: Name | None = None, /, **parts: Any) -> Tensor:
 def _split(call: Any, shape: Any, old: Any, new: Any, sizes: tuple[tuple[str, int], ...]) -> Any:
     plan = rules.split(call, shape, old, new, dict(sizes))
     assert plan is not None
-    numbers = [value_of(size, call.facts.values) for size in plan.sizes]
-    return replace(plan, sizes=tuple(-1 if size is None else size for size in numbers))
+    values = getattr(call.facts, "values", {})  # none where torch.compile traces
+    numbers = [value_of(size, values) for size in plan.sizes]
+    return plan._replace(sizes=tuple(-1 if size is None else size for size in numbers))
 
 
 def get(x: Tensor, dim: Name | None = None, index: Any = None, /, **at: Any) -> Tensor:
@@ -102,8 +104,9 @@ def _indexed(x: Tensor, dim: Name | None, index: Any, at: dict[str, Any]) -> Ten
     if dim is not None:
         given[dim] = index
     places = [planned(rules.only, (x,), meant(name)) for name in given]
-    if len(places) == 1 and type(index) is int:
-        return carry(torch.select, x, places[0], index)  # type: ignore[no-any-return]
+    first = next(iter(given.values()))
+    if len(places) == 1 and type(first) is int:
+        return carry(torch.select, x, places[0], first)  # type: ignore[no-any-return]
     subscript: list[Any] = [slice(None)] * x.dim()
     for place, item in zip(places, given.values(), strict=True):
         subscript[place] = item

@@ -20,14 +20,14 @@ from torch._C import DisableTorchFunction
 from shapecheck import explain
 from shapecheck.dims import Dim, DimExpr, Size, Sym
 from shapecheck.explain import Message
-from shapecheck.ops import Call
-from shapecheck.runtime import wrapped
-from shapecheck.runtime.errors import LOCK, ShapeError
+from shapecheck.ops import UNKNOWN, Call
+from shapecheck.runtime import traced, wrapped
+from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError
 from shapecheck.runtime.facts import ValueFacts
 from shapecheck.runtime.mode import thread_mode
 from shapecheck.runtime.names import Frame, Record, apart, record, state
 from shapecheck.runtime.source import Place, call_label, user_place
-from shapecheck.shapes import Mismatch, Shape, Tensor
+from shapecheck.shapes import Facts, Mismatch, Shape, Tensor, mismatch
 
 Name: TypeAlias = "str | Dim"
 Names: TypeAlias = "str | Dim | Sequence[str | Dim]"
@@ -35,6 +35,7 @@ Names: TypeAlias = "str | Dim | Sequence[str | Dim]"
 
 _KEPT: Final = 1 << 14
 _plans: dict[Hashable, Any] = {}
+_compiling: Final = torch.compiler.is_compiling
 _NEW: Final = object()
 
 
@@ -77,6 +78,9 @@ def planned(plan: Callable[..., Any], tensors: Sequence[torch.Tensor], *args: An
 
     Raises `ShapeError` where it raises `Mismatch`.
     """
+    if _compiling():
+        names = tuple([traced.texts_of(tensor) for tensor in tensors])
+        return planned_at_trace(plan, names, args)
     records = [record_of(tensor) for tensor in tensors]
     key = (plan, args, *records) if None not in records else _key(plan, args, records, tensors)
     found = _plans.get(key, _NEW)
@@ -86,6 +90,24 @@ def planned(plan: Callable[..., Any], tensors: Sequence[torch.Tensor], *args: An
             _plans.clear()
         _plans[key] = found
     return found
+
+
+@traced.constant
+def planned_at_trace(
+    plan: Callable[..., Any], names: Sequence[traced.Texts], args: Sequence[Any]
+) -> Any:
+    """Return what `planned` does, of tensors of which the names are known but not the sizes."""
+    shapes = [traced.shape(one) for one in names]
+    try:
+        found = plan(Call(Facts(), plan.__name__.strip("_"), shapes), *shapes, *args)
+        if found is None or found is UNKNOWN:
+            reason = 'named(x, "...") gives names'
+            raise mismatch(reason, "needs names that aren't known while torch.compile traces")
+        return found
+    except Mismatch as refused:
+        problem = refused.problem
+        text = f'"{plan.__name__.strip("_")}" {problem.headline}: {problem.reason}'
+        raise ShapeError(Message(text, problem.code)) from None
 
 
 def _key(plan: Any, args: Any, records: Sequence[Any], tensors: Sequence[Any]) -> Hashable:
@@ -151,6 +173,8 @@ def _error(refused: Mismatch, shapes: Sequence[Shape], place: Place | None) -> S
 
 def carry(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a torch function so that its result has names, inside of a decorated call or not."""
+    if _compiling():
+        return traced.carried(function, args, kwargs, True)
     mode = state.mode or thread_mode()
     if mode.frame is not None:
         return function(*args, **kwargs)
@@ -164,6 +188,10 @@ def carry(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 @contextmanager
 def carrying() -> Iterator[None]:
     """Carry names through all torch ops inside of the block, also outside of decorated calls."""
+    if _compiling():
+        with traced.TRACE:
+            yield
+        return
     mode = state.mode or thread_mode()
     if mode.frame is not None:
         yield
@@ -172,6 +200,8 @@ def carrying() -> Iterator[None]:
     try:
         with mode:
             yield
+    except CarriedError as carried:
+        raise carried.unpacked() from carried.error.__cause__
     finally:
         mode.frame = None
 
@@ -181,6 +211,11 @@ def called(tensor: torch.Tensor, names: Mapping[int, Name]) -> Any:
 
     Raises `ShapeError` where the running call knows a name as another size.
     """
+    if _compiling():
+        texts = list(traced.texts_of(tensor))
+        for axis, name in names.items():
+            texts[axis] = name if isinstance(name, str) else name.name
+        return traced.write(tensor, tuple(texts))
     known = record_of(tensor)
     frame = here()
     key = (frame.plan, known, *names.items())
@@ -230,12 +265,19 @@ def _rename(
     return Renaming(record(tuple(found), sizes, values), tuple(symbols))
 
 
-def settled(tensor: torch.Tensor, like: torch.Tensor, dims: Sequence[Any]) -> torch.Tensor:
-    """Give a tensor dimensions whose names another one has; return the tensor."""
+def settled(tensor: torch.Tensor, like: torch.Tensor, axes: Sequence[int | None]) -> torch.Tensor:
+    """Give a tensor the names that axes of another one have, None for no name; return it."""
+    if _compiling():
+        texts = traced.texts_of(like)
+        return traced.write(tensor, tuple([None if at is None else texts[at] for at in axes]))
     known = record_of(like)
-    with DisableTorchFunction():
-        values = {} if known is None else known.values
-        here().name(tensor, record(tuple(dims), tuple(tensor.shape), values))
+    if known is not None:
+        with DisableTorchFunction():
+            sizes = tuple(tensor.shape)
+            found = [
+                size if at is None else known.dims[at] for at, size in zip(axes, sizes, strict=True)
+            ]
+            here().name(tensor, record(tuple(found), sizes, known.values))
     return tensor
 
 

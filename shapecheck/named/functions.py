@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from shapecheck.named.core import Name, Names, called, carrying, meant, planned, record_of, settled
+from shapecheck.named.core import Name, Names, called, carrying, meant, planned, settled
 from shapecheck.ops import named_functions as rules
 
 
@@ -41,7 +41,7 @@ def reduce(x: Tensor, function: Callable[[Tensor], Tensor], dim: Names) -> Tenso
     """
     with carrying():
         found = function(x)
-    return settled(found, x, planned(rules.less, (x, found), meant(dim)).dims)
+    return settled(found, x, planned(rules.less, (x, found), meant(dim)))
 
 
 def augment(x: Tensor, function: Callable[[Tensor], Tensor], name: Name) -> Tensor:
@@ -52,6 +52,5 @@ def augment(x: Tensor, function: Callable[[Tensor], Tensor], name: Name) -> Tens
     with carrying():
         found = function(x)
     planned(rules.more, (x, found), name if isinstance(name, str) else name.name)
-    known = record_of(x)
-    settled(found, x, (*(known.dims if known is not None else x.shape), found.shape[-1]))
+    settled(found, x, (*range(x.dim()), None))
     return called(found, {found.dim() - 1: name})  # type: ignore[no-any-return]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch._C import DisableTorchFunction
 
@@ -21,6 +22,7 @@ from shapecheck.named.core import (
 )
 from shapecheck.ops import named_names as rules
 from shapecheck.ops.named import only, split
+from shapecheck.runtime import traced
 
 
 def rename(x: Tensor, old: Name | None = None, new: Name | None = None, /, **names: Name) -> Tensor:
@@ -42,6 +44,8 @@ def _renamed(call: Any, shape: Any, pairs: tuple[tuple[str, Any], ...]) -> Any:
 
 def _view(x: Tensor) -> Tensor:
     """Return another tensor of the same elements, with the same names."""
+    if torch.compiler.is_compiling():
+        return traced.write(x.view_as(x), traced.texts_of(x))
     known = record_of(x)
     with DisableTorchFunction():
         view = x.view_as(x)
@@ -54,6 +58,8 @@ def assert_size(x: Tensor, **sizes: int) -> Tensor:
 
     Raises `ShapeError` where one is another.
     """
+    if torch.compiler.is_compiling():
+        return x
     with DisableTorchFunction():
         planned(_assert_size, (x,), tuple(x.shape), tuple(sizes.items()))
     return x
@@ -84,7 +90,7 @@ def unflatten(x: Tensor, dim: Name, sizes: Sequence[tuple[str, int]]) -> Tensor:
     """Take a dimension apart into (name, size) pairs: `unflatten(x, "f", [("c", 2), ("h", 3)])`."""
     pairs = tuple((name, size) for name, size in sizes)
     plan = planned(_unflatten, (x,), meant(dim), pairs)
-    found = carry(Tensor.unflatten, x, plan.at, [size for _, size in pairs])
+    found = carry(torch.unflatten, x, plan.at, [size for _, size in pairs])
     return called(found, dict(enumerate(plan.names, plan.at)))  # type: ignore[no-any-return]
 
 

@@ -8,8 +8,8 @@ and the rule puts the rules of the positional ops together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, IntSize, Size
@@ -77,8 +77,7 @@ def _in_order(call: Call, tensor: Tensor, plan: Order) -> Tensor:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(NamedTuple):
     """How neighbours are merged: the order that makes them neighbours, where, and the new name."""
 
     axes: tuple[int, ...]
@@ -119,8 +118,7 @@ def stack(call: Call, x: Value, dim: Value, kwargs: Mapping[str, Value]) -> Valu
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(NamedTuple):
     """How a dimension is taken apart: its index, the sizes (-1 for what is left), the names."""
 
     at: int

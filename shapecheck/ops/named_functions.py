@@ -58,21 +58,24 @@ def reduced(call: Call, x: Value, result: Value, dims: Value, **rest: Value) -> 
         return result
     before, after = (call.facts.shape(one.shape) for one in (x, result))
     kept = less(call, before, after, dims)
-    return result if kept is None else Tensor(kept, result.dtype)
+    if kept is None:
+        return result
+    return Tensor(Shape(tuple(before.dims[at] for at in kept)), result.dtype)
 
 
-def less(call: Call, before: Shape, after: Shape, dim: Value) -> Shape | None:
-    """Return what is left of a shape without some dimensions, which is what `after` is."""
+def less(call: Call, before: Shape, after: Shape, dim: Value) -> tuple[int, ...] | None:
+    """Return which axes are left of a shape without some dimensions, which is what `after` is."""
     gone = every(call, before, dim)
     if isinstance(gone, Unknown) or before.rank is None:
         return None
     places = [at % before.rank for at in gone]
-    kept = tuple(item for at, item in enumerate(before.dims) if at not in places)
-    return _claimed(call, Shape(kept), after)
+    kept = tuple(at for at in range(before.rank) if at not in places)
+    _claimed(call, Shape(tuple(before.dims[at] for at in kept)), after)
+    return kept
 
 
-def _claimed(call: Call, claimed: Shape, found: Shape) -> Shape:
-    """Check what a function gives against what it should; return the latter."""
+def _claimed(call: Call, claimed: Shape, found: Shape) -> None:
+    """Check what a function gives against what it should."""
     headline = f"gives {found}, where {claimed} is expected"
     if found.rank is not None and claimed.rank is not None and found.rank != claimed.rank:
         raise mismatch(f"it has {counted(found.rank, 'dimension')}", headline)
@@ -81,7 +84,6 @@ def _claimed(call: Call, claimed: Shape, found: Shape) -> Shape:
             break
         if not call.unify(one, other):
             raise mismatch(f"{other} isn't {one}", headline)
-    return claimed
 
 
 @rule("named.augment")
@@ -97,10 +99,11 @@ def augmented(call: Call, x: Value, result: Value, name: Value, **rest: Value) -
     return Tensor(Shape((*before.dims, called(call, last, name))), result.dtype)
 
 
-def more(call: Call, before: Shape, after: Shape, name: Value) -> None:
+def more(call: Call, before: Shape, after: Shape, name: Value) -> bool | None:
     """Check that a function's result is a shape with one more dimension behind it."""
     fresh(call, before, name)
     if before.rank is None or after.rank is None:
-        return
+        return None
     last = Shape(after.dims[-1:]) if after.rank > before.rank else Shape((name,))
     _claimed(call, Shape((*before.dims, *last.dims)), after)
+    return True

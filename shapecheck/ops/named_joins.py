@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import shapecheck.dims as dims
-from shapecheck.dims import Composite, Size
+from shapecheck.dims import Composite, Kind, Size
 from shapecheck.ops.agree import listed, tensors_of
 from shapecheck.ops.axes import of_rank, permute, resolved
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, replace, rule
@@ -27,17 +26,19 @@ from shapecheck.ops.naming import (
 from shapecheck.shapes import Item, Shape, Tensor, mismatch
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
-    """A sum of products by letters: those of each operand, and of the result."""
+class Product(NamedTuple):
+    """A sum of products: the letters of each operand and of the result, and the equation."""
 
     inputs: tuple[str, ...]
     output: str
+    equation: str
 
-    @property
-    def equation(self) -> str:
-        """The equation as einsum takes it."""
-        return f"{','.join(self.inputs)}->{self.output}"
+
+def unsure(shape: Shape) -> bool:
+    """Whether there are dimensions of which the names aren't known."""
+    return shape.known is None or any(
+        symbol.kind is not Kind.NAME for item in shape.known for symbol in dims.symbols(item)
+    )
 
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -49,7 +50,7 @@ def product(call: Call, shapes: Sequence[Shape], over: Value) -> Product | None:
     Those of the result: the first operand's, then what the others have besides.
     """
     many = wanted(over)
-    if many is None or any(shape.rank is None for shape in shapes):
+    if many is None or any(map(unsure, shapes)):
         return None
     summed: list[list[int | None]] = []
     for index, shape in enumerate(shapes):
@@ -88,7 +89,7 @@ def product(call: Call, shapes: Sequence[Shape], over: Value) -> Product | None:
     output = "".join(
         dict.fromkeys(one for term in terms for one in term if one not in over_letters)
     )
-    return Product(tuple(terms), output)
+    return Product(tuple(terms), output, f"{','.join(terms)}->{output}")
 
 
 @rule("named.dot")
@@ -183,14 +184,17 @@ def stack_new(call: Call, tensors: Value, name: Value, **rest: Value) -> Value:
 
 def onto(call: Call, shape: Shape, target: Shape) -> tuple[int | None, ...] | None:
     """Return for each dimension of a target which axis of a shape it is, None for a new one."""
-    if shape.rank is None or target.rank is None:
+    if unsure(shape) or unsure(target):
         return None
     found: list[int | None] = []
     for item in target.dims:
         at = [i for i, one in enumerate(shape.dims) if one == item and not isinstance(one, int)]
         found.append(at[0] if at else None)
     used = {at for at in found if at is not None}
-    left = [f'"{item}"' for i, item in enumerate(shape.dims) if i not in used]
+    rest = [item for i, item in enumerate(shape.dims) if i not in used]
+    left = [f'"{item}"' for item in rest if not isinstance(item, int)]
+    if rest and not left:
+        raise mismatch("a dimension of it has no name", f"can't align {shape} with {target}")
     if left:
         raise mismatch(f"{target} has no {listed(left)}", f"can't align {shape} with {target}")
     return tuple(found)
@@ -198,7 +202,7 @@ def onto(call: Call, shape: Shape, target: Shape) -> tuple[int | None, ...] | No
 
 def union(call: Call, shapes: Sequence[Shape]) -> Shape | None:
     """Return all dimensions of some shapes, each once: the longest shape's first."""
-    if any(shape.rank is None for shape in shapes):
+    if any(map(unsure, shapes)):
         return None
     items: list[Item] = []
     for shape in sorted(shapes, key=lambda one: -len(one.dims)):
@@ -239,9 +243,8 @@ def align(call: Call, tensors: Value, **rest: Value) -> Value:
     ones = (1,) * len(whole.dims)
     plans = [onto(call, shape, whole) for shape in shapes]
     return tuple(
-        Tensor(_placed(shape, plan, ones), part.dtype)
+        Tensor(Shape.unknown() if plan is None else _placed(shape, plan, ones), part.dtype)
         for part, shape, plan in zip(parts, shapes, plans, strict=True)
-        if plan is not None
     )
 
 

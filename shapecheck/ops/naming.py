@@ -8,10 +8,9 @@ after a convolution over `t`, `"t"` is `t-2`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import spec
@@ -189,22 +188,24 @@ def _instead(shape: Shape, name: str) -> str:
 # Orders -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """How axes are put in order: a permutation, then how many neighbours each new axis merges."""
+class Order(NamedTuple):
+    """How axes are put in order: a permutation, then the first and last axis of each merge.
+
+    The last merge comes first, so that the others stay where they are.
+    """
 
     axes: tuple[int, ...]
-    widths: tuple[int, ...]
+    merged: tuple[tuple[int, int], ...]
 
-    @property
-    def merged(self) -> tuple[tuple[int, int], ...]:
-        """The first and last axis of each merge, the last merge first."""
-        found, at = [], 0
-        for width in self.widths:
-            if width > 1:
-                found.append((at, at + width - 1))
-            at += width
-        return tuple(reversed(found))
+    @staticmethod
+    def of(groups: Sequence[Sequence[int]]) -> Order:
+        """Return the order in which each new axis merges some of the old."""
+        merged, at = [], 0
+        for group in groups:
+            if len(group) > 1:
+                merged.append((at, at + len(group) - 1))
+            at += len(group)
+        return Order(tuple(at for group in groups for at in group), tuple(reversed(merged)))
 
 
 def order(call: Call, shape: Shape, given: Value, missing: str = "refuse") -> Order | None:
@@ -238,8 +239,7 @@ def order(call: Call, shape: Shape, given: Value, missing: str = "refuse") -> Or
             f"{lost} {'is' if len(left) == 1 else 'are'} left out",
             f'can\'t order {shape} by "{_said(many)}"',
         )
-    widths = tuple(len(group) for group in known)
-    return Order(tuple(at for group in known for at in group), widths)
+    return Order.of(known)
 
 
 def _group(call: Call, shape: Shape, one: Wanted) -> list[int | None]:

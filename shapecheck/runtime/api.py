@@ -11,7 +11,7 @@ from torch._C import DisableTorchFunction
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Sym
 from shapecheck.explain import Message
-from shapecheck.runtime import wrapped
+from shapecheck.runtime import traced, wrapped
 from shapecheck.runtime.binding import Binding, Namer, plain_shape
 from shapecheck.runtime.errors import Failed, ShapeError
 from shapecheck.runtime.facts import value_of
@@ -36,10 +36,10 @@ def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
     Inside of a decorated call these are the call's names, `("b", "n", None)`; a dimension that
     merges or combines others is written as in annotations, `"(h d)"` or `"n+1"`. Outside they are
     those that a decorated function declared for its result, or that `named` gave. While a program
-    is compiled there are none.
+    is compiled there are those of operations by name.
     """
     if torch.compiler.is_compiling():
-        return (None,) * tensor.dim()
+        return traced.texts_of(tensor)
     with DisableTorchFunction():
         frame = _here()
         found = frame.of(tensor) or wrapped.inherited(tensor, frame.table)
@@ -97,8 +97,10 @@ def is_instance(value: object, origin: object, metadata: TensorSpec) -> bool:
 
 
 def _learn(tensor: Any, text: str, function: str, forget: bool) -> Any:
+    if torch.compiler.is_compiling():
+        return traced.write(tensor, traced.annotated(text, tensor.dim())) if forget else tensor
     shape = parse(text, f'{function}(..., "{text}")')
-    if torch.compiler.is_compiling() or paused.get():
+    if paused.get() and not forget:
         return tensor
     if not isinstance(tensor, torch.Tensor):
         kind = type(tensor).__name__

@@ -23,7 +23,7 @@ import torch
 from torch._C import DisableTorchFunction
 from torch.fx import _symbolic_trace
 
-from shapecheck.runtime import boundary, calls, compiled
+from shapecheck.runtime import boundary, calls, compiled, traced
 from shapecheck.runtime.errors import CarriedError
 from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint
 from shapecheck.runtime.plan import Plan, says_names
@@ -109,9 +109,12 @@ class _Program(Writer):
         jit = self.give(torch._C._get_tracing_state, "jit")
         define = "async def" if self.kind == "async" else "def"
         with self.block(f"{define} {_NAME}({', '.join(head)}):"):
+            names = self.full and traced.uses_names(plan.function)
             with self.block(f"if {compiling}():"):
-                self.traced(call)
-            with self.block(f"if {skip}() or {fx}._is_fx_tracing_flag or {jit}() is not None:"):
+                held = self.give(traced.wrapper(plan), "with_names") if names else function
+                self.traced(call.replace(function, held, 1))
+            pass_by = f"{fx}._is_fx_tracing_flag or {jit}() is not None"
+            with self.block(f"if {pass_by if names else f'{skip}() or {pass_by}'}:"):
                 self.emit(f"return {call}")
             self.arguments()
             self.body(call)

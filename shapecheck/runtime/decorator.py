@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar, overload
 import torch
 
 from shapecheck.dims import Dim
-from shapecheck.runtime import settings
+from shapecheck.runtime import settings, traced
 from shapecheck.runtime.attributes import guard
 from shapecheck.runtime.codegen import compile_checks
 from shapecheck.runtime.errors import LOCK, own_fault
@@ -78,23 +78,22 @@ def decorate_in(
 ) -> Any:
     """Decorate what is defined in a namespace; `own` are names that belong to the instances."""
     mode = settings.mode()
-    if mode is settings.Mode.OFF:
-        return target
-    full = mode is settings.Mode.FULL
     if isinstance(target, type):
-        return _on_class(target, own, full)
-    if own:
+        return _on_class(target, own, mode)
+    if own and mode is not settings.Mode.OFF:
         raise TypeError('shapecheck(dims="...") goes on a class: the names belong to its instances')
-    return _on_member(target, own, full, namespace)
+    return _on_member(target, own, mode, namespace)
 
 
-def _on_class(cls: type, own: frozenset[str], full: bool) -> type:
+def _on_class(cls: type, own: frozenset[str], mode: settings.Mode) -> type:
     for name, member in list(vars(cls).items()):
         if isinstance(member, type):
             continue
-        wrapped = _on_member(member, own, full, vars(cls), strict=False)
+        wrapped = _on_member(member, own, mode, vars(cls), strict=False)
         if wrapped is not member:
             setattr(cls, name, wrapped)
+    if mode is settings.Mode.OFF:
+        return cls
     guard(cls, own, vars(cls))
     if issubclass(cls, torch.nn.Module) and "__prepare_scriptable__" not in vars(cls):
         setattr(cls, "__prepare_scriptable__", _refuse_script)  # noqa: B010 - torch asks for it
@@ -112,22 +111,29 @@ def _refuse_script(module: torch.nn.Module) -> None:
 def _on_member(
     member: Any,
     own: frozenset[str],
-    full: bool,
+    mode: settings.Mode,
     namespace: Mapping[str, Any],
     strict: bool = True,
 ) -> Any:
-    """Wrap a function, or the function inside of a method object."""
+    """Wrap a function, or the function inside of a method object.
+
+    One that uses operations by name needs the names, however much is to be checked.
+    """
+    if mode is settings.Mode.OFF and not isinstance(member, _HOLDERS):
+        if not isinstance(member, types.FunctionType) or not traced.uses_names(member):
+            return member
     match member:
         case staticmethod() | classmethod():
-            inner = _on_member(member.__func__, frozenset(), full, namespace, strict)
+            inner = _on_member(member.__func__, frozenset(), mode, namespace, strict)
             return member if inner is member.__func__ else type(member)(inner)
         case property():
             get, set_, delete = (
-                None if part is None else _on_member(part, own, full, namespace, strict)
+                None if part is None else _on_member(part, own, mode, namespace, strict)
                 for part in (member.fget, member.fset, member.fdel)
             )
             return property(get, set_, delete, member.__doc__)
         case types.FunctionType():
+            full = mode is settings.Mode.FULL or traced.uses_names(member)
             return _wrap(member, own, full, namespace)
         case _:
             if strict:
@@ -135,6 +141,9 @@ def _on_member(
                     f"@shapecheck goes on functions, methods and classes, not on {member!r}"
                 )
             return member
+
+
+_HOLDERS: Final = (staticmethod, classmethod, property)
 
 
 def _wrap(
@@ -258,7 +267,11 @@ class Pending:
             return self.function
 
     def compile(self) -> types.FunctionType:
-        """Read what is left of the annotations and write the checks."""
+        """Write the checks."""
+        return compile_checks(self.plan(), self.full, _kind(self.function))
+
+    def plan(self) -> Plan:
+        """Read what is left of the annotations; return what is known of the function."""
         function = self.function
         hints, found = self.hints, self.annotations
         if hints is None:
@@ -287,7 +300,7 @@ class Pending:
             dims,
         )
         plan.steady = is_steady(params)
-        return compile_checks(plan, self.full, _kind(function))
+        return plan
 
 
 _FIRST: Final = """

@@ -78,7 +78,7 @@ TWINS: dict[str, Twin] = {
     ),
     "index, list": (lambda x, y: named.index(x, "t", [0, 2]), lambda x, y: x[:, [0, 2]], "b _ d"),
     "index, tensor": (
-        lambda x, y: named.index(x, "t", named(torch.tensor([0, 1, 1]), "k")),
+        lambda x, y: named.index(x, "t", named.named(torch.tensor([0, 1, 1]), "k")),
         lambda x, y: x[:, torch.tensor([0, 1, 1])],
         "b k d",
     ),
