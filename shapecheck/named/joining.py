@@ -74,7 +74,7 @@ def align_as(x: Tensor, other: Tensor) -> Tensor:
 
     Raises `ShapeError` where `other` lacks one.
     """
-    return _placed(x, planned(rules.onto, (x, other)))
+    return placed(x, planned(rules.onto, (x, other)))
 
 
 def expand_as(x: Tensor, other: Tensor) -> Tensor:
@@ -91,13 +91,13 @@ def align_to(x: Tensor, *dims: Names) -> Tensor:
 
     Raises `ShapeError` where a dimension of `x` is left out.
     """
-    return _placed(x, planned(rules.along, (x,), meant(dims)))
+    return placed(x, planned(rules.along, (x,), meant(dims)))
 
 
 def align(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Bring tensors into one order of all their dimensions, so that they broadcast by name."""
     plans = planned(_union, tensors)
-    return tuple(_placed(x, plan) for x, plan in zip(tensors, plans, strict=True))
+    return tuple(placed(x, plan) for x, plan in zip(tensors, plans, strict=True))
 
 
 def _union(call: Any, *shapes: Any) -> Any:
@@ -105,7 +105,8 @@ def _union(call: Any, *shapes: Any) -> Any:
     return None if whole is None else [rules.onto(call, shape, whole) for shape in shapes]
 
 
-def _placed(x: Tensor, plan: Sequence[int | None]) -> Tensor:
+def placed(x: Tensor, plan: Sequence[int | None]) -> Tensor:
+    """Bring axes into an order, with a new one of size 1 for each None."""
     axes = [at for at in plan if at is not None]
     if axes != list(range(len(axes))):
         x = carry(torch.permute, x, axes)

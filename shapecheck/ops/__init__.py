@@ -26,6 +26,7 @@ from shapecheck.ops import linear as _linear
 from shapecheck.ops import lists as _lists
 from shapecheck.ops import losses as _losses
 from shapecheck.ops import named as _named
+from shapecheck.ops import named_distributions as _named_distributions
 from shapecheck.ops import named_functions as _named_functions
 from shapecheck.ops import named_joins as _named_joins
 from shapecheck.ops import named_names as _named_names

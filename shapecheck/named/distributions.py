@@ -1,0 +1,191 @@
+"""The distributions of torch, of parameters whose dimensions have names.
+
+    from shapecheck.named import distributions
+
+    z = distributions.Normal(mu, std).rsample(samples=20)  # samples, then the dimensions of mu
+
+Every class of `torch.distributions` that is made of tensors is here under its name. Samples carry
+the names of the parameters, and a value that is scored is brought into their order by its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+from torch._C import DisableTorchFunction
+
+from shapecheck.dims import DimExpr, Sym
+from shapecheck.named.core import called, here, planned, record_of
+from shapecheck.named.joining import placed
+from shapecheck.ops import RULES, Call
+from shapecheck.ops.named_distributions import target_of, unused
+from shapecheck.ops.named_joins import onto
+from shapecheck.runtime.names import apart, record
+from shapecheck.shapes import Shape
+from shapecheck.shapes import Tensor as Known
+from shapecheck.signatures import table
+
+_HOME: Final = "torch.distributions"
+
+
+class Distribution:
+    """A distribution of torch's, `base`, with names for the dimensions of its batch and events.
+
+    `batch_names` and `event_names` are the names, None for a dimension without one.
+    """
+
+    def __init__(
+        self,
+        base: torch.distributions.Distribution,
+        batch: tuple[DimExpr, ...],
+        event: tuple[DimExpr, ...],
+        values: Mapping[Sym, int],
+    ) -> None:
+        self.base = base
+        self._batch, self._event, self._values = batch, event, values
+
+    @property
+    def batch_names(self) -> tuple[str | None, ...]:
+        """The names of the batch's dimensions."""
+        return tuple(None if isinstance(dim, int) else str(dim) for dim in self._batch)
+
+    @property
+    def event_names(self) -> tuple[str | None, ...]:
+        """The names of an event's dimensions."""
+        return tuple(None if isinstance(dim, int) else str(dim) for dim in self._event)
+
+    def sample(self, **sizes: int) -> Tensor:
+        """Draw samples without gradients: `sample(samples=20)` puts the dimension in front."""
+        with torch.no_grad():
+            return self._drawn(self.base.sample, sizes)
+
+    def rsample(self, **sizes: int) -> Tensor:
+        """Draw samples that have gradients: `rsample(samples=20)`."""
+        return self._drawn(self.base.rsample, sizes)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the density at a value, which is aligned by its names.
+
+        Raises `ShapeError` where the value's names aren't those of the distribution.
+        """
+        return self._scored(self.base.log_prob, value)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """Return the cumulative density at a value, which is aligned by its names."""
+        return self._scored(self.base.cdf, value)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """Return the inverse of the cumulative density, of a value aligned by its names."""
+        return self._scored(self.base.icdf, value)
+
+    def entropy(self) -> Tensor:
+        """Return the entropy of each distribution of the batch."""
+        return self._named(self.base.entropy(), self._batch)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a statistic, `mean`, `stddev`, `variance` or `mode`; else what `base` has."""
+        found = getattr(self.base, name)
+        if name in ("mean", "mode", "stddev", "variance") and isinstance(found, Tensor):
+            return self._named(found, (*self._batch, *self._event))
+        return found
+
+    def _drawn(self, draw: Any, sizes: Mapping[str, int]) -> Tensor:
+        planned(_unused, (), (*self._batch, *self._event), tuple(sizes))
+        found = draw(torch.Size(sizes.values()))
+        self._named(found, (*sizes.values(), *self._batch, *self._event))
+        return called(found, dict(enumerate(sizes)))  # type: ignore[no-any-return]
+
+    def _scored(self, score: Any, value: Tensor) -> Tensor:
+        whole = (*self._batch, *self._event)
+        target, plan = planned(_scored, (value,), whole)
+        known = record_of(value)
+        found = score(placed(value, plan))
+        event = len(self._event)
+        values = {} if known is None else known.values
+        return self._named(found, target[: len(target) - event], values)
+
+    def _named(
+        self, tensor: Tensor, dims: tuple[DimExpr, ...], more: Mapping[Sym, int] | None = None
+    ) -> Tensor:
+        with DisableTorchFunction():
+            sizes = tuple(tensor.shape)
+            here().name(tensor, record(dims, sizes, {**self._values, **(more or {})}))
+        return tensor
+
+
+def _unused(call: Call, whole: tuple[DimExpr, ...], names: tuple[str, ...]) -> bool:
+    return unused(call, Shape(whole), names)
+
+
+def _scored(call: Call, shape: Shape, whole: tuple[DimExpr, ...]) -> Any:
+    target = target_of(shape, Shape(whole))
+    return None if target is None else (target.known, onto(call, shape, target))
+
+
+def make(cls: type[torch.distributions.Distribution], *args: Any, **kwargs: Any) -> Distribution:
+    """Return a distribution of torch's of parameters with names.
+
+    Raises `ShapeError` where the names of the parameters contradict each other.
+    """
+    tensors = [one for one in (*args, *kwargs.values()) if isinstance(one, Tensor)]
+    batch, event = planned(_extents, tensors, cls.__name__, tuple(map(_told, args)), _pairs(kwargs))
+    values: dict[Sym, int] = {}
+    for tensor in tensors:
+        if (known := record_of(tensor)) is not None:
+            values.update(apart(known, values).values)
+    base = cls(*args, **kwargs)
+    sizes = (tuple(base.batch_shape), tuple(base.event_shape))
+    plain = [
+        one if len(one) == len(size) else size
+        for one, size in zip((batch, event), sizes, strict=True)
+    ]
+    return Distribution(base, plain[0], plain[1], values)
+
+
+def _told(arg: Any) -> Any:
+    return ... if isinstance(arg, Tensor) else arg if isinstance(arg, int | float) else None
+
+
+def _pairs(kwargs: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple((name, _told(value)) for name, value in kwargs.items())
+
+
+def _extents(call: Call, *given: Any) -> tuple[tuple[DimExpr, ...], tuple[DimExpr, ...]]:
+    """Return the dimensions of a distribution's batch and of its events, by the rules."""
+    *shapes, name, args, pairs = given
+    left = iter(Known(shape) for shape in shapes)
+    filled = [next(left) if arg is ... else arg for arg in args]
+    named = {key: next(left) if value is ... else value for key, value in pairs}
+    described = table().lookup_class(f"{_HOME}.{name}")
+    attrs = None if described is None else described.construct(filled, named)
+    if attrs is None:
+        return (), ()
+    found = []
+    for part in ("batch", "event"):
+        asked = Call(call.facts, call.label, call.operands, (part,))
+        dims = RULES["extent"](asked, self=attrs)
+        found.append(Shape(dims).known or ())
+    return found[0], found[1]
+
+
+@cache
+def _maker(name: str) -> Any:
+    cls = getattr(torch.distributions, name, None)
+    if not isinstance(cls, type) or not issubclass(cls, torch.distributions.Distribution):
+        raise AttributeError(f"torch.distributions has no distribution {name!r}")
+
+    def maker(*args: Any, **kwargs: Any) -> Distribution:
+        return make(cls, *args, **kwargs)
+
+    maker.__name__ = maker.__qualname__ = name
+    maker.__code__ = maker.__code__.replace(co_name=name)  # what messages call it
+    maker.__doc__ = f"Return `torch.distributions.{name}` of parameters with names."
+    return maker
+
+
+def __getattr__(name: str) -> Any:
+    return _maker(name)

@@ -1,0 +1,112 @@
+"""Distributions of named parameters: what is drawn and scored has names, and they are checked."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from shapecheck import Float, ShapeError, dims_of, named, shapecheck
+from shapecheck.named import distributions
+from shapecheck.signatures import table
+
+
+def parameters() -> tuple[Tensor, Tensor]:
+    torch.manual_seed(0)
+    return named(torch.rand(5, 3), "b z"), named(torch.rand(5, 3) + 0.1, "b z")
+
+
+def test_samples_carry_names_and_are_torchs() -> None:
+    mean, std = parameters()
+    normal = distributions.Normal(mean, std)
+    assert (normal.batch_names, normal.event_names) == (("b", "z"), ())
+    torch.manual_seed(1)
+    found = normal.rsample(samples=20)
+    torch.manual_seed(1)
+    assert torch.equal(found, torch.distributions.Normal(mean, std).rsample((20,)))
+    assert dims_of(found) == ("samples", "b", "z")
+    assert dims_of(normal.mean) == dims_of(normal.entropy()) == ("b", "z")
+
+
+def test_batch_and_event_of_the_articles_example() -> None:
+    mean, matrix = named(torch.zeros(10, 2), "dist out"), torch.eye(2)
+    normal = distributions.MultivariateNormal(mean, matrix)
+    assert (normal.batch_names, normal.event_names) == (("dist",), ("out",))
+    samples = normal.sample(sample1=20, sample2=30)
+    assert dims_of(samples) == ("sample1", "sample2", "dist", "out")
+    assert dims_of(normal.log_prob(samples)) == ("sample1", "sample2", "dist")
+
+
+def test_a_value_is_aligned_by_its_names() -> None:
+    normal = distributions.Normal(*parameters())
+    samples = normal.sample(n=4)
+    moved = named.order(samples, "z n b")
+    assert torch.equal(normal.log_prob(moved), normal.base.log_prob(samples))
+    assert dims_of(normal.log_prob(moved)) == ("n", "b", "z")
+    assert torch.equal(normal.cdf(moved), normal.base.cdf(samples))
+
+
+def test_categories() -> None:
+    found = distributions.Categorical(logits=named(torch.rand(5, 7), "b k"))
+    assert (found.batch_names, found.event_names) == (("b",), ())
+    assert dims_of(found.sample(n=2)) == ("n", "b")
+    assert dims_of(found.log_prob(found.sample(n=2))) == ("n", "b")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda d: d.log_prob(named(torch.rand(5, 3), "b q")),
+            'can\'t score (b q) by a distribution of (b z): it has no "z"',
+        ),
+        (
+            lambda d: d.sample(b=2),
+            'can\'t call another one "b": a dimension is called that already',
+        ),
+        (
+            lambda d: distributions.Normal(d.mean, named(torch.ones(3, 3), "z b")),
+            '"distributions.Normal" can\'t broadcast (b z) with (z b)',
+        ),
+    ],
+)
+def test_names_are_checked(call: object, said: str) -> None:
+    with pytest.raises(ShapeError) as caught:
+        call(distributions.Normal(*parameters()))  # type: ignore[operator]
+    assert said in str(caught.value)
+
+
+def test_inside_of_a_decorated_function() -> None:
+    @shapecheck
+    def reparameterize(mean: Float[Tensor, "b z"], std: Float[Tensor, "b z"]) -> Tensor:
+        z = distributions.Normal(mean, std).rsample(samples=4)
+        assert dims_of(z.exp()) == ("samples", "b", "z")
+        return named.mean(z, "samples")
+
+    assert reparameterize(torch.rand(5, 3), torch.rand(5, 3) + 0.1).shape == (5, 3)
+
+
+def test_every_distribution_of_tensors_is_there() -> None:
+    described = {name for name in distributions_of_torch() if table().lookup_class(HOME + name)}
+    assert described == distributions_of_torch() - {
+        "Independent",
+        "MixtureSameFamily",
+        "TransformedDistribution",
+    }
+    for name in described:
+        assert callable(getattr(distributions, name))
+
+
+HOME = "shapecheck.named.distributions."
+
+
+def distributions_of_torch() -> set[str]:
+    """List the classes that have a signature."""
+    return {
+        name
+        for name in torch.distributions.__all__
+        if isinstance(found := getattr(torch.distributions, name), type)
+        and issubclass(found, torch.distributions.Distribution)
+        and table().lookup_class(f"torch.distributions.{name}") is not None
+        and name not in ("Distribution", "ExponentialFamily")
+    }
