@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shapecheck import dtypes
-from shapecheck.dims import size_of
+from shapecheck.dims import DimExpr, size_of
 from shapecheck.ops.agree import apart, counted
 from shapecheck.ops.axes import of_rank, resolved
 from shapecheck.ops.call import Call, Value, as_dim, as_tensor, replace, rule
 from shapecheck.ops.indexing import fit_into
-from shapecheck.shapes import Clash, Run, Shape, Tensor, broadcast_dim, mismatch
+from shapecheck.shapes import Clash, Facts, Run, Shape, Tensor, broadcast_dim, mismatch
 
 
 def _same_rank(call: Call, shape: Shape, index: Shape, headline: str) -> None:
@@ -32,15 +34,33 @@ def _no_larger(
 ) -> None:
     """Refuse an index that doesn't run along the tensor on an axis other than `skip`.
 
-    It may be shorter there, but not certainly larger, nor another dimension by name.
+    It may be shorter there, and so another dimension by name; but not certainly larger, nor one
+    that is another axis of the tensor.
     """
-    if shape.known is None or index.known is None or len(shape.dims) != len(index.dims):
+    limits, sizes = shape.known, index.known
+    if limits is None or sizes is None or len(limits) != len(sizes):
         return
-    for axis, (limit, size) in enumerate(zip(shape.known, index.known, strict=True)):
+    for axis, (limit, size) in enumerate(zip(limits, sizes, strict=True)):
+        if axis == skip:
+            continue
         excess = call.facts.size(size_of(size)) - call.facts.size(size_of(limit))
         larger = isinstance(excess, int) and excess > 0
-        if axis != skip and (larger or apart(call.facts, limit, size)):
+        if larger or (
+            apart(call.facts, limit, size) and _elsewhere(call.facts, limits, sizes, axis)
+        ):
             raise mismatch(f"axis {axis} of the index is {size}, and {limit} {what}", headline)
+
+
+def _elsewhere(
+    facts: Facts, limits: Sequence[DimExpr], sizes: Sequence[DimExpr], axis: int
+) -> bool:
+    """Whether what the index has at an axis is another axis of the tensor, or the reverse."""
+    return any(
+        (facts.same(sizes[axis], limits[at]) or facts.same(limits[axis], sizes[at]))
+        and not facts.same(limits[at], sizes[at])
+        for at in range(len(limits))
+        if at != axis
+    )
 
 
 @rule("gather")
