@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
-from shapecheck.runtime.hook import rewrite
+from shapecheck.rewriting import rewrite
 from shapecheck.types import TensorSpec, read
 
 HERE = Path(__file__).parent
@@ -85,7 +85,7 @@ def module(program: str, decorated: bool) -> ModuleType:
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
     tree = ast.parse(source, path)
     if decorated:
-        rewrite(tree)
+        rewrite(tree, "shapecheck.runtime.hook")
     made = ModuleType(name)
     exec(compile(tree, path, "exec", dont_inherit=True), vars(made))
     return made
