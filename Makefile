@@ -44,6 +44,7 @@ agreement: $(INSTALLED) ## Print which seeded bugs mypy, @shapecheck and torch a
 bench: $(INSTALLED) ## Run the benchmarks
 	$(BIN)/python benchmarks/static.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/loading.py
 	$(BIN)/python benchmarks/annotate.py again $(sort $(filter-out examples/demo.py,$(wildcard examples/*.py)))
 	$(BIN)/python benchmarks/annotate.py record
 	$(BIN)/python benchmarks/runtime.py
