@@ -169,13 +169,18 @@ def collectives() -> None:
     """What goes through functional collectives has names where they keep its shape."""
     group = dist.group.WORLD
 
+    def names(result: Tensor) -> tuple[str | None, ...]:
+        found = dims_of(result)
+        funcol.wait_tensor(result)  # gloo may still be writing to it
+        return found
+
     @shapecheck
     def look(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-        assert dims_of(funcol.all_reduce(x, "sum", group)) == ("n", "d")
-        assert dims_of(funcol.all_gather_tensor(x, 0, group)) == ("2*n", "d")
-        assert dims_of(funcol.all_gather_tensor(x, 1, group)) == ("n", "2*d")
-        assert dims_of(funcol.reduce_scatter_tensor(x, "sum", 0, group)) == ("n//2", "d")
-        assert dims_of(funcol.broadcast(x, 0, group)) == ("n", "d")
+        assert names(funcol.all_reduce(x, "sum", group)) == ("n", "d")
+        assert names(funcol.all_gather_tensor(x, 0, group)) == ("2*n", "d")
+        assert names(funcol.all_gather_tensor(x, 1, group)) == ("n", "2*d")
+        assert names(funcol.reduce_scatter_tensor(x, "sum", 0, group)) == ("n//2", "d")
+        assert names(funcol.broadcast(x, 0, group)) == ("n", "d")
         return x
 
     look(torch.ones(4, 3))
