@@ -20,6 +20,7 @@ from shapecheck.analysis.evidence import is_annotated, shown
 from shapecheck.analysis.frame import EXPRESSIONS, BudgetExceeded, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.host import Host, Options, Source
+from shapecheck.analysis.looking import end_of
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import (
     Argument,
@@ -262,14 +263,9 @@ def _alike(one: Value, other: Value) -> Value:
 
 def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
     """Return what a body gives and the state at its end, joined over all ends."""
-    ends = [*frame.returns, *([(None, frame.state)] if frame.alive else [])]
-    if not ends or is_generator(function):
+    if is_generator(function):
         return UNKNOWN, frame.state
-    value, end = ends[0]
-    for other, its_end in ends[1:]:
-        end.vars["\0"], its_end.vars["\0"] = value, other
-        end = frame.joined(end, its_end)
-        value = end.vars.pop("\0")
+    value, end = end_of(frame)
     return _spelled(frame, value, end), end
 
 

@@ -207,6 +207,11 @@ def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
     if is_generator(function):
         return outcome(frame, function.node.body)
     frame.run(function.node.body)
+    return end_of(frame)
+
+
+def end_of(frame: Frame) -> tuple[Value, State]:
+    """Return what a body that was run gives, and the state at its end, joined over all ends."""
     ends = [*frame.returns, *([(None, frame.state)] if frame.alive else [])]
     if not ends:
         return UNKNOWN, frame.state

@@ -33,6 +33,11 @@ class CommandError(Exception):
     """A command can't be carried out: what is wrong, and where. The exit code is 2."""
 
 
+def plural(count: int, what: str) -> str:
+    """Return "1 error" or "2 errors"."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 class Commands:
     """Where commands declare themselves."""
 

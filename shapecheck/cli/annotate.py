@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-import sys
 from argparse import Namespace
 from pathlib import Path
 
-from shapecheck.cli._commands import CommandError, Commands
+from shapecheck.cli._changes import add_arguments, files_of, print_diff, tell
+from shapecheck.cli._commands import CommandError, Commands, plural
 from shapecheck.cli.record import DEFAULT
 
 _DESCRIPTION = """\
@@ -33,7 +32,7 @@ def register(commands: Commands) -> None:
         description=_DESCRIPTION,
         examples=_EXAMPLES,
     )
-    parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="a file or folder")
+    add_arguments(parser)
     parser.add_argument(
         "--from",
         dest="origins",
@@ -53,9 +52,6 @@ def register(commands: Commands) -> None:
         metavar="FILE",
         help="what `shapecheck record` has written (default: .shapecheck-record.sqlite, if there)",
     )
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--diff", action="store_true", help="print the change (the default)")
-    mode.add_argument("--write", action="store_true", help="change the files")
     parser.add_argument(
         "--despite-complaints",
         action="store_true",
@@ -68,17 +64,17 @@ def run(options: Namespace) -> int:
     from shapecheck import config
     from shapecheck.analysis import Options
     from shapecheck.codemod.annotate import SOURCES, Settings, annotate_files
-    from shapecheck.codemod.files import FileProblem, find, write
+    from shapecheck.codemod.files import FileProblem, write
     from shapecheck.record.store import RecordProblem, load
 
     origins = tuple(o for given in options.origins or [",".join(SOURCES)] for o in given.split(","))
     for origin in origins:
         if origin not in SOURCES:
             raise CommandError(f"--from {origin}: choose from {', '.join(SOURCES)}")
+    paths = files_of(options)
     try:
-        paths = list(find(map(Path, options.paths)))
         found = config.load(config.find(Path.cwd()))
-    except (FileProblem, config.ConfigError) as error:
+    except config.ConfigError as error:
         raise CommandError(str(error)) from None
     record = None
     file = Path(options.record or DEFAULT)
@@ -93,7 +89,7 @@ def run(options: Namespace) -> int:
     problems = [*outcome.problems]
     for changed in outcome.changed:
         if not options.write:
-            sys.stdout.writelines(diff(changed.file.path, changed.file.text, changed.text))
+            print_diff(changed.file.path, changed.file.text, changed.text)
             continue
         try:
             write(changed.file, changed.text)
@@ -101,29 +97,11 @@ def run(options: Namespace) -> int:
             problems.append(str(error))
     for refusal in outcome.refused:
         where = f"{refusal.path}:{refusal.line}"
-        _tell(f"{where}: {refusal.function} is left as it is: {refusal.reason}")
+        tell(f"{where}: {refusal.function} is left as it is: {refusal.reason}")
     for problem in problems:
-        _tell(problem)
+        tell(problem)
     slots = sum(len(changed.proposals) for changed in outcome.changed)
-    places = f"{slots} annotation{'s' * (slots != 1)}"
-    files = f"{len(outcome.changed)} file{'s' * (len(outcome.changed) != 1)}"
+    places, files = plural(slots, "annotation"), plural(len(outcome.changed), "file")
     done = "written into" if options.write else "proposed for"
-    _tell(f"{places} {done} {files}" + ("" if options.write else "; --write writes them"))
+    tell(f"{places} {done} {files}" + ("" if options.write else "; --write writes them"))
     return 1 if problems else 0
-
-
-def diff(path: Path, before: str, after: str) -> list[str]:
-    """Return the lines of a unified diff between two texts of a file."""
-    lines = difflib.unified_diff(
-        before.splitlines(keepends=True),
-        after.splitlines(keepends=True),
-        f"a/{path}",
-        f"b/{path}",
-    )
-    return [
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    ]
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201

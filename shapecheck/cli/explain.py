@@ -120,18 +120,10 @@ def _unknown(table: Table, asked: str) -> str:
 
 
 def _print(table: Table, found: list[Op], *, color: bool) -> None:
-    from rich.console import Console
+    from shapecheck.cli._console import console_on
 
-    console = Console(
-        color_system="standard" if color else None,
-        force_terminal=color,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        soft_wrap=True,
-    )
+    console = console_on(None, color=color)
     for line in _lines(table, found):
-        line.rstrip()
         console.print(line)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
-from pathlib import Path
 
-from shapecheck.cli._commands import CommandError, Commands
+from shapecheck.cli._changes import add_arguments, files_of, print_diff, tell
+from shapecheck.cli._commands import Commands, plural
 
 _DESCRIPTION = """\
 Takes all shape annotations out: Float[Tensor, "b c"] becomes Tensor, and what `shapecheck
@@ -28,27 +27,19 @@ def register(commands: Commands) -> None:
         description=_DESCRIPTION,
         examples=_EXAMPLES,
     )
-    parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="a file or folder")
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--diff", action="store_true", help="print the change (the default)")
-    mode.add_argument("--write", action="store_true", help="change the files")
+    add_arguments(parser)
 
 
 def run(options: Namespace) -> int:
     """Run the command; return 0, or 1 where a file couldn't be read or written."""
     import libcst
 
-    from shapecheck.cli.annotate import diff
-    from shapecheck.codemod.files import FileProblem, find, read, write
+    from shapecheck.codemod.files import FileProblem, read, write
     from shapecheck.codemod.strip import strip
 
-    try:
-        paths = list(find(map(Path, options.paths)))
-    except FileProblem as error:
-        raise CommandError(str(error)) from None
     problems = []
     changed = 0
-    for path in paths:
+    for path in files_of(options):
         try:
             file = read(path)
             text = strip(file.text)
@@ -58,15 +49,14 @@ def run(options: Namespace) -> int:
             if options.write:
                 write(file, text)
             else:
-                sys.stdout.writelines(diff(path, file.text, text))
+                print_diff(path, file.text, text)
         except FileProblem as error:
             problems.append(str(error))
         except (libcst.ParserSyntaxError, SyntaxError) as error:
             line = getattr(error, "raw_line", None) or getattr(error, "lineno", None) or 1
             problems.append(f"{path}:{line}: can't be parsed")
     for problem in problems:
-        print(problem, file=sys.stderr)  # noqa: T201
-    files = f"{changed} file{'s' * (changed != 1)}"
+        tell(problem)
     done = "changed" if options.write else "would change; --write changes them"
-    print(f"{files} {done}", file=sys.stderr)  # noqa: T201
+    tell(f"{plural(changed, 'file')} {done}")
     return 1 if problems else 0

@@ -87,7 +87,7 @@ class Names:
         name = self.given.get(symbol)
         if name is None:
             label = self.hints.get(symbol, symbol.name)
-            name = self._new(label if label.isidentifier() and label != "_" else "batch")
+            name = unused(label if label.isidentifier() and label != "_" else "batch", self._taken)
             self.given[symbol] = name
         return f"*{name}"
 
@@ -126,16 +126,8 @@ class Names:
                     name = label
                     self._taken.add(name)
                 else:
-                    name = self._new(usual)
+                    name = unused(usual, self._taken)
             self.given[symbol] = name
-        return name
-
-    def _new(self, label: str) -> str:
-        """Return a name that no other dimension has."""
-        name, number = label, 2
-        while name in self._taken:
-            name, number = f"{label}{number}", number + 1
-        self._taken.add(name)
         return name
 
     def reserve(self, names: set[str]) -> None:
@@ -220,3 +212,12 @@ def _symbols(value: Value) -> Iterator[Sym]:
         case tuple():
             for part in value:
                 yield from _symbols(part)
+
+
+def unused(label: str, taken: set[str]) -> str:
+    """Return a name like this one that isn't taken yet, `d`, `d2`, ...; it is from then on."""
+    name, number = label, 2
+    while name in taken:
+        name, number = f"{label}{number}", number + 1
+    taken.add(name)
+    return name

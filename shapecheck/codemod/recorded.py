@@ -22,7 +22,7 @@ from shapecheck.codemod.kinds import (
     Type,
     either,
 )
-from shapecheck.codemod.naming import USUAL
+from shapecheck.codemod.naming import USUAL, unused
 from shapecheck.dims import Kind, Size, size_of
 from shapecheck.ops import Value
 from shapecheck.record.store import Call, Recorded
@@ -222,7 +222,7 @@ class _Found:
         for number, group in enumerate(self.groups):
             found = self._sure(group) or ""
             if found in given and found.isidentifier() and found != "_":
-                found = self._new(found)  # the code calls two dimensions the same
+                found = unused(found, self._taken)  # the code calls two dimensions the same
             given.add(found)
             self.names[number] = found
         for number, group in enumerate(self.groups):
@@ -338,14 +338,7 @@ class _Found:
         sizes = _sizes(group)
         if set(sizes.values()) == {1}:
             return "1"
-        return self._new(label)
-
-    def _new(self, label: str) -> str:
-        name, number = label, 2
-        while name in self._taken:
-            name, number = f"{label}{number}", number + 1
-        self._taken.add(name)
-        return name
+        return unused(label, self._taken)
 
     # The annotations
 
@@ -385,7 +378,7 @@ class _Found:
             common = known.keys() & lead.keys()
             if common and all(known[at] == lead[at] for at in common):
                 return name
-        name = self._new("batch")
+        name = unused("batch", self._taken)
         self._runs.append((lead, name))
         return name
 

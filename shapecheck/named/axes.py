@@ -37,7 +37,7 @@ def _ordered(x: Tensor, dims: tuple[Names, ...], missing: str) -> Tensor:
     found = carry(torch.permute, x, plan.axes)
     for first, last in plan.merged:
         found = carry(torch.flatten, found, first, last)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def stack(x: Tensor, dims: Names | None = None, /, **new: Names) -> Tensor:
@@ -75,7 +75,7 @@ def split(x: Tensor, dim: Name | None = None, /, **parts: Any) -> Tensor:
     found = carry(torch.unflatten, x, plan.at, plan.sizes)
     if new is not None:
         called(found, {plan.at + index: name for index, name in enumerate(plan.names)})
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _split(call: Any, shape: Any, old: Any, new: Any, sizes: tuple[tuple[str, int], ...]) -> Any:
@@ -106,13 +106,13 @@ def _indexed(x: Tensor, dim: Name | None, index: Any, at: dict[str, Any]) -> Ten
     places = [planned(rules.only, (x,), meant(name)) for name in given]
     first = next(iter(given.values()))
     if len(places) == 1 and type(first) is int:
-        return carry(torch.select, x, places[0], first)  # type: ignore[no-any-return]
+        return carry(torch.select, x, places[0], first)
     subscript: list[Any] = [slice(None)] * x.dim()
     for place, item in zip(places, given.values(), strict=True):
         subscript[place] = item
-    return carry(torch.Tensor.__getitem__, x, tuple(subscript))  # type: ignore[no-any-return]
+    return carry(torch.Tensor.__getitem__, x, tuple(subscript))
 
 
 def unbind(x: Tensor, dim: Name) -> tuple[Tensor, ...]:
     """Return what stands at each index of a dimension, as a tuple."""
-    return carry(torch.unbind, x, planned(rules.only, (x,), meant(dim)))  # type: ignore[no-any-return]
+    return carry(torch.unbind, x, planned(rules.only, (x,), meant(dim)))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import torch
 from torch._C import DisableTorchFunction
@@ -29,6 +29,7 @@ from shapecheck.runtime.names import Frame, Record, apart, record, state
 from shapecheck.runtime.source import Place, call_label, user_place
 from shapecheck.shapes import Facts, Mismatch, Shape, Tensor, mismatch
 
+T = TypeVar("T")
 Name: TypeAlias = "str | Dim"
 Names: TypeAlias = "str | Dim | Sequence[str | Dim]"
 """Dimensions: texts such as `"h w"`, `Dim` objects, or several of these."""
@@ -171,18 +172,21 @@ def _error(refused: Mismatch, shapes: Sequence[Shape], place: Place | None) -> S
     return ShapeError(message, here().names, None if place is None else str(place))
 
 
-def carry(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def carry(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
     """Call a torch function so that its result has names, inside of a decorated call or not."""
+    found: T
     if _compiling():
-        return traced.carried(function, args, kwargs, True)
+        found = traced.carried(function, args, kwargs, True)
+        return found
     mode = state.mode or thread_mode()
     if mode.frame is not None:
         return function(*args, **kwargs)
     mode.frame = state.root
     try:
-        return mode.__torch_function__(function, (), args, kwargs)
+        found = mode.__torch_function__(function, (), args, kwargs)
     finally:
         mode.frame = None
+    return found
 
 
 @contextmanager
@@ -206,7 +210,7 @@ def carrying() -> Iterator[None]:
         mode.frame = None
 
 
-def called(tensor: torch.Tensor, names: Mapping[int, Name]) -> Any:
+def called(tensor: torch.Tensor, names: Mapping[int, Name]) -> torch.Tensor:
     """Give some axes of a tensor, by their index, new names; return the tensor.
 
     Raises `ShapeError` where the running call knows a name as another size.

@@ -97,7 +97,7 @@ class Distribution:
         planned(_unused, (), (*self._batch, *self._event), tuple(sizes))
         found = draw(torch.Size(sizes.values()))
         self._named(found, (*sizes.values(), *self._batch, *self._event))
-        return called(found, dict(enumerate(sizes)))  # type: ignore[no-any-return]
+        return called(found, dict(enumerate(sizes)))
 
     def _scored(self, score: Any, value: Tensor) -> Tensor:
         whole = (*self._batch, *self._event)

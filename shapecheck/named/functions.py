@@ -53,4 +53,4 @@ def augment(x: Tensor, function: Callable[[Tensor], Tensor], name: Name) -> Tens
         found = function(x)
     planned(rules.more, (x, found), name if isinstance(name, str) else name.name)
     settled(found, x, (*range(x.dim()), None))
-    return called(found, {found.dim() - 1: name})  # type: ignore[no-any-return]
+    return called(found, {found.dim() - 1: name})

@@ -25,8 +25,7 @@ def dot(x: Tensor, y: Tensor, dim: Names) -> Tensor:
 def contract(tensors: Sequence[Tensor], dim: Names) -> Tensor:
     """Multiply any number of tensors and sum over dimensions that all of them have."""
     plan = planned(_product, tensors, meant(dim))
-    found: Tensor = carry(torch.einsum, plan.equation, *tensors)
-    return found
+    return carry(torch.einsum, plan.equation, *tensors)
 
 
 def _product(call: Any, *shapes_and_dim: Any) -> Any:
@@ -41,15 +40,13 @@ def cat(tensors: Sequence[Tensor], dim: Name) -> Tensor:
     where one lacks a dimension.
     """
     orders, axis = planned(_join, tensors, meant(dim))
-    found: Tensor = carry(torch.cat, _in_order(tensors, orders), axis)
-    return found
+    return carry(torch.cat, _in_order(tensors, orders), axis)
 
 
 def stack_new(tensors: Sequence[Tensor], name: Name) -> Tensor:
     """Put tensors beside each other along a new dimension, which stands in front."""
     orders, _ = planned(_join, tensors, ())
-    found: Tensor = called(carry(torch.stack, _in_order(tensors, orders), 0), {0: name})
-    return found
+    return called(carry(torch.stack, _in_order(tensors, orders), 0), {0: name})
 
 
 def _join(call: Any, *shapes_and_dim: Any) -> Any:
@@ -82,8 +79,7 @@ def expand_as(x: Tensor, other: Tensor) -> Tensor:
 
     The result is a view. Raises `ShapeError` where `other` lacks a dimension of `x`.
     """
-    found: Tensor = carry(torch.Tensor.expand_as, align_as(x, other), other)
-    return found
+    return carry(torch.Tensor.expand_as, align_as(x, other), other)
 
 
 def align_to(x: Tensor, *dims: Names) -> Tensor:
@@ -118,5 +114,4 @@ def placed(x: Tensor, plan: Sequence[int | None]) -> Tensor:
 
 def masked_fill(x: Tensor, mask: Tensor, value: float | Tensor) -> Tensor:
     """Put a value where a mask is true; the mask is aligned with `x` by its names."""
-    found: Tensor = carry(torch.masked_fill, x, align_as(mask, x), value)
-    return found
+    return carry(torch.masked_fill, x, align_as(mask, x), value)

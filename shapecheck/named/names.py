@@ -35,7 +35,7 @@ def rename(x: Tensor, old: Name | None = None, new: Name | None = None, /, **nam
         pairs.append((new, old))
     keys = tuple((meant(n), meant(given)) for n, given in pairs)
     places = planned(_renamed, (x,), keys)
-    return called(_view(x), {at: n for (at, _), (n, _) in zip(places, pairs, strict=True)})  # type: ignore[no-any-return]
+    return called(_view(x), {at: n for (at, _), (n, _) in zip(places, pairs, strict=True)})
 
 
 def _renamed(call: Any, shape: Any, pairs: tuple[tuple[str, Any], ...]) -> Any:
@@ -78,7 +78,7 @@ def refine_names(x: Tensor, *names: str | None) -> Tensor:
     `"..."` stands for any number that stay as they are. Raises `ShapeError` where a dimension has
     another name already.
     """
-    return called(_view(x), dict(planned(rules.refined, (x,), names)))  # type: ignore[no-any-return]
+    return called(_view(x), dict(planned(rules.refined, (x,), names)))
 
 
 def flatten(x: Tensor, dims: Names, name: str) -> Tensor:
@@ -91,7 +91,7 @@ def unflatten(x: Tensor, dim: Name, sizes: Sequence[tuple[str, int]]) -> Tensor:
     pairs = tuple((name, size) for name, size in sizes)
     plan = planned(_unflatten, (x,), meant(dim), pairs)
     found = carry(torch.unflatten, x, plan.at, [size for _, size in pairs])
-    return called(found, dict(enumerate(plan.names, plan.at)))  # type: ignore[no-any-return]
+    return called(found, dict(enumerate(plan.names, plan.at)))
 
 
 def _unflatten(call: Any, shape: Any, dim: Any, pairs: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -23,56 +24,53 @@ def _axes(x: Tensor, dim: Names | None) -> Any:
     return planned(rules.every, (x,), meant(dim))
 
 
+def _found(function: Callable[..., Pair], x: Tensor, dim: Name, keepdim: bool) -> Pair:
+    """Return what a function picks over a dimension, and where that is."""
+    return carry(function, x, _axis(x, dim), keepdim)
+
+
 def sum(x: Tensor, dim: Names | None = None, keepdim: bool = False) -> Tensor:
     """Add up over dimensions, `sum(x, "h w")`; over all of them without `dim`."""
-    found: Tensor = carry(torch.sum, x, _axes(x, dim), keepdim)
-    return found
+    return carry(torch.sum, x, _axes(x, dim), keepdim)
 
 
 def mean(x: Tensor, dim: Names | None = None, keepdim: bool = False) -> Tensor:
     """Average over dimensions; over all of them without `dim`."""
-    found: Tensor = carry(torch.mean, x, _axes(x, dim), keepdim)
-    return found
+    return carry(torch.mean, x, _axes(x, dim), keepdim)
 
 
 def std(
     x: Tensor, dim: Names | None = None, keepdim: bool = False, *, correction: float = 1
 ) -> Tensor:
     """Return the standard deviation over dimensions; over all of them without `dim`."""
-    found: Tensor = carry(torch.std, x, _axes(x, dim), correction=correction, keepdim=keepdim)
-    return found
+    return carry(torch.std, x, _axes(x, dim), correction=correction, keepdim=keepdim)
 
 
 def var(
     x: Tensor, dim: Names | None = None, keepdim: bool = False, *, correction: float = 1
 ) -> Tensor:
     """Return the variance over dimensions; over all of them without `dim`."""
-    found: Tensor = carry(torch.var, x, _axes(x, dim), correction=correction, keepdim=keepdim)
-    return found
+    return carry(torch.var, x, _axes(x, dim), correction=correction, keepdim=keepdim)
 
 
 def amax(x: Tensor, dim: Names | None = None, keepdim: bool = False) -> Tensor:
     """Return the largest elements over dimensions; over all of them without `dim`."""
-    found: Tensor = carry(torch.amax, x, _axes(x, dim), keepdim)
-    return found
+    return carry(torch.amax, x, _axes(x, dim), keepdim)
 
 
 def amin(x: Tensor, dim: Names | None = None, keepdim: bool = False) -> Tensor:
     """Return the smallest elements over dimensions; over all of them without `dim`."""
-    found: Tensor = carry(torch.amin, x, _axes(x, dim), keepdim)
-    return found
+    return carry(torch.amin, x, _axes(x, dim), keepdim)
 
 
 def all(x: Tensor, dim: Names | None = None, keepdim: bool = False) -> Tensor:
     """Whether all elements over dimensions are true."""
-    found: Tensor = carry(torch.all, x, _axes(x, dim), keepdim)
-    return found
+    return carry(torch.all, x, _axes(x, dim), keepdim)
 
 
 def any(x: Tensor, dim: Names | None = None, keepdim: bool = False) -> Tensor:
     """Whether one of the elements over dimensions is true."""
-    found: Tensor = carry(torch.any, x, _axes(x, dim), keepdim)
-    return found
+    return carry(torch.any, x, _axes(x, dim), keepdim)
 
 
 def logsumexp(x: Tensor, dim: Names, keepdim: bool = False) -> Tensor:
@@ -89,89 +87,74 @@ def norm(x: Tensor, dim: Names | None = None, keepdim: bool = False, *, p: float
 
 def prod(x: Tensor, dim: Name, keepdim: bool = False) -> Tensor:
     """Multiply over a dimension."""
-    found: Tensor = carry(torch.prod, x, _axis(x, dim), keepdim)
-    return found
+    return carry(torch.prod, x, _axis(x, dim), keepdim)
 
 
 def max(x: Tensor, dim: Name, keepdim: bool = False) -> Pair:
     """Return the largest elements over a dimension, and where they are; see also `amax`."""
-    found: Pair = carry(torch.max, x, _axis(x, dim), keepdim)
-    return found
+    return _found(torch.max, x, dim, keepdim)
 
 
 def min(x: Tensor, dim: Name, keepdim: bool = False) -> Pair:
     """Return the smallest elements over a dimension, and where they are; see also `amin`."""
-    found: Pair = carry(torch.min, x, _axis(x, dim), keepdim)
-    return found
+    return _found(torch.min, x, dim, keepdim)
 
 
 def median(x: Tensor, dim: Name, keepdim: bool = False) -> Pair:
     """Return the median over a dimension, and where it is."""
-    found: Pair = carry(torch.median, x, _axis(x, dim), keepdim)
-    return found
+    return _found(torch.median, x, dim, keepdim)
 
 
 def argmax(x: Tensor, dim: Name, keepdim: bool = False) -> Tensor:
     """Return where the largest elements over a dimension are."""
-    found: Tensor = carry(torch.argmax, x, _axis(x, dim), keepdim)
-    return found
+    return carry(torch.argmax, x, _axis(x, dim), keepdim)
 
 
 def argmin(x: Tensor, dim: Name, keepdim: bool = False) -> Tensor:
     """Return where the smallest elements over a dimension are."""
-    found: Tensor = carry(torch.argmin, x, _axis(x, dim), keepdim)
-    return found
+    return carry(torch.argmin, x, _axis(x, dim), keepdim)
 
 
 def softmax(x: Tensor, dim: Name) -> Tensor:
     """Return the softmax along a dimension."""
-    found: Tensor = carry(torch.softmax, x, _axis(x, dim))
-    return found
+    return carry(torch.softmax, x, _axis(x, dim))
 
 
 def log_softmax(x: Tensor, dim: Name) -> Tensor:
     """Return the logarithm of the softmax along a dimension."""
-    found: Tensor = carry(torch.log_softmax, x, _axis(x, dim))
-    return found
+    return carry(torch.log_softmax, x, _axis(x, dim))
 
 
 def cumsum(x: Tensor, dim: Name) -> Tensor:
     """Return the running sums along a dimension."""
-    found: Tensor = carry(torch.cumsum, x, _axis(x, dim))
-    return found
+    return carry(torch.cumsum, x, _axis(x, dim))
 
 
 def cumprod(x: Tensor, dim: Name) -> Tensor:
     """Return the running products along a dimension."""
-    found: Tensor = carry(torch.cumprod, x, _axis(x, dim))
-    return found
+    return carry(torch.cumprod, x, _axis(x, dim))
 
 
 def sort(x: Tensor, dim: Name, descending: bool = False) -> Pair:
     """Return the elements sorted along a dimension, and where they were."""
-    found: Pair = carry(torch.sort, x, _axis(x, dim), descending)
-    return found
+    return carry(torch.sort, x, _axis(x, dim), descending)
 
 
 def argsort(x: Tensor, dim: Name, descending: bool = False) -> Tensor:
     """Return the order of the elements along a dimension."""
-    found: Tensor = carry(torch.argsort, x, _axis(x, dim), descending)
-    return found
+    return carry(torch.argsort, x, _axis(x, dim), descending)
 
 
 def topk(x: Tensor, k: int, dim: Name, largest: bool = True) -> Pair:
     """Return the `k` largest elements along a dimension, and where they were."""
-    found: Pair = carry(torch.topk, x, k, _axis(x, dim), largest)
-    return found
+    return carry(torch.topk, x, k, _axis(x, dim), largest)
 
 
 def flip(x: Tensor, dim: Names) -> Tensor:
     """Reverse the order along dimensions."""
-    found: Tensor = carry(torch.flip, x, _axes(x, dim))
-    return found
+    return carry(torch.flip, x, _axes(x, dim))
 
 
 def roll(x: Tensor, shifts: int, dim: Name) -> Tensor:
     """Shift the elements along a dimension."""
-    found: Tensor = carry(torch.roll, x, shifts, _axis(x, dim))
-    return found
+    return carry(torch.roll, x, shifts, _axis(x, dim))

@@ -43,18 +43,11 @@ def print_table(
     files: Sequence[FileCoverage], table: Table, stream: TextIO, *, color: bool
 ) -> None:
     """Print a line for each file with tensors in it, the total, and the most frequent reasons."""
-    from rich.console import Console
     from rich.table import Table as Grid
 
-    console = Console(
-        file=stream,
-        color_system="standard" if color else None,
-        force_terminal=color,
-        highlight=False,
-        emoji=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    from shapecheck.cli._console import console_on
+
+    console = console_on(stream, color=color)
     grid = Grid(box=None, pad_edge=False, header_style="bold", show_footer=True)
     total = total_of(files)
     headers = ("annotated", "known", "partly", "unknown", "shapes known")

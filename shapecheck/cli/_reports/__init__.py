@@ -37,8 +37,3 @@ def new_report(output: str, stream: TextIO, *, color: bool) -> Report:
     from shapecheck.cli._reports.text import TextReport
 
     return TextReport(stream, color=color)
-
-
-def plural(count: int, what: str) -> str:
-    """Return "1 error" or "2 errors"."""
-    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TextIO
 
-from rich.console import Console
 from rich.text import Text
 
 from shapecheck.cli import _sources
-from shapecheck.cli._reports import plural
+from shapecheck.cli._commands import plural
+from shapecheck.cli._console import console_on
 
 if TYPE_CHECKING:
     from shapecheck.cli._findings import Finding, Run
@@ -20,16 +20,7 @@ class TextReport:
     """Prints findings in the order in which they come, and a last line that counts them."""
 
     def __init__(self, stream: TextIO, *, color: bool) -> None:
-        self._console = Console(
-            file=stream,
-            force_terminal=color,
-            color_system="standard" if color else None,
-            no_color=not color,
-            highlight=False,
-            markup=False,
-            emoji=False,
-            soft_wrap=True,
-        )
+        self._console = console_on(stream, color=color)
         self._errors = 0
         self._about_shapes = 0
         self._files: set[str] = set()

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, TextIO
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from shapecheck.cli._console import console_on
 from shapecheck.cli._trace.rows import Row, rows_of
 from shapecheck.runtime.record import OpRecord, Trace, memory_text
 
@@ -18,15 +18,7 @@ _WIDE: Final = 1000
 
 def print_tree(trace: Trace, stream: TextIO, *, depth: int | None, color: bool) -> None:
     """Print the calls, what each gives, how many parameters are in it and what its results take."""
-    console = Console(
-        file=stream,
-        color_system="standard" if color else None,
-        force_terminal=color,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        width=_WIDE,
-    )
+    console = console_on(stream, color=color, width=_WIDE)
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for header in ("call", "result"):
         grid.add_column(header, no_wrap=True)
