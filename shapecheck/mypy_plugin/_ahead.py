@@ -1,8 +1,10 @@
 """The analysis of modules in a second process, while mypy is still checking types in the first.
 
 mypy parses all modules before it checks the first one. Each is handed over as soon as it is parsed,
-and mostly the result is there when mypy asks for it. Nothing rests on the second process: a result
-that is missing, or that was found in files as mypy doesn't see them, is found again in the first.
+and mostly the result is there when mypy asks for it. While the first process waits for one that
+isn't, it takes over modules that the second one hasn't begun. Nothing rests on the second process:
+a result that is missing, or that was found in files as mypy doesn't see them, is found again in the
+first.
 """
 
 from __future__ import annotations
@@ -16,13 +18,15 @@ import sys
 import threading
 import weakref
 from dataclasses import dataclass
-from queue import PriorityQueue, SimpleQueue
-from typing import IO, TYPE_CHECKING, Final
+from queue import Empty, PriorityQueue, SimpleQueue
+from typing import IO, TYPE_CHECKING, Final, TypeAlias
 
 from shapecheck import analysis
 from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHosts, SourceReader
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shapecheck.analysis import Diagnostic, Options
     from shapecheck.mypy_plugin._sources import Answer, MypyHost
 
@@ -34,8 +38,8 @@ sys.setrecursionlimit({recursion_limit})
 from shapecheck.mypy_plugin._ahead import serve
 serve()
 """
-# The rank of a request that mypy is waiting for.
-_URGENT: Final = -sys.maxsize
+# Seconds for a message that is on its way to be read.
+_MOMENT: Final = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +67,28 @@ class _Request:
 
 
 @dataclass(frozen=True, slots=True)
+class _Taken:
+    """A module that the first process analyses itself."""
+
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A module that the second process is analysing now."""
+
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """What the analysis of a module says, given these answers to its questions about others."""
 
     diagnostics: list[Diagnostic]
     answers: dict[str, Answer | None]
+
+
+_Message: TypeAlias = "_Begun | tuple[str, Result | None]"
 
 
 class Ahead:
@@ -76,47 +97,81 @@ class Ahead:
     def __init__(self, start: Start) -> None:
         self._start = start
         self._process: subprocess.Popen[bytes] | None = None
+        self._incoming: SimpleQueue[_Message | None] = SimpleQueue()
         self._results: dict[str, Result | None] = {}
-        self._waiting: dict[str, str] = {}
+        self._submitted = 0
+        self._expected: set[str] = set()
+        # In the order in which they were submitted, the reverse of that in which they are begun.
+        self._to_begin: dict[str, None] = {}
+        self._has_begun = False
         # With one core there is nothing to win.
         self._is_open = _cores() > 1 and bool(sys.executable)
 
     def submit(self, module: str, path: str) -> None:
         """Have a module analysed."""
-        if not self._is_open or module in self._waiting:
+        if not self._is_open or module in self._expected:
             return
         try:
             if self._process is None:
                 self._process = _spawn()
                 weakref.finalize(self, _stop, self._process)
+                reading = self._process.stdout, self._incoming
+                threading.Thread(target=_read, args=reading, daemon=True).start()
                 self._send(self._start)
             # What a module imports is parsed after the module and checked before it.
-            self._send(_Request(-len(self._waiting), module, path))
+            self._send(_Request(-self._submitted, module, path))
         except OSError:
             self._give_up()
         else:
-            self._waiting[module] = path
+            self._submitted += 1
+            self._expected.add(module)
+            self._to_begin[module] = None
 
-    def result(self, module: str) -> Result | None:
-        """Wait for the result of a module; None if there is none."""
-        path = self._waiting.get(module)
+    def result(self, module: str, analyze: Callable[[str], object]) -> Result | None:
+        """Wait for the result of a module; None if there is none.
+
+        Meanwhile, other modules that the second process hasn't begun are given to `analyze`.
+        """
         try:
-            if path is not None and module not in self._results:
-                self._send(_Request(_URGENT, module, path))
-                self._receive(module)
-        except (OSError, EOFError, pickle.UnpicklingError):
+            while module in self._expected and module not in self._results:
+                self._listen()
+                if module in self._results:
+                    break
+                if not self._has_begun or not self._to_begin:
+                    self._hear(self._incoming.get())
+                elif module in self._to_begin:
+                    self._take(module)
+                else:
+                    other = next(iter(self._to_begin))
+                    self._take(other)
+                    analyze(other)
+        except (OSError, EOFError):
             self._give_up()
-        self._waiting.pop(module, None)
+        self._expected.discard(module)
         return self._results.pop(module, None)
 
-    def _receive(self, module: str) -> None:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        while module not in self._results:
-            name, result = pickle.load(self._process.stdout)
-            self._results[name] = result
+    def _take(self, module: str) -> None:
+        del self._to_begin[module]
+        self._expected.discard(module)
+        self._send(_Taken(module))
 
-    def _send(self, message: Start | _Request) -> None:
+    def _listen(self) -> None:
+        """Take note of all that the second process has said by now."""
+        with contextlib.suppress(Empty):
+            while True:
+                self._hear(self._incoming.get(timeout=_MOMENT))
+
+    def _hear(self, message: _Message | None) -> None:
+        if message is None:
+            raise EOFError
+        if isinstance(message, _Begun):
+            self._has_begun = True
+            self._to_begin.pop(message.module, None)
+        else:
+            module, result = message
+            self._results[module] = result
+
+    def _send(self, message: Start | _Request | _Taken) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
         self._process.stdin.write(pickle.dumps(message))
@@ -124,7 +179,8 @@ class Ahead:
 
     def _give_up(self) -> None:
         self._is_open = False
-        self._waiting.clear()
+        self._expected.clear()
+        self._to_begin.clear()
         if self._process is not None:
             _stop(self._process)
 
@@ -137,6 +193,14 @@ def _spawn() -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
+
+
+def _read(stream: IO[bytes], messages: SimpleQueue[_Message | None]) -> None:
+    """Pass on what the other process says, and None when it says no more."""
+    with contextlib.suppress(Exception):
+        while True:
+            messages.put(pickle.load(stream))
+    messages.put(None)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -157,38 +221,42 @@ def _cores() -> int:
 def serve() -> None:
     """Be the second process: analyse modules until the first one ends."""
     requests: PriorityQueue[_Request] = PriorityQueue()
-    results: SimpleQueue[tuple[str, Result | None]] = SimpleQueue()
+    messages: SimpleQueue[_Message] = SimpleQueue()
+    done: set[str] = set()
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     start: Start = pickle.load(incoming)
     reader = SourceReader(start.shadows, show_absolute_path=start.show_absolute_path)
     finder = ModuleFinder((*start.roots, *start.packages))
     hosts = MypyHosts(reader, finder, is_daemon=False)
     # Two more threads, so that neither process ever waits for the other to read.
-    threading.Thread(target=_receive, args=(incoming, requests), daemon=True).start()
-    threading.Thread(target=_deliver, args=(outgoing, results), daemon=True).start()
+    threading.Thread(target=_receive, args=(incoming, requests, done), daemon=True).start()
+    threading.Thread(target=_deliver, args=(outgoing, messages), daemon=True).start()
     # What the analysis leaves behind is trees and tables that stay, and little garbage.
     gc.set_threshold(1_000_000)
-    done: set[str] = set()
     while True:
         request = requests.get()
         if request.module in done:
             continue
-        done.add(request.module)
+        messages.put(_Begun(request.module))
         host = hosts.analysing(request.module, request.path)
-        results.put((request.module, _analyze(request.module, host, start.settings)))
+        messages.put((request.module, _analyze(request.module, host, start.settings)))
 
 
-def _receive(incoming: IO[bytes], requests: PriorityQueue[_Request]) -> None:
+def _receive(incoming: IO[bytes], requests: PriorityQueue[_Request], done: set[str]) -> None:
     with contextlib.suppress(Exception):
         while True:
-            requests.put(pickle.load(incoming))
+            message = pickle.load(incoming)
+            if isinstance(message, _Taken):
+                done.add(message.module)
+            else:
+                requests.put(message)
     os._exit(0)  # in the middle of a module: nobody is there to hear the result
 
 
-def _deliver(outgoing: IO[bytes], results: SimpleQueue[tuple[str, Result | None]]) -> None:
+def _deliver(outgoing: IO[bytes], messages: SimpleQueue[_Message]) -> None:
     with contextlib.suppress(Exception):
         while True:
-            outgoing.write(pickle.dumps(results.get()))
+            outgoing.write(pickle.dumps(messages.get()))
             outgoing.flush()
     os._exit(0)
 

@@ -61,6 +61,7 @@ class ModuleAnalysis:
         self._hosts = MypyHosts(reader, finder, is_daemon=is_daemon)
         self._records = records
         self._kept: dict[str, tuple[_Findings, MypyOptions]] = {}
+        self._early: dict[str, _Findings] = {}
 
     def expect(self, file: MypyFile) -> None:
         """Have a module that mypy has just parsed analysed ahead, where that may come in useful."""
@@ -100,7 +101,7 @@ class ModuleAnalysis:
             reporter.report(file, findings.diagnostics, options)
 
     def _find(self, file: MypyFile) -> _Findings:
-        found = self._find_ahead(file)
+        found = self._early.pop(file.fullname, None) or self._find_ahead(file)
         if found is not None:
             return found
         host = self._hosts.analysing(file.fullname, file.path)
@@ -116,7 +117,9 @@ class ModuleAnalysis:
 
     def _find_ahead(self, file: MypyFile) -> _Findings | None:
         """Return what was found ahead, provided that all it rests on is as mypy sees it."""
-        result = None if self._ahead is None else self._ahead.result(file.fullname)
+        if self._ahead is None:
+            return None
+        result = self._ahead.result(file.fullname, self._find_early)
         if result is None:
             return None
         host = self._hosts.analysing(file.fullname, file.path)
@@ -125,6 +128,16 @@ class ModuleAnalysis:
         if host.answers != result.answers:
             return None
         return _Findings(result.diagnostics, host.looked)
+
+    def _find_early(self, module: str) -> None:
+        """Analyse a module that mypy will ask for later."""
+        file = self._finder.modules.get(module)
+        if file is None:
+            return
+        host = self._hosts.analysing(module, file.path)
+        source = host.source(module)
+        if source is not None:
+            self._early[module] = _Findings(self._diagnostics(source, host), host.looked)
 
     def _imports_tensors(self, file: MypyFile, host: MypyHost) -> bool:
         """Does a name here come from a module, of the same project, that has to do with tensors?"""

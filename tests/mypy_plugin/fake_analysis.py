@@ -6,6 +6,7 @@
 # @ crash                                   an exception
 # @ die ahead                               the end of the second process, if this is it
 # @ process                                 a note that says which process this is
+# @ meet                                    wait until both processes have come to such a line
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import ast
 import os
 import re
 import sys
+import time
+from pathlib import Path
 
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Span
 
@@ -40,8 +43,13 @@ def analyze_module(source: Source, host: Host, options: Options) -> list[Diagnos
         is_ahead = bool(sys.flags.isolated)
         if "# @ die ahead" in line and is_ahead:
             os._exit(1)
+        process = "second" if is_ahead else "first"
+        if "# @ meet" in line:
+            Path(f"{process} is here").touch()
+            while not (Path("first is here").exists() and Path("second is here").exists()):
+                time.sleep(0.001)
         if "# @ process" in line:
-            text = f"found in the {'second' if is_ahead else 'first'} process"
+            text = f"found in the {process} process"
             found.append(Diagnostic(Span(number, 0, number, 1), text, "note"))
         if "# @ crash" in line:
             raise KeyError("no such thing")
