@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from shapecheck import spec
 from shapecheck.analysis import boundary, instance_names, strict
 from shapecheck.analysis.annotations import Declared, ListDecl, TupleDecl, reader, texts
 from shapecheck.analysis.declarations import Parameter, declaration, speaks
@@ -16,7 +17,7 @@ from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import Dict, Dotted, Function, names_in, with_default
 from shapecheck.analysis.values import Sequence as ListContent
-from shapecheck.dims import IntSize
+from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.ops.call import as_size
@@ -86,10 +87,30 @@ def check_body(
     matcher.runs.update(runs or {})
     matcher.runs.pop("...", None)
     frame.given = dict(frame.state.vars)
+    _take_over(frame, matcher)
     given = (frame.given.get(param.name) for param in says.params)
     frame.state.facts.declared = tuple(one.shape for one in given if isinstance(one, Tensor))
     frame.run_all(function.node.body, f'"{function.name}"', told=says.shaped)
     return frame
+
+
+def _take_over(frame: Frame, matcher: Matcher) -> None:
+    """Let an int parameter that is called like a part of a dimension be that part.
+
+    Beside `(h d)` or `2*h`, an int `h` says how the axis is split or merged.
+    """
+    assert frame.function is not None
+    says = declaration(frame.function)
+    every = (*(param.declared for param in says.params), says.result)
+    parts = {name for one in every for text in texts(one) for name in spec.composed_names(text)}
+    for param in says.params:
+        value = frame.given.get(param.name)
+        symbol = value.symbol if isinstance(value, Size) else None
+        if param.name not in parts or symbol is None or symbol.kind is not Kind.OWN:
+            continue
+        bound: DimExpr = matcher.names.setdefault(param.name, value)
+        if bound != value and not isinstance(bound, Composite):
+            frame.state.facts.learn(symbol, bound)
 
 
 def promise(frame: Frame, function: Function) -> None:

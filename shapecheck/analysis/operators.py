@@ -26,7 +26,7 @@ from shapecheck.analysis.values import (
     own_size,
 )
 from shapecheck.analysis.verdicts import compared, truth
-from shapecheck.dims import IntSize, Size, Sym
+from shapecheck.dims import Composite, IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_tensor
@@ -130,6 +130,8 @@ def certain(value: Value, beside: Value) -> Value:
         return some[0] if len(some) == 1 else UNKNOWN
     if isinstance(value, Path) and (is_size(beside) or isinstance(beside, Path)):
         return own_size(value.text)
+    if isinstance(value, Composite):
+        return size_of(value)
     if isinstance(value, Path) and isinstance(beside, Tensor):
         return Scalar(dtypes.ANY)
     return value

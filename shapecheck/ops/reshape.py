@@ -156,9 +156,11 @@ def regroup(call: Call, source: Shape, wanted: Sequence[Value], headline: str) -
         filled = tuple(dims.unknown() if item is None else item for item in targets)
         return Shape(filled)
     lead = _lead(source.dims, targets)
-    remaining = source.dims[lead:]
-    total = _product(call, remaining)
-    rest = _product(call, [item for item in targets[lead:] if item is not None])
+    same = lead  # what is certainly left as it is stays out of the quotient
+    if inferred is not None:
+        same += _kept_ahead(call, source.dims[lead:], targets[lead:])
+    total = _product(call, source.dims[same:])
+    rest = _product(call, [item for item in targets[same:] if item is not None])
     if inferred is not None:
         others = [item for item in targets if item is not None]
         reason = f"{_said(source.dims)} elements don't divide by {_said(others)}"
@@ -177,6 +179,18 @@ def _lead(items: Sequence[Item], targets: Sequence[Item | None]) -> int:
     count = 0
     for item, target in zip(items, targets, strict=False):
         if item != target or target in (0, None):
+            break
+        count += 1
+    return count
+
+
+def _kept_ahead(call: Call, items: Sequence[Item], targets: Sequence[Item | None]) -> int:
+    """Return how many leading dimensions have the same size, however it is written."""
+    count = 0
+    for item, target in zip(items, targets, strict=False):
+        if target is None or isinstance(item, Run) or isinstance(target, Run):
+            break
+        if call.facts.same(target, 0) or not call.facts.same(item, target):
             break
         count += 1
     return count
@@ -284,8 +298,13 @@ def _worse(size: IntSize) -> bool:
 def _align(
     call: Call, before: Sequence[Item], after: Sequence[Item], lead: int
 ) -> tuple[Item, ...]:
-    """Give each target behind `lead` the dimension of the input that it is, or that it merges."""
-    source, targets = before[lead:], after[lead:]
+    """Give each target behind `lead` the dimension of the input that it is, or that it merges.
+
+    A target is a number to torch, so the order in a composite is that of the input, not its own.
+    """
+    source = before[lead:]
+    composed = [isinstance(item, Composite) for item in after[lead:]]
+    targets = [item.size if isinstance(item, Composite) else item for item in after[lead:]]
     result: list[Item] = list(targets)
     places = [i for i, item in enumerate(targets) if not _is_one(call, item)]
     factors: list[IntSize] = []
@@ -311,6 +330,8 @@ def _align(
                 pass  # it stays what it is, whatever it is made of
             elif left and _equal(call, prod(left, start=1), right[0]):
                 result[place] = dims.merge(left)
+            elif composed[place] and at_a + len(left) == high_a and not any(map(_loose, left)):
+                result[place] = dims.merge(left)  # the last group is equal, as the others are
         elif len(left) > 1:
             _refuse_scrambling(call, before, after, whole, left, right)
         at_a, at_b = at_a + len(left), at_b + len(right)
@@ -328,15 +349,18 @@ def _refuse_scrambling(
     """Raise `Mismatch` where a named axis would have to move, as in `b h t d` as `b t h*d`.
 
     A regrouping moves no axis, so the axis of that size in the result holds something else. Two
-    axes that merely trade places are let through: that is how relative positions are shifted.
+    axes that merely trade places are let through, unless a composite says what it is made of: that
+    is how relative positions are shifted.
     """
     moved = [
         (owner, factor)
         for owner, factor in zip(owners, left, strict=True)
         if any(_equal(call, factor, size) for size in right)
     ]
-    if len(moved) == len(left) == len(right) and (len(left) == 2 or not _plain(left)):
-        return
+    if len(moved) == len(left) == len(right):
+        composed = any(isinstance(owner, Composite) for owner in owners)
+        if (len(left) == 2 and not composed) or not _plain(left):
+            return
     for owner, factor in moved:
         if not dims.symbols(factor) or _loose(factor):
             continue

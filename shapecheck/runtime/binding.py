@@ -175,6 +175,19 @@ class Binding:
                         raise Failed(self.message(leaf, misfit))
         raise Failed(Message(f"{misfit.actual} doesn't fit {misfit.expected}"))
 
+    def lend(self, lengths: Mapping[str, int]) -> None:
+        """Solve equations that are left with ints that are called like a name in them.
+
+        One that solves none is something else.
+        """
+        for name, value in lengths.items():
+            if value < 1 or not self.matcher.awaits(name):
+                continue
+            saved = self.save()
+            self.matcher.names[name] = value
+            if self.matcher.settle() is not None:
+                self.restore(saved)
+
     def sizes(self) -> dict[str, int]:
         """Return the value of every name that is bound."""
         found = {name: value_of(dim, self.values) for name, dim in self.matcher.names.items()}

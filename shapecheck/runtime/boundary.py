@@ -54,6 +54,7 @@ def bind_names(plan: Plan, values: Sequence[Any], caller: Frame | None = None) -
     else:
         binding = Binding(plan, scope, caller.symbols, shape_in(caller), held)
     fit_arguments(binding, plan, plan.params, user_place)
+    binding.lend(plan.lengths(values))
     own.hold(plan.own, instance, binding.sizes())
     return binding
 

@@ -140,6 +140,8 @@ def _entry(
     places = {id(tensor): index for index, tensor in enumerate(tensors)}
     if len(places) < len(key):
         key += tuple([places[id(tensor)] for tensor in tensors])
+    if plan.namesakes:
+        key += (*plan.lengths(values).items(),)
     found: Entry | None = plan.entries.get(key)
     if found is None:
         found, inside = _new_entry(plan, values, tensors, caller)
@@ -169,6 +171,8 @@ def _new_entry(
         lambda source: plan.expression(source)(binding.scope),
     )
     namer = Namer(plan, sizes, groups, known)
+    for name, value in plan.lengths(values).items():
+        namer.symbols.setdefault(plan.symbol(name), value)
     records: dict[int, Record | None] = {}
     for leaf in binding.leaves:
         names = namer.record(leaf.hint.spec.shape, leaf.tensor)

@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
 
 import torch
@@ -23,7 +23,7 @@ from shapecheck.dims import DimExpr, Size, Sym, size_of
 from shapecheck.runtime.facts import value_of
 from shapecheck.runtime.names import Frame, Record
 from shapecheck.runtime.regroup import is_mixed
-from shapecheck.runtime.source import function_of, span_at
+from shapecheck.runtime.source import function_of, span_at, users_frame
 
 READ: Final[frozenset[Any]] = frozenset((torch.Tensor.shape.__get__, torch.Tensor.size))  # type: ignore[attr-defined]
 """What gives the sizes of a tensor."""
@@ -31,16 +31,19 @@ READ: Final[frozenset[Any]] = frozenset((torch.Tensor.shape.__get__, torch.Tenso
 GIVEN: Final[frozenset[Any]] = frozenset(
     getattr(owner, name)
     for owner, names in (
-        (torch, "arange broadcast_to empty eye full ones rand randn reshape unflatten zeros"),
+        (torch, "arange broadcast_to empty eye full ones rand randn reshape split unflatten zeros"),
         (
             torch.Tensor,
-            "broadcast_to expand new_empty new_full new_ones new_zeros repeat reshape unflatten "
-            "view",
+            "broadcast_to expand new_empty new_full new_ones new_zeros repeat reshape split "
+            "unflatten view",
         ),
     )
     for name in names.split()
 )
 """Ops that take sizes."""
+
+_IN_PYTHON: Final = frozenset(func for func in GIVEN if isinstance(func, FunctionType))
+"""Those that are called by torch's own code, not by the user's."""
 
 SIZES: Final = READ | GIVEN
 _NOTED: Final = 4096
@@ -144,9 +147,10 @@ class Lengths:
 
     def _parameter(self, name: str) -> Told:
         """An int parameter that is called like a dimension of the signature is that dimension."""
-        if self.frame is None or name not in self.place.params or name not in self.frame.names:
+        if self.frame is None or name not in self.place.params:
             return None
-        return self.frame.plan.size(name)
+        size: Size = self.frame.plan.size(name)
+        return size if size.symbol in self.frame.symbols else None
 
 
 class Readings:
@@ -175,6 +179,8 @@ class Readings:
         if func in READ:
             self.note(caller, frame.of(args[0]))
             return None
+        if func in _IN_PYTHON:
+            caller = users_frame(caller) or caller
         code = caller.f_code
         place = _call_place(code, caller.f_lasti)
         if place is None:
@@ -184,7 +190,10 @@ class Readings:
         if own is None and not any(records):
             return None
         plan = None if own is None else own.plan
-        return Lengths(place, records, own, (code, caller.f_lasti, plan, *records))
+        values = (
+            () if own is None else [own.symbols.get(own.plan.symbol(name)) for name in place.params]
+        )
+        return Lengths(place, records, own, (code, caller.f_lasti, plan, *records, *values))
 
     def _record(self, code: CodeType, offsets: tuple[int, ...], caller: int) -> Record | None:
         for offset in offsets:

@@ -7,7 +7,7 @@ import builtins
 import inspect
 import operator
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,8 @@ class Plan:
 
     `own` are names that belong to the instance, `dims` those that are `Dim` objects. `entries`
     remembers, by the arguments' shapes and names, what a call's names are (see `calls`).
+    `namesakes` are the parameters without a shape that are called like a dimension, and their
+    places.
     """
 
     function: types.FunctionType
@@ -43,6 +45,22 @@ class Plan:
     expressions: dict[str, Expression] = field(default_factory=dict)
     entries: dict[object, Any] = field(default_factory=dict)
     steady: bool = True
+    namesakes: tuple[tuple[int, str], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        hints = [self.result, *(param.hint for param in self.params)]
+        shapes = (tensor.spec.shape for hint in hints for tensor in tensor_hints(hint))
+        names = {name for shape in shapes for name in shape.names()}
+        self.namesakes = tuple(
+            (index, param.name)
+            for index, param in enumerate(self.params)
+            if param.name in names and not tensor_hints(param.hint) and param.kind not in _STARS
+        )
+
+    def lengths(self, values: Sequence[Any]) -> dict[str, int]:
+        """Return the arguments that are ints and are called like a dimension."""
+        given = ((name, values[index]) for index, name in self.namesakes)
+        return {name: value for name, value in given if type(value) is int}
 
     def symbol(self, name: str) -> Sym:
         """Return what a dimension name of this function is inside of shapes."""

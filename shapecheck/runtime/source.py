@@ -49,13 +49,18 @@ class Place:
 
 def user_place() -> Place | None:
     """Return the innermost line that is neither torch's nor ours."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_users(frame.f_code):
-        frame = frame.f_back
+    frame = users_frame(sys._getframe(1))
     if frame is None:
         return None
     function = function_of(frame.f_code)
     return Place(frame.f_code, frame.f_lineno, _node_of(frame, function), function)
+
+
+def users_frame(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame, from this one outwards, that is neither torch's nor ours."""
+    while frame is not None and not is_users(frame.f_code):
+        frame = frame.f_back
+    return frame
 
 
 def is_users(code: CodeType) -> bool:

@@ -251,6 +251,8 @@ class Writer:
             elif hint is not None:
                 return None
         parts += [self.braces(source) for source in sources]
+        kind = self.give(type, "type")
+        parts += [f"{name} if {kind}({name}) is int else None" for _, name in self.plan.namesakes]
         return "(" + "".join(f"{part}, " for part in parts) + ")"
 
     def var(self, name: str) -> str:

@@ -132,7 +132,8 @@ class Facts:
             return Verdict(Relation.POSSIBLE)
         if isinstance(a, Composite) and isinstance(b, Composite):
             if verdict.relation is Relation.SAME and _disordered(a.parts, b.parts):
-                return Verdict(Relation.DIFFERENT)
+                learn = _ordering(a.parts, b.parts)
+                return Verdict(Relation.POSSIBLE if learn else Relation.DIFFERENT, learn)
             if verdict.learn is not None:
                 learned = Facts(dict([verdict.learn]))
                 if learned.compare(a, b).relation is Relation.DIFFERENT:
@@ -178,6 +179,9 @@ class Facts:
                     return True
                 if any(name in shape.dims and number in shape.dims for shape in self.declared):
                     return True
+        # names of which one is an own size by now, and the other would become the same one
+        if _is_name(a) and _is_name(b) and any({a, b} <= {*one.dims} for one in self.declared):
+            return True
         named = any(s.kind is Kind.NAME for dim in (a, b) for s in dims.symbols(dim))
         now = self.dim(a), self.dim(b)
         symbols = {symbol for dim in now for symbol in dims.symbols(dim)}
@@ -314,6 +318,11 @@ def _clamped(dim: DimExpr) -> bool:
     return isinstance(dim, Size) and any(isinstance(atom, Extreme) for atom in dim.atoms())
 
 
+def _is_name(dim: DimExpr) -> bool:
+    symbol = dim.symbol if isinstance(dim, Size) else None
+    return symbol is not None and symbol.kind is Kind.NAME
+
+
 def _disordered(a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:
     """Whether two ordered composites of equal size merge different dimensions, or in other order.
 
@@ -326,6 +335,28 @@ def _disordered(a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:
             if known and not all(isinstance(part, int) for part in parts):
                 return True
     return False
+
+
+def _ordering(a: Sequence[IntSize], b: Sequence[IntSize]) -> tuple[Sym, IntSize] | None:
+    """Return the equation for one of the program's own sizes under which composites agree in order.
+
+    `(c*g//<k> <k>)` is `(c g)` where `<k>` is `g`. A size that is called like a name in the
+    composites is no other name.
+    """
+    names = {s.name for part in (*a, *b) for s in dims.symbols(part) if s.kind is Kind.NAME}
+    for left, right in groups(a, b):
+        if len(left) != len(right):
+            continue
+        for one, other in (*zip(left, right, strict=True), *zip(right, left, strict=True)):
+            symbol = one.symbol if isinstance(one, Size) else None
+            if symbol is None or symbol.kind is not Kind.OWN or not _is_name(other):
+                continue
+            if (one in a and one in b) or (symbol.name in names and str(other) != symbol.name):
+                continue
+            parts = ([dims.substitute(part, {symbol: other}) for part in side] for side in (a, b))
+            if not _disordered(*parts):
+                return symbol, other
+    return None
 
 
 def groups(

@@ -331,6 +331,13 @@ class Matcher:
             return None
         return Misfit(axis, str(entry.expr), expected, actual)
 
+    def awaits(self, name: str) -> bool:
+        """Whether an equation is left that has a name in it which isn't bound."""
+        return name not in self.names and any(
+            isinstance(left, _Equation) and name in spec.expr_names(left.entry)
+            for left in self.pending
+        )
+
     def unsolvable(self, expr: spec.Expr, actual: DimExpr) -> bool:
         """Whether no integer satisfies an equation with one name missing, as in `2*n` met by 7."""
         verdict = self._verdict(expr, actual)

@@ -21,6 +21,7 @@ from shapecheck.spec.nodes import (
     Number,
     Spec,
     Wild,
+    composed_names,
     expr_names,
 )
 from shapecheck.spec.parser import SpecError, parse, parse_pattern
@@ -40,6 +41,7 @@ __all__ = [
     "Spec",
     "SpecError",
     "Wild",
+    "composed_names",
     "expr_names",
     "parse",
     "parse_pattern",

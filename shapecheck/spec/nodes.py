@@ -169,6 +169,13 @@ class Spec:
             yield from expr_names(entry)
 
 
+def composed_names(text: Spec) -> Iterator[str]:
+    """Yield the names that are a part of a dimension: `h` and `d` in `(h d)`, `n` in `2*n`."""
+    for entry in text.entries:
+        if isinstance(entry, Axis) and not isinstance(entry.expr, Name):
+            yield from expr_names(entry)
+
+
 def expr_names(node: Entry | Expr) -> Iterator[str]:
     """Yield the dimension and group names in one entry or expression, as they are written."""
     match node:

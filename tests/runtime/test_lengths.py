@@ -109,11 +109,20 @@ def test_a_view_by_the_wrong_sizes() -> None:
     @shapecheck
     def restore(tokens: Float[Tensor, "b n c"], like: Float[Tensor, "b h w"]) -> Any:
         b, h, w = like.shape
-        flat = like.flatten(1)
-        return flat.view(b, w, h) + like
+        return like.view(b, w, h) + like
 
     with pytest.raises(ShapeError, match=r"axis -1 is mixed\(h w\) on the left and w on the right"):
         restore(torch.rand(2, 9, 4), torch.rand(2, 3, 3))
+
+    @shapecheck
+    def unmerge(like: Float[Tensor, "b h w"]) -> Any:
+        b, h, w = like.shape
+        return like.flatten(1).view(b, w, h)
+
+    with pytest.raises(
+        ShapeError, match=r'"view" scrambles \(b \(h w\)\) into \(b w h\): h is axis 1'
+    ):
+        unmerge(torch.rand(2, 3, 3))
 
     @shapecheck
     def scramble(x: Float[Tensor, "b h t d"]) -> Any:
@@ -140,3 +149,75 @@ def test_right_views_of_equal_sizes() -> None:
     for sizes in ((4, 4, 4), (2, 2, 4), (2, 3, 8)):
         for heads in (1, 2, 4):
             attend(torch.rand(sizes), heads)
+
+
+# Ints that are called like a dimension -----------------------------------------------------------
+
+
+@shapecheck
+def heads_of(x: Float[Tensor, "b t (h d)"], h: int | None = None) -> Any:
+    return dims_of(x.unflatten(-1, (h or 1, -1)))
+
+
+def test_an_int_says_how_a_composite_is_made() -> None:
+    for h in (2, 3, 2, 6):
+        assert heads_of(torch.rand(2, 5, 12), h) == ("b", "t", "h", "d")
+        assert heads_of(torch.rand(2, 5, 12), h=h) == ("b", "t", "h", "d")
+    assert heads_of(torch.rand(2, 5, 12)) == ("b", "t", None, None)
+    with pytest.raises(ShapeError, match=r"can't unflatten axis -1 of \(b t 12\) into \(5 -1\)"):
+        heads_of(torch.rand(2, 5, 12), 5)
+
+
+def test_what_an_int_says_is_held_against_the_result() -> None:
+    @shapecheck
+    def split(x: Float[Tensor, "b t (h d)"], h: int) -> Float[Tensor, "b h t d"]:
+        return x.unflatten(-1, (-1, 2)).transpose(1, 2)
+
+    assert split(torch.rand(3, 5, 8), 4).shape == (3, 4, 5, 2)
+    with pytest.raises(ShapeError) as caught:
+        split(torch.rand(3, 5, 8), 2)
+    assert '(3 mixed(h d) 5 mixed(h d)), declared "b h t d"' in str(caught.value)
+    assert "here b=3, t=5, h=2, d=4" in str(caught.value)
+
+
+def test_an_int_that_is_something_else_is_left_alone() -> None:
+    @shapecheck
+    def padded(x: Float[Tensor, "b t d"], t: int) -> Float[Tensor, "b t2 d"]:
+        return torch.cat([x, x.new_zeros(x.shape[0], t - x.shape[1], x.shape[2])], 1)
+
+    @shapecheck
+    def neighbours(x: Float[Tensor, "n d"], k: int) -> Float[Tensor, "n k"]:
+        return x[:, : k + 1]
+
+    @shapecheck
+    def twice(x: Float[Tensor, "(h d)"], h: int) -> Float[Tensor, "h k"]:
+        h = 2 * h
+        return x.view(h, -1)
+
+    for _ in range(2):
+        assert padded(torch.rand(2, 3, 4), 7).shape == (2, 7, 4)
+        assert neighbours(torch.rand(5, 6), 3).shape == (5, 4)
+        with pytest.raises(ShapeError, match=r"axis 0 is mixed\(h d\), declared h"):
+            twice(torch.rand(12), 2)
+
+
+def test_a_length_that_only_the_result_has() -> None:
+    @shapecheck
+    def repeated(x: Float[Tensor, "n d"], k: int) -> Float[Tensor, "n k d"]:
+        return x[None].expand(k, -1, -1)
+
+    for n, k in ((3, 3), (4, 4)):
+        with pytest.raises(
+            ShapeError, match=r"is \(k n d\), declared \"n k d\": axis 0 is k, declared n"
+        ):
+            repeated(torch.rand(n, 2), k)
+
+
+def test_sizes_that_are_left_to_a_view_have_no_odd_names() -> None:
+    @shapecheck
+    def qkv(x: Float[Tensor, "b t c"], heads: int) -> Any:
+        b, t, _ = x.shape
+        weight = torch.rand(96, 32)
+        return dims_of(torch.nn.functional.linear(x, weight).view(b, t, 3, heads, -1))
+
+    assert qkv(torch.rand(2, 4, 32), 8) == ("b", "t", None, None, None)
