@@ -31,6 +31,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "the root folder and its src",
     )
 
+    group.addoption(
+        "--shapecheck-variables",
+        action="store_true",
+        help="with --shapecheck: check annotated local variables too",
+    )
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
@@ -46,7 +52,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     from shapecheck.runtime.hook import install_import_hook
 
     try:
-        hook = install_import_hook(*packages)
+        variables: bool = early_config.known_args_namespace.shapecheck_variables
+        hook = install_import_hook(*packages, variables=variables)
     except ValueError as error:
         raise pytest.UsageError(f"--shapecheck: {error}") from None
     early_config.add_cleanup(hook.uninstall)

@@ -8,8 +8,8 @@ from typing import Final
 _NAME: Final = "__shapecheck_hook__"
 
 
-def rewrite(tree: ast.Module, provider: str) -> None:
-    """Put a decorator on all functions and classes in a module's syntax: `provider`'s `put_on`."""
+def rewrite(tree: ast.Module, provider: str, name: str = "put_on") -> None:
+    """Put a decorator on all functions and classes in a module's syntax, `name` of `provider`."""
     _Decorator().visit(tree)
     at = 0
     for statement in tree.body:
@@ -18,7 +18,7 @@ def rewrite(tree: ast.Module, provider: str) -> None:
         if not (is_docstring or is_future):
             break
         at += 1
-    added = ast.ImportFrom(provider, [ast.alias("put_on", _NAME)], 0)
+    added = ast.ImportFrom(provider, [ast.alias(name, _NAME)], 0)
     added.lineno = added.end_lineno = (tree.body[at - 1].end_lineno or 1) if at else 1
     tree.body.insert(at, ast.fix_missing_locations(added))
 

@@ -105,8 +105,10 @@ def _take_over(frame: Frame, matcher: Matcher) -> None:
     parts = {name for one in every for text in texts(one) for name in spec.composed_names(text)}
     for param in says.params:
         value = frame.given.get(param.name)
-        symbol = value.symbol if isinstance(value, Size) else None
-        if param.name not in parts or symbol is None or symbol.kind is not Kind.OWN:
+        if not isinstance(value, Size) or param.name not in parts:
+            continue
+        symbol = value.symbol
+        if symbol is None or symbol.kind is not Kind.OWN:
             continue
         bound: DimExpr = matcher.names.setdefault(param.name, value)
         if bound != value and not isinstance(bound, Composite):

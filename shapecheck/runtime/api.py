@@ -9,18 +9,16 @@ import torch
 from torch._C import DisableTorchFunction
 
 from shapecheck import dtypes
-from shapecheck.dims import DimExpr, Sym
 from shapecheck.explain import Message
 from shapecheck.runtime import traced, wrapped
-from shapecheck.runtime.binding import Binding, Namer, plain_shape
+from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import Failed, ShapeError
-from shapecheck.runtime.facts import value_of
 from shapecheck.runtime.hints import tensor_hint
-from shapecheck.runtime.names import Frame, record, sizes_of, state
-from shapecheck.runtime.plan import Plan
+from shapecheck.runtime.names import Frame, sizes_of, state
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place
-from shapecheck.shapes import Run, Shape
+from shapecheck.runtime.teaching import fit
+from shapecheck.shapes import Shape
 from shapecheck.types import TensorSpec, parse
 
 TensorT = TypeVar("TensorT", bound=torch.Tensor)
@@ -90,7 +88,7 @@ def is_instance(value: object, origin: object, metadata: TensorSpec) -> bool:
         if hint.admits is not None and value.dtype not in hint.admits:
             return False
         try:
-            _fit(_here(), value, metadata, "value")
+            fit(_here(), hint, value, "value", {})
         except Failed:
             return False
     return True
@@ -113,7 +111,8 @@ def _learn(tensor: Any, text: str, function: str, forget: bool) -> Any:
         place = user_place()
         subject = _subject(place)
         try:
-            _fit(frame, tensor, TensorSpec("Shaped", dtypes.ANY, shape), subject)
+            hint = tensor_hint(torch.Tensor, TensorSpec("Shaped", dtypes.ANY, shape))
+            fit(frame, hint, tensor, subject, {})
         except Failed as failed:
             frame.name(tensor, before)
             where = None if place is None else str(place)
@@ -131,43 +130,3 @@ def _subject(place: object) -> str:
         text = ast.unparse(node.args[0])
         return f'"{text}"' if len(text) <= 40 else "value"
     return "value"
-
-
-def _no_function() -> None:
-    """Stands for the function where names are said outside of one."""
-
-
-_NOWHERE = Plan(_no_function, "", (), None)  # type: ignore[arg-type]  # a function it is
-
-
-def _fit(frame: Frame, tensor: torch.Tensor, metadata: TensorSpec, subject: str) -> None:
-    """Check a tensor against an annotation, and name what has no name. Raises `Failed`."""
-    plan: Plan = frame.plan or _NOWHERE
-    inside = frame is not state.root
-    groups = frame.entry.groups if frame.entry is not None else {}
-    braced = frame.entry.braced if frame.entry is not None else {}
-    namer = Namer(plan, frame.names if inside else {}, groups, braced)
-    found = frame.of(tensor)
-    sizes = sizes_of(tensor)
-    known = inside and found is not None and found.sizes == sizes
-    shape = Shape(found.dims) if found is not None and known else plain_shape(tensor)
-    values = {**frame.symbols, **namer.symbols} if inside else {}
-    binding = Binding(plan, {}, values, lambda _: shape, namer.names, namer.runs, braced)
-    binding.tensor(tensor_hint(torch.Tensor, metadata), tensor, subject)
-    binding.settle()
-    new = binding.sizes()
-    taught = Namer(plan, new, binding.group_sizes(), braced)
-    built = taught.record(metadata.shape, tensor)
-    if inside:
-        for name, size in new.items():
-            frame.names.setdefault(name, size)
-            frame.symbols.setdefault(plan.symbol(name), size)
-    if built is None or sizes is None:
-        return
-    merged: list[DimExpr] = [
-        new_dim if isinstance(old, int | Run) else old
-        for old, new_dim in zip(shape.dims, built.dims, strict=True)
-    ]
-    symbols: dict[Sym, int] = {**values, **taught.symbols}
-    if all(value_of(dim, symbols) == size for dim, size in zip(merged, sizes, strict=True)):
-        frame.name(tensor, record(tuple(merged), sizes, symbols))

@@ -23,7 +23,7 @@ import torch
 from torch._C import DisableTorchFunction
 from torch.fx import _symbolic_trace
 
-from shapecheck.runtime import boundary, calls, compiled, traced
+from shapecheck.runtime import boundary, calls, compiled, generators, traced
 from shapecheck.runtime.errors import CarriedError
 from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint
 from shapecheck.runtime.plan import Plan, says_names
@@ -40,8 +40,8 @@ _KWARGS: Final = inspect.Parameter.VAR_KEYWORD
 def compile_checks(plan: Plan, full: bool, kind: str) -> types.FunctionType:
     """Return a function that checks a call, makes it, and checks its result.
 
-    `full`: with names carried through the ops. `kind`: `plain`, `async`, or `generator`, whose
-    result isn't checked.
+    `full`: with names carried through the ops. `kind`: `plain`, `async`, or `generator`, of which
+    each item is checked.
     """
     writer = _Program(plan, full and kind == "plain" and says_names(plan), kind)
     writer.write()
@@ -141,7 +141,10 @@ class _Program(Writer):
     def body(self, call: str) -> None:
         result = f"{self.mark}result"
         if not self.full:
-            if self.plan.result is None or self.kind == "generator":
+            if self.kind == "generator":
+                self.generator(call)
+                return
+            if self.plan.result is None:
                 self.emit(f"return {call}")
                 return
             self.emit(f"{result} = {call}")
@@ -175,6 +178,22 @@ class _Program(Writer):
                     leave = self.give(calls.leave, "leave")
                     self.emit(f"{leave}({frame}, {self.values}, {result})")
         self.emit(f"return {result}")
+
+    def generator(self, call: str) -> None:
+        """Make a generator whose items are checked as they come."""
+        asked = generators.parts(self.plan.result)
+        if asked is None:
+            self.emit(f"return {call}")
+            return
+        checked, parts = self.give(generators.checked, "checked"), self.give(asked, "parts")
+        plan = self.give(self.plan, "plan")
+        self.emit(f"return {checked}({plan}, {parts}, {self.values}, {self.bound_code()}, {call})")
+
+    def bound_code(self) -> str:
+        """Return Python for what the arguments bound."""
+        names = ", ".join(f"{name!r}: {self.var(name)}" for name in self.bound)
+        groups = ", ".join(f"{name!r}: {self.group(name)}" for name in sorted(self.groups))
+        return f"{self.binding} or ({{{names}}}, {{{groups}}})"
 
     # Arguments ---------------------------------------------------------------------------------
 
@@ -268,12 +287,9 @@ class _Program(Writer):
     def result(self, result: str) -> None:
         """Check the result, with the names that the arguments bound."""
         hint = self.plan.result
-        names = ", ".join(f"{name!r}: {self.var(name)}" for name in self.bound)
-        groups = ", ".join(f"{name!r}: {self.group(name)}" for name in sorted(self.groups))
         check = self.give(boundary.check_result, "check_result")
         plan = self.give(self.plan, "plan")
-        bound = f"{self.binding} or ({{{names}}}, {{{groups}}})"
-        thorough = f"{check}({plan}, {self.values}, {bound}, {result})"
+        thorough = f"{check}({plan}, {self.values}, {self.bound_code()}, {result})"
         before = dict(self.bound), set(self.groups)
         start, depth = len(self.lines), self.depth
         try:

@@ -8,6 +8,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar, overload
 
 import torch
@@ -32,6 +33,7 @@ from shapecheck.runtime.hints import (
     resolve,
 )
 from shapecheck.runtime.plan import Param, Plan, is_steady
+from shapecheck.runtime.variables import names_in_variables, with_variables
 from shapecheck.types import ShapeAnnotationError
 
 T = TypeVar("T")
@@ -40,14 +42,14 @@ MARK: Final = "__shapecheck__"
 
 
 @overload
-def shapecheck(target: T, /, *, dims: str = ...) -> T: ...
+def shapecheck(target: T, /, *, dims: str = ..., variables: bool = ...) -> T: ...
 
 
 @overload
-def shapecheck(*, dims: str = ...) -> Callable[[T], T]: ...
+def shapecheck(*, dims: str = ..., variables: bool = ...) -> Callable[[T], T]: ...
 
 
-def shapecheck(target: Any = None, /, *, dims: str = "") -> Any:
+def shapecheck(target: Any = None, /, *, dims: str = "", variables: bool = False) -> Any:
     """Check the tensors of a function, method or class against their annotations.
 
         @shapecheck
@@ -55,7 +57,8 @@ def shapecheck(target: Any = None, /, *, dims: str = "") -> Any:
             return q @ k.transpose(-2, -1)
 
     On a class, all its annotated methods are checked; `dims="d_model heads"` says that these names
-    belong to the instance, with one value for all its methods.
+    belong to the instance, with one value for all its methods. With `variables=True` annotated
+    local variables are checked too, whenever they are assigned.
 
     Arguments and results are checked for dtype, rank and sizes, and inside of the call every torch
     op by the names of the dimensions. The environment variable `SHAPECHECK` says how much: `full`
@@ -69,30 +72,49 @@ def shapecheck(target: Any = None, /, *, dims: str = "") -> Any:
         if not name.isidentifier():
             raise ValueError(f'shapecheck(dims="{dims}"): "{name}" is no name for a dimension')
     if target is None:
-        return lambda given: decorate_in(given, sys._getframe(1).f_locals, names)
-    return decorate_in(target, namespace, names)
+        return lambda given: decorate_in(given, sys._getframe(1).f_locals, names, variables)
+    return decorate_in(target, namespace, names, variables)
 
 
 def decorate_in(
-    target: Any, namespace: Mapping[str, Any], own: frozenset[str] = frozenset()
+    target: Any,
+    namespace: Mapping[str, Any],
+    own: frozenset[str] = frozenset(),
+    variables: bool = False,
 ) -> Any:
-    """Decorate what is defined in a namespace; `own` are names that belong to the instances."""
-    mode = settings.mode()
+    """Decorate what is defined in a namespace; `own` are names that belong to the instances.
+
+    `variables`: annotated local variables are checked too.
+    """
+    mode = Asked(settings.mode(), variables)
     if isinstance(target, type):
         return _on_class(target, own, mode)
-    if own and mode is not settings.Mode.OFF:
+    if own and not mode.off:
         raise TypeError('shapecheck(dims="...") goes on a class: the names belong to its instances')
     return _on_member(target, own, mode, namespace)
 
 
-def _on_class(cls: type, own: frozenset[str], mode: settings.Mode) -> type:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be checked: by the environment, and whether annotated local variables are too."""
+
+    mode: settings.Mode
+    variables: bool = False
+
+    @property
+    def off(self) -> bool:
+        """Whether nothing is."""
+        return self.mode is settings.Mode.OFF
+
+
+def _on_class(cls: type, own: frozenset[str], mode: Asked) -> type:
     for name, member in list(vars(cls).items()):
         if isinstance(member, type):
             continue
         wrapped = _on_member(member, own, mode, vars(cls), strict=False)
         if wrapped is not member:
             setattr(cls, name, wrapped)
-    if mode is settings.Mode.OFF:
+    if mode.off:
         return cls
     guard(cls, own, vars(cls))
     if issubclass(cls, torch.nn.Module) and "__prepare_scriptable__" not in vars(cls):
@@ -111,7 +133,7 @@ def _refuse_script(module: torch.nn.Module) -> None:
 def _on_member(
     member: Any,
     own: frozenset[str],
-    mode: settings.Mode,
+    mode: Asked,
     namespace: Mapping[str, Any],
     strict: bool = True,
 ) -> Any:
@@ -119,7 +141,7 @@ def _on_member(
 
     One that uses operations by name needs the names, however much is to be checked.
     """
-    if mode is settings.Mode.OFF and not isinstance(member, _HOLDERS):
+    if mode.off and not isinstance(member, _HOLDERS):
         if not isinstance(member, types.FunctionType) or not traced.uses_names(member):
             return member
     match member:
@@ -133,8 +155,9 @@ def _on_member(
             )
             return property(get, set_, delete, member.__doc__)
         case types.FunctionType():
-            full = mode is settings.Mode.FULL or traced.uses_names(member)
-            return _wrap(member, own, full, namespace)
+            full = mode.mode is settings.Mode.FULL or traced.uses_names(member)
+            variables = mode.variables and not mode.off
+            return _wrap(member, own, full, namespace, variables)
         case _:
             if strict:
                 raise TypeError(
@@ -147,14 +170,19 @@ _HOLDERS: Final = (staticmethod, classmethod, property)
 
 
 def _wrap(
-    function: types.FunctionType, own: frozenset[str], full: bool, namespace: Mapping[str, Any]
+    function: types.FunctionType,
+    own: frozenset[str],
+    full: bool,
+    namespace: Mapping[str, Any],
+    variables: bool,
 ) -> Any:
     done: Pending | None = function.__dict__.get(MARK)
     if done is not None:
         if not own:
             return function
         function, namespace = done.function, done.namespace
-    pending = Pending(function, own, full, namespace)
+        variables = variables or done.variables
+    pending = Pending(function, own, full, namespace, variables=variables)
     return pending.wrapper() if pending.useful else function
 
 
@@ -162,7 +190,7 @@ class Pending:
     """A decorated function before its first call, when its checks are compiled.
 
     `given`: the function is somebody else's. These annotations come before its own, and only
-    shapes are checked.
+    shapes are checked. `variables`: so are its annotated local variables.
     """
 
     def __init__(
@@ -172,7 +200,10 @@ class Pending:
         full: bool,
         namespace: Mapping[str, Any],
         given: Mapping[str, Any] | None = None,
+        variables: bool = False,
     ) -> None:
+        names = names_in_variables(function) if variables else None
+        self.variables = names is not None
         self.function = function
         self.own = own
         self.full = full
@@ -182,7 +213,7 @@ class Pending:
         self.annotations: dict[str, Any] = {}
         self.hints: dict[str, Any] | None = None
         self.dims: dict[str, Dim] = {}
-        if not _is_annotated(function) and not given:
+        if not _is_annotated(function) and not given and not self.variables:
             self.useful = False
             return
         try:
@@ -191,8 +222,9 @@ class Pending:
             found, failed = {}, {"": ""}
         hints = self.classify(found)
         self.dims = dims_in(found, namespace)
+        self.namespace = {name: namespace[name] for name in names or () if name in namespace}
         if failed:
-            self.namespace = mentioned(function, namespace)
+            self.namespace = {**self.namespace, **mentioned(function, namespace)}
         else:
             self.hints = hints
             self.annotations = found
@@ -290,6 +322,9 @@ class Pending:
         )
         written = inspect.unwrap(function)
         scope = {**written.__globals__, **closure(written)}
+        checked = with_variables(function, self.namespace) if self.variables else None
+        if checked is not None:
+            function, found = checked.function, {**checked.annotations, **found}
         dims = {**dims_in(found, self.namespace), **dims_in(found, scope), **self.dims}
         plan = Plan(
             function,
@@ -300,6 +335,9 @@ class Pending:
             dims,
         )
         plan.steady = is_steady(params)
+        if checked is not None:
+            plan.variables = True
+            checked.plan.append(plan)
         return plan
 
 

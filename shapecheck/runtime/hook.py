@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import decode_source
@@ -23,8 +23,9 @@ class ImportHook(MetaPathFinder):
     Modules that were imported meanwhile stay decorated.
     """
 
-    def __init__(self, packages: tuple[str, ...]) -> None:
+    def __init__(self, packages: tuple[str, ...], variables: bool = False) -> None:
         self._packages = packages
+        self._loader = _LoaderWithVariables if variables else _Loader
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -38,7 +39,7 @@ class ImportHook(MetaPathFinder):
             spec = finder.find_spec(fullname, path, target)
             if spec is not None:
                 if type(spec.loader) is SourceFileLoader:
-                    spec.loader = _Loader(spec.loader.name, spec.loader.path)
+                    spec.loader = self._loader(spec.loader.name, spec.loader.path)
                 return spec
         return None
 
@@ -62,7 +63,7 @@ class ImportHook(MetaPathFinder):
         self.uninstall()
 
 
-def install_import_hook(*packages: str) -> ImportHook:
+def install_import_hook(*packages: str, variables: bool = False) -> ImportHook:
     """Put `@shapecheck` on each function and class of packages that are imported from now on.
 
         with install_import_hook("my_package"):
@@ -70,7 +71,8 @@ def install_import_hook(*packages: str) -> ImportHook:
 
     A name stands for a module, or for a package with all that is in it. Without the `with`, the
     hook stays until `uninstall()`. Functions that TorchScript or another compiler reads the source
-    of (`@torch.jit.script`, `@triton.jit`) are left alone. What was imported before isn't
+    of (`@torch.jit.script`, `@triton.jit`) are left alone. With `variables=True` annotated local
+    variables are checked too. What was imported before isn't
     decorated: that is a RuntimeWarning. Raises ValueError for what is no name of a module.
     """
     for package in packages:
@@ -85,7 +87,7 @@ def install_import_hook(*packages: str) -> ImportHook:
             )
     if not packages:
         raise ValueError("install_import_hook takes the names of one package or more")
-    hook = ImportHook(packages)
+    hook = ImportHook(packages, variables)
     sys.meta_path.insert(0, hook)
     return hook
 
@@ -93,12 +95,20 @@ def install_import_hook(*packages: str) -> ImportHook:
 class _Loader(SourceFileLoader):
     """Loads a module from its source, decorated; never from or to Python's bytecode cache."""
 
+    decorator = "put_on"
+
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
         tree = ast.parse(decode_source(self.get_data(path)), path)
-        rewrite(tree, __name__)
+        rewrite(tree, __name__, self.decorator)
         code: CodeType = compile(tree, path, "exec", dont_inherit=True)
         return code
+
+
+class _LoaderWithVariables(_Loader):
+    """Loads a module whose annotated local variables are checked too."""
+
+    decorator = "put_on_variables"
 
 
 def put_on(target: Any) -> Any:
@@ -107,11 +117,20 @@ def put_on(target: Any) -> Any:
     A class decorator may have put anything into the place of a class. What is wrong with an
     annotation is a RuntimeWarning, since the module's author didn't ask for a check.
     """
+    return _decorated(target, sys._getframe(1).f_locals, variables=False)
+
+
+def put_on_variables(target: Any) -> Any:
+    """Decorate what can be decorated, with annotated local variables checked too."""
+    return _decorated(target, sys._getframe(1).f_locals, variables=True)
+
+
+def _decorated(target: Any, namespace: Mapping[str, Any], variables: bool) -> Any:
     if not isinstance(target, (type, FunctionType)):
         return target
     try:
-        return decorate_in(target, sys._getframe(1).f_locals)
+        return decorate_in(target, namespace, variables=variables)
     except ShapeAnnotationError as error:
         where = f"{target.__module__}.{target.__qualname__}"
-        warnings.warn(f"shapecheck: {where} isn't checked: {error}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"shapecheck: {where} isn't checked: {error}", RuntimeWarning, stacklevel=3)
         return target

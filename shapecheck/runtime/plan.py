@@ -32,8 +32,8 @@ class Plan:
 
     `own` are names that belong to the instance, `dims` those that are `Dim` objects. `entries`
     remembers, by the arguments' shapes and names, what a call's names are (see `calls`).
-    `namesakes` are the parameters without a shape that are called like a dimension, and their
-    places.
+    `variables`: its annotated local variables are checked. `namesakes` are the parameters without
+    a shape that are called like a dimension, and their places.
     """
 
     function: types.FunctionType
@@ -45,6 +45,7 @@ class Plan:
     expressions: dict[str, Expression] = field(default_factory=dict)
     entries: dict[object, Any] = field(default_factory=dict)
     steady: bool = True
+    variables: bool = False
     namesakes: tuple[tuple[int, str], ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -153,7 +154,12 @@ def says_names(plan: Plan) -> bool:
     hints = [plan.result, *(param.hint for param in plan.params)]
     said = any(h is not None and (not isinstance(h, OtherHint) or h.tensors) for h in hints)
     code = getattr(inspect.unwrap(plan.function), "__code__", None)
-    return said or bool(plan.own) or not _SAYING.isdisjoint(getattr(code, "co_names", ()))
+    return (
+        said
+        or bool(plan.own)
+        or plan.variables
+        or not _SAYING.isdisjoint(getattr(code, "co_names", ()))
+    )
 
 
 _SAYING = frozenset(("assert_shape", "named", "isinstance"))

@@ -228,6 +228,25 @@ def test_pytest_with_the_option(project: Path, package: str, given: str) -> None
     assert "1 failed" in printed
 
 
+@pytest.mark.parametrize("given", [(), ("--shapecheck-variables",)])
+def test_pytest_with_annotated_variables(
+    given: tuple[str, ...], project: Path, package: str
+) -> None:
+    """They are checked where that is asked for."""
+    (project / package / "variables.py").write_text(
+        "from torch import Tensor\nfrom shapecheck import Float\n"
+        'def turn(x: Float[Tensor, "a b"]):\n'
+        '    y: Float[Tensor, "b a"] = x\n    return y\n'
+    )
+    (project / "test_models.py").write_text(
+        f"import torch\nfrom {package}.variables import turn\n"
+        "def test_turn():\n    assert turn(torch.zeros(2, 3)).shape == (2, 3)\n"
+    )
+    printed = run_pytest(project, f"--shapecheck={package}", *given)
+    assert ("1 failed" if given else "1 passed") in printed
+    assert ('"x" is (a b), declared "b a"' in printed) == bool(given)
+
+
 def test_pytest_with_a_wrong_name(project: Path) -> None:
     """The reason, and no traceback."""
     printed = run_pytest(project, "--shapecheck=my-package")

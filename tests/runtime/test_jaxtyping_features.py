@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -307,6 +308,49 @@ def test_messages(line: str, words: str, difference: Any) -> None:
         return "yes" if re.search(words, said) else "no"
 
     difference(line, outcome)
+
+
+def test_fields(difference: Any) -> None:
+    def outcome(checker: Checker) -> str:
+        @checker
+        @dataclass
+        class Batch:
+            x: Float[Tensor, "b d"]
+
+        batch = Batch(torch.zeros(2, 3))
+
+        def assign() -> None:
+            batch.x = torch.zeros(3)
+
+        return "checked" if refuses(assign) else "not checked"
+
+    difference("an assignment to a field of a checked dataclass", outcome)
+
+
+def test_generators(difference: Any) -> None:
+    def outcome(checker: Checker) -> str:
+        @checker
+        def rows(x: Float[Tensor, "n d"]) -> Iterator[Float[Tensor, "d"]]:
+            yield x[:, 0]
+
+        return "checked" if refuses(lambda: list(rows(torch.zeros(2, 3)))) else "not checked"
+
+    difference("what a generator yields", outcome)
+
+
+def test_variables(difference: Any) -> None:
+    def outcome(checker: Checker) -> str:
+        ours = checker is shapecheck
+
+        @(shapecheck(variables=True) if ours else checker)
+        def rows(x: Float[Tensor, "n d"]) -> Tensor:
+            y: Float[Tensor, "d n"] = x
+            return y
+
+        found = refuses(lambda: rows(torch.zeros(2, 3)))
+        return "checked on request" if found else "not checked"
+
+    difference("annotated local variables", outcome)
 
 
 def test_every_difference_is_tested() -> None:

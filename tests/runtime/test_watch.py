@@ -13,6 +13,7 @@ import pytest
 import torch
 from jaxtyping import Float as Theirs
 from torch import Tensor, nn
+from torch._dynamo.testing import CompileCounter
 
 from shapecheck import Float, ShapeError, dims_of, named, watch
 from shapecheck.types import ShapeAnnotationError
@@ -250,6 +251,30 @@ def test_compiles_into_one_graph() -> None:
         torch._dynamo.reset()
         compiled = torch.compile(model, fullgraph=True, backend="eager")
         assert torch.equal(compiled(x), expected)
+
+
+@pytest.mark.parametrize("calls", ["3", "33", "23456", "e23e4"])
+def test_nothing_is_compiled_again(calls: str) -> None:
+    """A digit is a compiled call, `e` is one without dynamo."""
+
+    def graphs(model: nn.Module) -> int:
+        torch._dynamo.reset()
+        counter = CompileCounter()
+        compiled = torch.compile(model, fullgraph=True, backend=counter)
+        for call in calls:
+            if call == "e":
+                model(torch.randn(2, 3, 8))
+            else:
+                compiled(torch.randn(2, int(call), 8))
+        return int(counter.frame_count)
+
+    model = Model().eval()
+    with watch(model):
+        found = graphs(model)
+    assert found == graphs(Model().eval())
+    again = Model().eval()
+    with watch(again, {"x": "batch time width"}):
+        assert graphs(again) == found
 
 
 def test_several_models() -> None:
