@@ -26,7 +26,7 @@ from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError
 from shapecheck.runtime.facts import ValueFacts
 from shapecheck.runtime.mode import thread_mode
 from shapecheck.runtime.names import Frame, Record, apart, record, state
-from shapecheck.runtime.source import Place, call_label, user_place
+from shapecheck.runtime.source import Place, call_label, told_at_users_line, user_place
 from shapecheck.shapes import Facts, Mismatch, Shape, Tensor, mismatch
 
 T = TypeVar("T")
@@ -205,7 +205,7 @@ def carrying() -> Iterator[None]:
         with mode:
             yield
     except CarriedError as carried:
-        raise carried.unpacked() from carried.error.__cause__
+        raise told_at_users_line(carried)  # noqa: B904 - it is the same error
     finally:
         mode.frame = None
 

@@ -24,10 +24,11 @@ from torch._C import DisableTorchFunction
 from torch.fx import _symbolic_trace
 
 from shapecheck.runtime import boundary, calls, compiled, generators, traced
-from shapecheck.runtime.errors import CarriedError
+from shapecheck.runtime.errors import CarriedError, ShapeError
 from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint
 from shapecheck.runtime.plan import Plan, says_names
 from shapecheck.runtime.settings import paused
+from shapecheck.runtime.source import told_at_users_line
 from shapecheck.runtime.straight import Unusual, Writer
 
 _NAME: Final = "checked"
@@ -165,10 +166,10 @@ class _Program(Writer):
             self.emit(f"{frame} = {enter}({plan}, {self.values}, [{direct}])")
         with self.block("try:"):
             self.emit(f"{result} = {call}")
-        carried = self.give(CarriedError, "Carried")
-        with self.block(f"except {carried} as {self.mark}carried:"):
-            self.emit(f"{self.mark}error = {self.mark}carried.unpacked()")
-            self.emit(f"raise {self.mark}error from {self.mark}error.__cause__")
+        ours = self.give((CarriedError, ShapeError), "ours")
+        with self.block(f"except {ours} as {self.mark}refused:"):
+            told = self.give(told_at_users_line, "told")
+            self.emit(f"raise {told}({self.mark}refused)")
         with self.block("finally:"):
             self.emit(f"{self.give(calls.exit, 'exit')}({frame})")
         if self.plan.result is not None:

@@ -59,10 +59,6 @@ class CarriedError(Exception):
         self.error = error
         super().__init__(str(error))
 
-    def unpacked(self) -> ShapeError:
-        """Return the error itself, with the traceback so far."""
-        return self.error.with_traceback(self.__traceback__)
-
 
 class Failed(Exception):
     """Something doesn't fit; carries the message to where the place is known."""

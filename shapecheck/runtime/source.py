@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 from typing import Final
 
 import torch
 
-from shapecheck.runtime.errors import LOCK
+from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, debugging
 
 _NOT_THE_USERS: Final = (
     str(Path(torch.__file__).parent) + "/",
@@ -61,6 +61,29 @@ def users_frame(frame: FrameType | None) -> FrameType | None:
     while frame is not None and not is_users(frame.f_code):
         frame = frame.f_back
     return frame
+
+
+def told_at_users_line(error: CarriedError | ShapeError) -> ShapeError:
+    """Return an error with a traceback that ends at the user's own line, not inside of us.
+
+    The first entry is the frame that caught it, which raising it again adds. With
+    `SHAPECHECK_DEBUG=1` all are there.
+    """
+    entries: list[TracebackType] = []
+    entry = None if error.__traceback__ is None else error.__traceback__.tb_next
+    while entry is not None:
+        entries.append(entry)
+        entry = entry.tb_next
+    if not debugging():
+        while entries and not is_users(entries[-1].tb_frame.f_code):
+            entries.pop()
+    found = error.error if isinstance(error, CarriedError) else error
+    if found is not error:
+        found.__cause__ = found.__cause__  # so that what carried it isn't told as its context
+    kept: TracebackType | None = None
+    for one in reversed(entries):
+        kept = TracebackType(kept, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return found.with_traceback(kept)
 
 
 def is_users(code: CodeType) -> bool:

@@ -23,8 +23,9 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from shapecheck.runtime import calls, settings
 from shapecheck.runtime.decorator import MARK, Pending
-from shapecheck.runtime.errors import LOCK, CarriedError
+from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError
 from shapecheck.runtime.settings import stands_aside
+from shapecheck.runtime.source import told_at_users_line
 from shapecheck.types import parse
 
 Forward = Callable[..., Any]
@@ -166,9 +167,8 @@ def followed(function: Forward) -> Forward:
             frame = calls.follow()
         try:
             return function(*args, **kwargs)
-        except CarriedError as carried:
-            error = carried.unpacked()
-            raise error from error.__cause__
+        except (CarriedError, ShapeError) as refused:
+            raise told_at_users_line(refused)  # noqa: B904 - it is the same error
         finally:
             calls.unfollow(frame)
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -523,3 +524,40 @@ def test_a_defect_of_ours_is_one_warning(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
     with pytest.raises(LookupError):
         twice(torch.ones(2, 3))
+
+
+def add(x: Tensor, y: Tensor) -> Tensor:
+    return x + y
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda a, b: a @ b,
+        lambda a, b: torch.cat([a, b.mT], 1),
+        lambda a, b: F.mse_loss(a, b),
+        lambda a, b: add(a.mT, b),
+        lambda a, b: torch.einsum("ij,jk->ik", a, b),
+        lambda a, b: a[:, 0] - b[:, 0],
+        lambda a, b: nn.Bilinear(3, 3, 2)(a, b.mT),
+    ],
+)
+def test_the_traceback_ends_at_the_users_own_line(body: Callable[[Tensor, Tensor], Any]) -> None:
+    @shapecheck
+    def inner(a: Float[Tensor, "n d"], b: Float[Tensor, "m d"]) -> Any:
+        return body(a, b)
+
+    @shapecheck
+    def outer(x: Float[Tensor, "i j"], y: Float[Tensor, "k j"]) -> Any:
+        return inner(x, y)
+
+    for function in (inner, outer):
+        with pytest.raises(ShapeError) as caught:
+            function(torch.rand(3, 3), torch.rand(3, 3))
+        error = caught.value
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        assert f"{last.filename}:{last.lineno}: {last.line}" in str(error)
+        assert error.__cause__ is None
+        said = "".join(traceback.format_exception(error))
+        assert "CarriedError" not in said
+        assert "runtime/mode.py" not in said
