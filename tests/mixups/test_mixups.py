@@ -104,4 +104,4 @@ def test_the_analysis_finds_the_wrong_one_and_is_quiet_on_the_right_one(case: Ca
 def test_how_many_there_are() -> None:
     assert len(cases()) >= 300
     assert len({case.id for case in cases()}) == len(cases())
-    assert sum(not case.found_by for case in cases()) >= 0.9 * len(cases())
+    assert sum(not case.found_by for case in cases()) >= 0.98 * len(cases())
