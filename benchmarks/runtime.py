@@ -2,8 +2,9 @@
 
     python benchmarks/runtime.py [--check] [--json FILE] [--rounds N] [--steps N]
 
-All variants take turns, many times over, in one run; the medians are compared. `--check` fails
-where one of the `TARGETS` is missed. dltype is measured where it is installed.
+All variants take turns, many times over, in one run. What is compared is the least processor time
+of each: whatever else the machine does only adds to it. `--check` fails where one of the `TARGETS`
+is missed. dltype is measured where it is installed.
 """
 
 from __future__ import annotations
@@ -276,17 +277,17 @@ def step_variants() -> dict[str, Callable[[], object]]:
 def microseconds(
     variants: dict[str, Callable[[], object]], rounds: int, repeat: int, inner: int = 1
 ) -> dict[str, float]:
-    """Return the median time of each variant; they take turns."""
+    """Return the least processor time of each variant; they take turns."""
     times: dict[str, list[float]] = {name: [] for name in variants}
     for run in variants.values():
         run()
     for _ in range(rounds):
         for name, run in variants.items():
-            start = time.perf_counter()
+            start = time.process_time()
             for _ in range(repeat):
                 run()
-            times[name].append((time.perf_counter() - start) / (repeat * inner) * 1e6)
-    return {name: statistics.median(taken) for name, taken in times.items()}
+            times[name].append((time.process_time() - start) / (repeat * inner) * 1e6)
+    return {name: min(taken) for name, taken in times.items()}
 
 
 def table(title: str, times: dict[str, float], base: str, per: str) -> dict[str, float]:

@@ -40,7 +40,7 @@ def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
         return traced.texts_of(tensor)
     with DisableTorchFunction():
         frame = _here()
-        found = frame.of(tensor) or wrapped.inherited(tensor, frame.table)
+        found = wrapped.known(tensor, frame.table)
         if found is None or found.sizes != sizes_of(tensor):
             return (None,) * tensor.dim()
         return tuple(None if isinstance(dim, int) else str(dim) for dim in found.dims)

@@ -90,9 +90,10 @@ def follow() -> Frame | None:
     if mode.frame is not None:
         return None
     frame = Frame({}, {}, None)
-    for key, (tensor, known) in state.given.table.items():
-        if tensor() is not None:
-            frame.table[key] = (tensor, known)
+    for reference, known in state.given.table.values():
+        tensor = reference()
+        if tensor is not None:
+            frame.name(tensor, known)
             frame.symbols.update(known.values)
     _open(mode, frame)
     return frame
@@ -113,6 +114,8 @@ def _open(mode: NamesMode, frame: Frame) -> None:
     if not is_active(mode):
         _push_on_torch_function_stack(mode)
         frame.pushed = True
+    frame.alone = _get_function_stack_at(0) is mode
+    frame.plain = frame.plain and frame.alone
     mode.frame = frame
 
 

@@ -9,10 +9,9 @@ was followed counts only if it comes to the very number that is passed.
 from __future__ import annotations
 
 import ast
-import inspect
+import dis
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
 
@@ -47,7 +46,11 @@ _IN_PYTHON: Final = frozenset(func for func in GIVEN if isinstance(func, Functio
 
 SIZES: Final = READ | GIVEN
 _NOTED: Final = 4096
-Place = tuple[CodeType, int]
+Place = tuple[int, int]
+"""The id of code, and an offset in it."""
+Passed = tuple[Any, ...]
+"""What decides which sizes are passed: a `CallPlace`, the plan whose parameters count and their
+values, and records."""
 Told = Any
 """What is known of an argument: a dimension, a tuple of such, or None."""
 
@@ -70,12 +73,14 @@ class CallPlace:
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """What is known of the sizes that are passed at one place; `key` is what decides it."""
+    """What is known of the sizes that are passed at one place.
+
+    `records` are what the readings were of; `frame` is the call whose parameters count.
+    """
 
     place: CallPlace
     records: tuple[Record | None, ...]
     frame: Frame | None
-    key: tuple[object, ...]
 
     def values(self) -> dict[Sym, int]:
         """Return the values of all symbols in what is told."""
@@ -154,61 +159,62 @@ class Lengths:
 
 
 class Readings:
-    """The shapes that the user's code has read, by where; one object for a thread."""
+    """The shapes that the user's code has read, by where; one object for a thread.
+
+    What is noted and what is passed are kept by the code's identity: to hash code takes longer than
+    most ops. It is held on to, so that nothing else gets its id.
+    """
 
     def __init__(self) -> None:
-        self.noted: dict[Place, tuple[int, Record]] = {}
+        self.noted: dict[Place, tuple[CodeType, int, Record]] = {}
+        self.places: dict[Place, tuple[CodeType, CallPlace | None]] = {}
 
     def note(self, caller: FrameType, known: Record | None) -> None:
         """Note what is known of a tensor whose sizes are read here."""
-        where = (caller.f_code, caller.f_lasti)
+        code = caller.f_code
+        where = (id(code), caller.f_lasti)
         if known is None:
             self.noted.pop(where, None)
             return
         if len(self.noted) >= _NOTED:
             self.noted.clear()
-        self.noted[where] = (id(caller), known)
+        self.noted[where] = (code, id(caller), known)
 
-    def at(
-        self, func: Any, args: tuple[Any, ...], caller: FrameType, frame: Frame
-    ) -> Lengths | None:
-        """Return what is known of the sizes that are passed here, None if nothing is.
-
-        Where sizes are read, that is noted.
-        """
-        if func in READ:
-            self.note(caller, frame.of(args[0]))
-            return None
+    def at(self, func: Any, caller: FrameType, frame: Frame) -> Passed | None:
+        """Return what decides which sizes are passed here, None if nothing is known of them."""
         if func in _IN_PYTHON:
             caller = users_frame(caller) or caller
         code = caller.f_code
-        place = _call_place(code, caller.f_lasti)
+        offset = caller.f_lasti
+        found = self.places.get((id(code), offset))
+        if found is None:
+            if len(self.places) >= _NOTED:
+                self.places.clear()
+            found = self.places[id(code), offset] = code, _call_place(code, offset)
+        place = found[1]
         if place is None:
             return None
-        records = tuple([self._record(code, offsets, id(caller)) for offsets in place.reads])
-        own = frame if place.params and _runs(frame, code) else None
-        if own is None and not any(records):
-            return None
-        plan = None if own is None else own.plan
-        values = (
-            () if own is None else [own.symbols.get(own.plan.symbol(name)) for name in place.params]
-        )
-        return Lengths(place, records, own, (code, caller.f_lasti, plan, *records, *values))
+        plan = frame.plan if place.params and frame.plan and frame.plan.code is code else None
+        records = [self._record(code, offsets, id(caller)) for offsets in place.reads]
+        if plan is None:
+            return (place, None, (), *records) if any(records) else None
+        values = tuple([frame.symbols.get(plan.symbol(name)) for name in place.params])
+        return (place, plan, values, *records)
 
     def _record(self, code: CodeType, offsets: tuple[int, ...], caller: int) -> Record | None:
         for offset in offsets:
-            found = self.noted.get((code, offset))
-            if found is not None and found[0] == caller:
-                return found[1]
+            found = self.noted.get((id(code), offset))
+            if found is not None and found[1] == caller:
+                return found[2]
         return None
 
 
-def _runs(frame: Frame, code: CodeType) -> bool:
-    function = None if frame.plan is None else inspect.unwrap(frame.plan.function)
-    return getattr(function, "__code__", None) is code
+def lengths_of(passed: Passed, frame: Frame) -> Lengths:
+    """Return what is known of the sizes that are passed in a call."""
+    place, plan, _, *records = passed
+    return Lengths(place, tuple(records), None if plan is None else frame)
 
 
-@lru_cache(maxsize=1 << 12)
 def _call_place(code: CodeType, offset: int) -> CallPlace | None:
     """Look at the call that stands at an offset; None where no size in it can be followed."""
     if code.co_name.startswith("<") or not hasattr(code, "co_positions"):
@@ -229,8 +235,10 @@ def _call_place(code: CodeType, offset: int) -> CallPlace | None:
     if not finder.reads and not finder.params:
         return None
     offsets: dict[Any, list[int]] = {}
-    for at, position in enumerate(code.co_positions()):
-        offsets.setdefault(position, []).append(2 * at)
+    places = list(code.co_positions())
+    for instruction in dis.get_instructions(code):
+        offset = instruction.offset
+        offsets.setdefault(places[offset // 2], []).append(offset)
     reads = tuple(tuple(offsets.get(_span(node), ())) for node in finder.reads)
     index = {node: at for at, node in enumerate(finder.reads)}
     return CallPlace(calls[0], reads, index, finder.values, frozenset(finder.params))

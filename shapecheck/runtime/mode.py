@@ -22,8 +22,8 @@ from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.facts import ValueFacts, value_of
 from shapecheck.runtime.hints import dtype_mask
-from shapecheck.runtime.keys import PLAIN, freeze, index
-from shapecheck.runtime.lengths import SIZES, Lengths, Readings, is_told
+from shapecheck.runtime.keys import PLAIN, WORDS, freeze, index
+from shapecheck.runtime.lengths import GIVEN, READ, Lengths, Passed, Readings, is_told, lengths_of
 from shapecheck.runtime.names import Frame, Record, Table, apart, dtype_of, record, sizes_of, state
 from shapecheck.runtime.regroup import REGROUPING, crossed, regrouped
 from shapecheck.shapes import Mismatch, Problem, Run, Shape
@@ -37,13 +37,16 @@ _levels: Final = wrapped.levels
 _ref: Final = weakref.ref
 _CACHED: Final = 1 << 14
 _PLAIN: Final = PLAIN
+_WORDS: Final = WORDS
+_Parameter: Final = torch.nn.Parameter
+_SPECIAL: Final = frozenset((_GETITEM, _SETITEM)) | READ | GIVEN
 _NEW: Final = object()
 _DROP: Final = object()
 _REFUSED: Final = object()
 
 
-class _Sure:
-    """The record of a result whose sizes follow from what is in the key."""
+class _Likely:
+    """The record of a result whose sizes may come out otherwise next time."""
 
     __slots__ = ("record",)
 
@@ -54,9 +57,9 @@ class _Sure:
 _cache: dict[object, object] = {}
 """From an op's key to its outcome.
 
-A `_Sure` or a `Record` (the result's; of a `Record` the sizes may come out otherwise next time), a
-tuple of records and Nones (of a result that is a tuple), None (the result has no names), `_DROP`
-(an operand loses its names), or `_REFUSED`.
+A `Record` (the result's, whose sizes follow from the key), a `_Likely`, a tuple of records and
+Nones (of a result that is a tuple), None (the result has no names), `_DROP` (an operand loses its
+names), or `_REFUSED`.
 """
 
 
@@ -76,63 +79,124 @@ class NamesMode(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         frame = self.frame
-        if frame is None or _compiling():
+        if frame is None or (kwargs is not None and _compiling()):  # dynamo passes a dict
             return func(*args, **kwargs) if kwargs else func(*args)
-        table = frame.table
-        find = table.get
-        key: list[Any] = [func]
-        named = False
-        if func is _GETITEM or func is _SETITEM:
-            named = index(key, args, table)
-        else:
-            for arg in args:
-                found = find(id(arg))
-                if found is not None and found[0]() is arg:
-                    key.append(found[1])
-                    named = True
-                elif arg.__class__ in _PLAIN:
-                    key.append(arg)
-                elif arg.__class__ is tuple:  # as in `cat((x, y))`; see `freeze`
-                    key += (tuple, len(arg))
-                    for item in arg:
-                        found = find(id(item))
-                        if found is not None and found[0]() is item:
-                            key.append(found[1])
-                            named = True
-                        elif item.__class__ in _PLAIN:
-                            key.append(item)
+        find = frame.table.get
+        passed: Passed | None = None
+        whole: tuple[Any, ...] | None = None
+        try:
+            special = func in _SPECIAL
+            if kwargs is None and args and not special:
+                a: Any = args[0]
+                found = find(id(a))
+                if found is not None and found[0]() is a:
+                    a = found[1]
+                    count = len(args)
+                    if count == 1:
+                        whole = func, a
+                    elif count < 4:
+                        b = args[1]
+                        kind = type(b)
+                        if kind is _Parameter and frame.plain:
+                            b = b.shape
+                        elif kind not in _PLAIN:
+                            found = find(id(b))
+                            if found is not None and found[0]() is b:
+                                b = found[1]
+                            elif kind is float:
+                                b = float
+                            else:
+                                count = 0
+                        if count == 2:
+                            whole = func, a, b
+                        elif count:
+                            c = args[2]
+                            kind = type(c)
+                            if kind is _Parameter and frame.plain:
+                                c = c.shape
+                            elif kind not in _PLAIN:
+                                found = find(id(c))
+                                if found is not None and found[0]() is c:
+                                    c = found[1]
+                                elif kind is float:
+                                    c = float
+                                else:
+                                    count = 0
+                            whole = (func, a, b, c) if count else None
+            if whole is None:
+                key: list[Any] = [func]
+                named = False
+                operands = args
+                if special:
+                    if func in READ:
+                        frame.read = True
+                        self.readings.note(sys._getframe(1), wrapped.known(args[0], frame.table))
+                        return _run(frame, func, args, kwargs or {})
+                    if func in GIVEN:
+                        if frame.read or (frame.plan is not None and frame.plan.numbers):
+                            passed = self.readings.at(func, sys._getframe(1), frame)
+                            if passed is not None:
+                                key.append(passed)
+                                named = True
+                    else:
+                        named = index(key, args, frame)
+                        operands = ()
+                for arg in operands:
+                    if (kind := type(arg)) in _PLAIN:
+                        key.append(arg)
+                        continue
+                    found = find(id(arg))
+                    if found is not None and found[0]() is arg:
+                        key.append(found[1])
+                        named = True
+                    elif kind is tuple or kind is list:  # as in `cat((x, y))`; see `freeze`
+                        key.append(kind)
+                        key.append(len(arg))
+                        for item in arg:
+                            found = find(id(item))
+                            if found is not None and found[0]() is item:
+                                key.append(found[1])
+                                named = True
+                            elif type(item) in _PLAIN:
+                                key.append(item)
+                            else:
+                                named = freeze(key, item, frame) or named
+                    elif kind is float:
+                        key.append(float)
+                    elif kind is _Parameter and frame.plain:
+                        key.append(arg.shape)
+                    else:
+                        named = freeze(key, arg, frame) or named
+                if kwargs:
+                    for pair in kwargs.items():
+                        arg = pair[1]
+                        if (kind := type(arg)) in _WORDS:
+                            key.append(pair)
+                            continue
+                        key.append(pair[0])
+                        if kind is float:
+                            key.append(float)
+                        elif kind is _Parameter and frame.plain:
+                            key.append(arg.shape)
                         else:
-                            named = freeze(key, item, table) or named
-                else:
-                    named = freeze(key, arg, table) or named
-        if kwargs:
-            for name, arg in kwargs.items():
-                key.append(name)
-                if arg.__class__ in _PLAIN:
-                    key.append(arg)
-                else:
-                    named = freeze(key, arg, table) or named
-        lengths: Lengths | None = None
-        if func in SIZES:
-            lengths = self.readings.at(func, args, sys._getframe(1), frame)
-            if lengths is not None:
-                key.append(lengths.key)
-                named = True
-        if not named:
+                            named = freeze(key, arg, frame) or named
+                whole = tuple(key) if named else None
+        except RuntimeError:  # a nested parameter has no sizes
+            whole = None
+        if whole is None:
             return func(*args, **kwargs) if kwargs else func(*args)
-        whole = tuple(key)
         outcome = _cache.get(whole, _NEW)
-        if outcome.__class__ is _Sure:
+        if type(outcome) is Record:
             try:
                 result = func(*args, **kwargs) if kwargs else func(*args)
             except Exception as error:
                 _retell(error, frame, func, args, kwargs or {})
                 raise
-            table[id(result)] = (_ref(result), outcome.record)
+            frame.table[id(result)] = (_ref(result), outcome)
         else:
-            result = _other(frame, outcome, whole, func, args, kwargs or {}, lengths)
+            result = _other(frame, outcome, whole, func, args, kwargs or {}, passed)
         if _levels and wrapped.transforming() is not None:
-            _hand_down(result, (*args, *(kwargs or {}).values()), table)
+            _hand_down(result, (*args, *(kwargs or {}).values()), frame.table)
         return result
 
 
@@ -143,6 +207,17 @@ def _hand_down(result: Any, operands: tuple[Any, ...], table: Table) -> None:
         own_fault("inside of a transform", error)
 
 
+def _run(
+    frame: Frame, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Run an op; where it fails and its rule says why, raise that."""
+    try:
+        return func(*args, **kwargs)
+    except Exception as error:
+        _retell(error, frame, func, args, kwargs)
+        raise
+
+
 def _other(
     frame: Frame,
     outcome: object,
@@ -150,20 +225,17 @@ def _other(
     func: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    lengths: Lengths | None,
+    passed: Passed | None,
 ) -> Any:
-    """Run an op whose outcome is no single record, or isn't known yet."""
+    """Run an op whose outcome is no certain record, or isn't known yet."""
     if outcome is _NEW or outcome is _REFUSED:
-        return _first_time(frame, key, func, args, kwargs, lengths)
-    try:
-        result = func(*args, **kwargs)
-    except Exception as error:
-        _retell(error, frame, func, args, kwargs)
-        raise
+        return _first_time(frame, key, func, args, kwargs, passed)
+    result = _run(frame, func, args, kwargs)
     if outcome is _DROP:
         _drop(frame, result, args, kwargs)
-    elif isinstance(outcome, Record) and sizes_of(result) == outcome.sizes:
-        frame.name(result, outcome)
+    elif isinstance(outcome, _Likely):
+        if sizes_of(result) == outcome.record.sizes:
+            frame.name(result, outcome.record)
     elif isinstance(outcome, tuple) and isinstance(result, tuple | list):
         for item, known in zip(result, outcome, strict=False):
             if known is not None and isinstance(item, torch.Tensor):
@@ -184,7 +256,7 @@ def _first_time(
     func: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    lengths: Lengths | None,
+    passed: Passed | None,
 ) -> Any:
     """Ask the rule, run the op, and remember the outcome."""
     known: Value = UNKNOWN
@@ -193,7 +265,8 @@ def _first_time(
     try:
         with LOCK:
             asked = Question(frame, func, args, kwargs)
-            asked.tell(lengths)
+            if passed is not None:
+                asked.tell(lengths_of(passed, frame))
             values = asked.values
             known = asked.answer()
     except Mismatch as refused:
@@ -206,11 +279,7 @@ def _first_time(
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault(f"on {getattr(func, '__name__', func)}", error)
     moved = ops.reshapes_in_place(func)
-    try:
-        result = func(*args, **kwargs)
-    except Exception as error:
-        _retell(error, frame, func, args, kwargs)
-        raise
+    result = _run(frame, func, args, kwargs)
     try:
         outcome = _outcome(known, result, values)
         if func in REGROUPING and asked is not None and isinstance(result, torch.Tensor):
@@ -230,8 +299,9 @@ def _first_time(
             if part is not None:
                 frame.name(item, part)
     if outcome is not _NEW:
-        if isinstance(outcome, Record) and _decided(known, values):
-            outcome = _Sure(outcome)
+        if isinstance(outcome, Record):  # `Frame.name` must see a parameter
+            if not _decided(known, values) or isinstance(result, _Parameter):
+                outcome = _Likely(outcome)
         _remember(key, outcome)
     frame.sweep()
     return result
@@ -356,10 +426,8 @@ class Question:
         self.told = False
         self.lengths: Lengths | None = None
 
-    def tell(self, lengths: Lengths | None) -> None:
+    def tell(self, lengths: Lengths) -> None:
         """Put dimensions in the place of the numbers that are known to be some."""
-        if lengths is None:
-            return
         self.lengths = lengths
         self.args, self.kwargs = lengths.told(self.args, self.kwargs)
         for symbol, value in lengths.values().items():

@@ -140,10 +140,15 @@ class Frame:
 
     `names` maps dimension names to sizes, `symbols` what they are inside of shapes. `outer` maps
     the names to the caller's dimensions, for the way back. `plan` and `entry` belong to the
-    decorator; both are None in a thread's root, the frame outside of all calls.
+    decorator; both are None in a thread's root, the frame outside of all calls. `alone`: the mode
+    calls no other one, which would see what is asked of tensors; `plain`: and no `nn.Parameter` has
+    names. `read`: a shape was read.
     """
 
-    __slots__ = ("entry", "limit", "names", "parent", "plan", "pushed", "symbols", "table")
+    __slots__ = (
+        *("alone", "entry", "limit", "names", "parent"),
+        *("plain", "plan", "pushed", "read", "symbols", "table"),
+    )
 
     def __init__(
         self,
@@ -161,6 +166,8 @@ class Frame:
         self.table: Table = {}
         self.limit = _SWEEP
         self.pushed = False
+        self.alone = self.read = False
+        self.plain = True
 
     def of(self, tensor: torch.Tensor) -> Record | None:
         """Return what this call knows of a tensor's dimensions."""
@@ -173,6 +180,8 @@ class Frame:
             self.table.pop(id(tensor), None)
         else:
             self.table[id(tensor)] = (weakref.ref(tensor), known)
+            if isinstance(tensor, torch.nn.Parameter):
+                self.plain = False
 
     def forget(self, tensor: torch.Tensor) -> None:
         """Take a tensor's names away in this call and in all around it."""
@@ -200,6 +209,7 @@ class State(threading.local):
     def __init__(self) -> None:
         self.root = Frame({}, {}, None)
         self.given = Frame({}, {}, None)
+        self.root.plain = False
 
     @property
     def frame(self) -> Frame | None:

@@ -26,6 +26,9 @@ class Param:
     hint: Hint
 
 
+_RECEIVERS = frozenset(("self", "cls"))
+
+
 @dataclass(eq=False, slots=True)
 class Plan:
     """Everything about one decorated function.
@@ -33,7 +36,8 @@ class Plan:
     `own` are names that belong to the instance, `dims` those that are `Dim` objects. `entries`
     remembers, by the arguments' shapes and names, what a call's names are (see `calls`).
     `variables`: its annotated local variables are checked. `namesakes` are the parameters without
-    a shape that are called like a dimension, and their places.
+    a shape that are called like a dimension, and their places. `code` is that of the function as it
+    is written, `numbers` says whether it may take sizes.
     """
 
     function: types.FunctionType
@@ -47,8 +51,15 @@ class Plan:
     steady: bool = True
     variables: bool = False
     namesakes: tuple[tuple[int, str], ...] = field(init=False)
+    code: types.CodeType | None = field(init=False)
+    numbers: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        self.code = getattr(inspect.unwrap(self.function), "__code__", None)
+        self.numbers = any(
+            not isinstance(param.hint, TensorHint | MaybeHint) and param.name not in _RECEIVERS
+            for param in self.params
+        )
         hints = [self.result, *(param.hint for param in self.params)]
         shapes = (tensor.spec.shape for hint in hints for tensor in tensor_hints(hint))
         names = {name for shape in shapes for name in shape.names()}

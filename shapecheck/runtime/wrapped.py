@@ -21,22 +21,27 @@ levels: Final[set[int]] = set()
 """At which depths names have been inherited so far: before any, results needn't be looked at."""
 
 
+def known(tensor: torch.Tensor, table: Table) -> Record | None:
+    """Return what is known of a tensor, or of what is underneath of it."""
+    return _of(tensor, table) or inherited(tensor, table)
+
+
 def inherited(tensor: torch.Tensor, table: Table) -> Record | None:
     """Return what the tensor underneath of one tells of it, and take note of it."""
     if not _functorch.is_functorch_wrapped_tensor(tensor):
         return None
     base = _functorch.get_unwrapped(tensor)
-    known = _of(base, table) or inherited(base, table)
-    if known is None:
+    found = known(base, table)
+    if found is None:
         return None
     axis = _functorch.maybe_get_bdim(tensor)
     if axis >= 0:
-        known = record(_without(known.dims, axis), _without(known.sizes, axis), known.values)
-    if known is None or known.sizes != tuple(tensor.shape):
+        found = record(_without(found.dims, axis), _without(found.sizes, axis), found.values)
+    if found is None or found.sizes != tuple(tensor.shape):
         return None
     levels.add(_functorch.maybe_get_level(tensor))
-    table[id(tensor)] = (weakref.ref(tensor), known)
-    return known
+    table[id(tensor)] = (weakref.ref(tensor), found)
+    return found
 
 
 def hand_down(result: Any, operands: Sequence[Any], table: Table) -> None:
@@ -47,8 +52,8 @@ def hand_down(result: Any, operands: Sequence[Any], table: Table) -> None:
         return
     if not isinstance(result, torch.Tensor) or not _functorch.is_functorch_wrapped_tensor(result):
         return
-    known, base = _of(result, table), _functorch.get_unwrapped(result)
-    if known is None:
+    found, base = _of(result, table), _functorch.get_unwrapped(result)
+    if found is None:
         return
     axis = _functorch.maybe_get_bdim(result)
     if axis >= 0:
@@ -56,10 +61,10 @@ def hand_down(result: Any, operands: Sequence[Any], table: Table) -> None:
         mapped = next(_mapped(operands, level, table), None)
         if mapped is None:
             return
-        whole = (*known.dims[:axis], mapped[0], *known.dims[axis:])
-        known = record(whole, tuple(base.shape), {**known.values, **mapped[1]})
-    if known is not None:
-        table[id(base)] = (weakref.ref(base), known)
+        whole = (*found.dims[:axis], mapped[0], *found.dims[axis:])
+        found = record(whole, tuple(base.shape), {**found.values, **mapped[1]})
+    if found is not None:
+        table[id(base)] = (weakref.ref(base), found)
         hand_down(base, [_functorch.get_unwrapped(one) for one in _wrapped(operands)], table)
 
 
@@ -70,9 +75,9 @@ def _mapped(operands: Sequence[Any], level: int, table: Table) -> Iterator[tuple
         if axis < 0 or _functorch.maybe_get_level(operand) != level:
             continue
         base = _functorch.get_unwrapped(operand)
-        known = _of(base, table)
-        if known is not None:
-            yield known.dims[axis], known.values
+        found = _of(base, table)
+        if found is not None:
+            yield found.dims[axis], found.values
 
 
 def _wrapped(operands: Sequence[Any]) -> Iterator[torch.Tensor]:
