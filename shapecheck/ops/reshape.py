@@ -155,7 +155,7 @@ def regroup(call: Call, source: Shape, wanted: Sequence[Value], headline: str) -
     if uncertain:
         filled = tuple(dims.unknown() if item is None else item for item in targets)
         return Shape(filled)
-    lead = _lead(source.dims, targets)
+    lead = _lead(call, source.dims, targets)
     same = lead  # what is certainly left as it is stays out of the quotient
     if inferred is not None:
         same += _kept_ahead(call, source.dims[lead:], targets[lead:])
@@ -174,11 +174,11 @@ def regroup(call: Call, source: Shape, wanted: Sequence[Value], headline: str) -
     return Shape((*source.dims[:lead], *_align(call, source.dims, final, lead)))
 
 
-def _lead(items: Sequence[Item], targets: Sequence[Item | None]) -> int:
-    """Return how many leading dimensions stay as they are."""
+def _lead(call: Call, items: Sequence[Item], targets: Sequence[Item | None]) -> int:
+    """Return how many leading dimensions stay as they are, those of size 1 among them."""
     count = 0
     for item, target in zip(items, targets, strict=False):
-        if item != target or target in (0, None):
+        if target is None or target == 0 or not _stays(call, item, target):
             break
         count += 1
     return count
@@ -194,6 +194,12 @@ def _kept_ahead(call: Call, items: Sequence[Item], targets: Sequence[Item | None
             break
         count += 1
     return count
+
+
+def _stays(call: Call, item: Item, target: Item) -> bool:
+    if isinstance(item, Run) or isinstance(target, Run):
+        return item == target
+    return item == target or (not _loose(size_of(item)) and call.facts.same(item, target))
 
 
 def _written(size: Value) -> str:

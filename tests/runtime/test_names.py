@@ -561,3 +561,15 @@ def test_the_traceback_ends_at_the_users_own_line(body: Callable[[Tensor, Tensor
         said = "".join(traceback.format_exception(error))
         assert "CarriedError" not in said
         assert "runtime/mode.py" not in said
+
+
+def test_a_batch_of_one_stays_in_front_of_a_view() -> None:
+    """A named dimension of size 1 isn't merged into the next where the view keeps both."""
+    seen = []
+
+    @shapecheck
+    def split(x: Float[Tensor, "b t d"]) -> None:
+        seen.append(dims_of(x.view(1, 6, 4, 2)))
+
+    split(torch.rand(1, 6, 8))
+    assert seen == [("b", "t", None, None)]
