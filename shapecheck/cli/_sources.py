@@ -65,6 +65,8 @@ def marked(path: str, line: int, column: int, end_line: int, end_column: int) ->
         indent = len(text) - len(text.lstrip())
         start = max(column, 0) if number == line else indent
         stop = end_column if number == last and end_column > 0 else len(text.rstrip())
+        if stop <= indent:  # mypy has no column of an import
+            start, stop = indent, len(text.rstrip())
         found.append(_cut(number, text, min(start, len(text)), stop))
     if len(found) > _MOST_LINES:
         found = [*found[: _MOST_LINES - 2], Marked(None, "", "", ""), found[-1]]

@@ -69,11 +69,11 @@ def run(options: Namespace) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     report = new_report(options.output, sys.stdout, color=wants_color(sys.stdout, options.color))
     mypy = Run()
-    shown = hidden = 0
+    shown, hidden = 0, 0 if options.only_shapes else None
     waiting = _waiting()
     try:
         for finding in mypy.findings(_arguments(options)):
-            if options.only_shapes and not (finding.is_about_shapes or finding.stops_all):
+            if hidden is not None and not (finding.is_about_shapes or finding.stops_all):
                 hidden += finding.is_error
                 continue
             waiting.stop()

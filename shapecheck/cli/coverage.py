@@ -123,9 +123,10 @@ def _measured(paths: list[Path], settings: Config) -> list[FileCoverage]:
     if not files:
         raise CommandError(f"there are no .py files in {', '.join(map(str, paths))}")
     console = Console(file=sys.stderr)
+    folders = [Path.cwd(), *(path.absolute() for path in paths if path.is_dir())]
     return list(
         track(
-            measure(files, settings),
+            measure(files, folders, settings),
             description="looking",
             total=len(files),
             console=console,

@@ -6,14 +6,19 @@ checked, whether an error kept mypy from checking all of them, and what the code
 `{"checked": 3, "blocked": false, "codes": {"shape": "..."}}`; it is missing where mypy crashed or
 couldn't begin. The exit code is mypy's.
 
-Where two files have the same module name, which mypy refuses, they are checked one after the other.
+Two things that mypy refuses are seen to, as long as the project doesn't configure them. Where two
+files have the same module name, they are checked one after the other. Where folders without an
+`__init__.py` give a file two names, or the name of a module of Python's own, files are named by
+their path from here, as `--explicit-package-bases` does it.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from mypy import errorcodes
@@ -31,6 +36,12 @@ if TYPE_CHECKING:
 _PLUGIN: Final = "shapecheck.mypy_plugin"
 _ERROR: Final = '"severity": "error"'
 _INTERRUPTED: Final = 130
+_BY_PATH: Final = "--explicit-package-bases"
+_MISNAMED: Final = (
+    "Source file found twice under different module names",
+    "This file shadows library module",
+    "is not a valid Python package name",
+)
 
 
 def run(arguments: list[str]) -> int:
@@ -39,20 +50,61 @@ def run(arguments: list[str]) -> int:
     Exits with mypy's message and code where the arguments or the configuration can't be used.
     """
     sys.setrecursionlimit(RECURSION_LIMIT)
-    cache = FileSystemCache()
-    checked, has_errors, is_blocked = 0, False, False
-    for sources in groups(_read(arguments, cache)[0]):
-        # mypy changes the options of a run while it goes on.
-        options = _read(arguments, cache)[1]
-        _, messages, is_stopped = run_build(
-            sources, options, cache, time.time(), sys.stdout, sys.stdout
-        )
-        checked += len(sources)
-        has_errors |= any(_ERROR in message for message in messages)
-        is_blocked |= is_stopped
+    outcome = _Outcome()
+    _check(arguments, None, FileSystemCache(), outcome)
     codes = {code.code: code.description for code in errorcodes.error_codes.values()}
-    _say({"checked": checked, "blocked": is_blocked, "codes": codes})
-    return 2 if is_blocked else int(has_errors)
+    _say({"checked": outcome.checked, "blocked": outcome.is_blocked, "codes": codes})
+    return 2 if outcome.is_blocked else int(outcome.has_errors)
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """How many files mypy was given, whether it found an error, and whether one stopped it."""
+
+    checked: int = 0
+    has_errors: bool = False
+    is_blocked: bool = False
+
+
+class _Held(io.StringIO):
+    """Keeps what mypy says of files whose module names it refuses, and passes on all else.
+
+    mypy flushes after all messages of a module, and after all of those that stop it.
+    """
+
+    is_misnamed = False
+
+    def flush(self) -> None:
+        """Pass on what was written since the last time."""
+        said = self.getvalue()
+        self.seek(0)
+        self.truncate()
+        if any(words in said for words in _MISNAMED):
+            self.is_misnamed = True
+            return
+        sys.stdout.write(said)
+        sys.stdout.flush()
+
+
+def _check(
+    arguments: list[str], only: set[str] | None, cache: FileSystemCache, outcome: _Outcome
+) -> None:
+    """Run mypy over all that the arguments name, or `only` these paths of them."""
+    found, options = _read(arguments, cache, warns=only is None)
+    may_name_by_path = options.namespace_packages and not options.explicit_package_bases
+    for sources in groups(one for one in found if only is None or one.path in only):
+        # mypy changes the options of a run while it goes on.
+        options = _read(arguments, cache, warns=False)[1]
+        held = _Held()
+        stream = held if may_name_by_path else sys.stdout
+        _, messages, is_stopped = run_build(sources, options, cache, time.time(), stream, stream)
+        if held.is_misnamed:
+            paths = {source.path for source in sources if source.path is not None}
+            _check([_BY_PATH, *arguments], paths, cache, outcome)
+            continue
+        outcome.checked += len(sources)
+        outcome.has_errors |= any(_ERROR in message for message in messages)
+        outcome.is_blocked |= is_stopped
 
 
 def groups(sources: Iterable[BuildSource]) -> list[list[BuildSource]]:
@@ -76,10 +128,25 @@ def groups(sources: Iterable[BuildSource]) -> list[list[BuildSource]]:
     return [group for _, group in found]
 
 
-def _read(arguments: list[str], cache: FileSystemCache) -> tuple[list[BuildSource], Options]:
-    sources, options = process_options(arguments, require_targets=False, fscache=cache)
-    if not sources:
-        sources, options = process_options([*arguments, "."], fscache=cache)
+def _read(
+    arguments: list[str], cache: FileSystemCache, *, warns: bool
+) -> tuple[list[BuildSource], Options]:
+    """Return the files and the options; say what mypy warns of in its configuration, or not."""
+    said = io.StringIO()
+    try:
+        sources, options = process_options(
+            arguments, stderr=said, require_targets=False, fscache=cache
+        )
+        if not sources:
+            said = io.StringIO()
+            sources, options = process_options([*arguments, "."], stderr=said, fscache=cache)
+    except SystemExit:
+        if _BY_PATH not in arguments and any(words in said.getvalue() for words in _MISNAMED):
+            return _read([_BY_PATH, *arguments], cache, warns=warns)
+        sys.stderr.write(said.getvalue())
+        raise
+    if warns:
+        sys.stderr.write(said.getvalue())
     options.output = "json"
     options.show_column_numbers = options.show_error_end = True
     # Without a configuration mypy loads no plugins. This one needn't exist: its folder matters.

@@ -77,6 +77,19 @@ def test_only_shapes(attention: Project) -> None:
     assert (done.stdout, done.returncode) == (said, 0)
 
 
+def test_no_error_is_about_shapes(new_project: NewProject) -> None:
+    """It says so; an import, of which mypy doesn't tell the column, is underlined whole."""
+    project = new_project({"m.py": "def f() -> None:\n    import gone\n"})
+    done = project.run("check", module="shapecheck")
+    assert done.stdout == (
+        'm.py:2:1: error: Cannot find implementation or library stub for module named "gone"  '
+        "[import-not-found]\n    2 |     import gone\n      |     ^^^^^^^^^^^\n"
+        "  note: See https://mypy.readthedocs.io/en/stable/running_mypy.html#missing-imports\n\n"
+        "Found 1 error in 1 file (checked 1 source file)\n"
+        "none of them about shapes; --only-shapes leaves out the 1 other\n"
+    )
+
+
 def test_color(attention: Project) -> None:
     """Colours come on request, and change nothing but the colours."""
     plain = attention.run("check", "attention.py", "--color", "never", module="shapecheck")
@@ -252,6 +265,41 @@ def test_files_with_the_same_module_name(new_project: NewProject) -> None:
         "str/train.py:1:1: error: seen, torch  [shape]\n    1 | import model\n      | ^^^^^^\n\n"
         "Found 1 error in 1 file (checked 4 source files)\n"
     )
+
+
+WRONG: Final = "# @ error 1:0-1:1: seen, torch\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "folder"),
+    [
+        ({"net/flow/__init__.py": "", "net/flow/m.py": WRONG, "a.py": "import net.flow.m\n"}, "."),
+        ({"net/model/types.py": WRONG, "a.py": "import re\n"}, "."),
+        ({"My-Net/__init__.py": "", "My-Net/m.py": WRONG}, "My-Net"),
+    ],
+    ids=["found twice", "a name of Python's own", "the folder has no name that Python allows"],
+)
+def test_folders_that_mypy_cannot_name(
+    new_project: NewProject, files: dict[str, str], folder: str
+) -> None:
+    """Where folders don't say what a module is called, files are named by their path."""
+    project = new_project({})
+    project.write({f"{folder}/mypy.ini": (project.folder / "mypy.ini").read_text()})
+    project.write(files)
+    project.folder = project.folder / folder
+    done = project.run("check", "--output", "json", module="shapecheck")
+    assert (done.stdout.count("seen, torch"), done.stderr) == (1, "")
+    assert done.returncode == 1
+
+
+def test_what_mypy_warns_of_is_said_once(new_project: NewProject) -> None:
+    """An option that it doesn't know, for one."""
+    project = new_project({"m.py": "x = 1\n"})
+    settings = (project.folder / "mypy.ini").read_text()
+    project.write({"mypy.ini": f"{settings}nonsense = 1\n"})
+    done = project.run("check", module="shapecheck")
+    assert done.stderr == "mypy.ini: [mypy]: Unrecognized option: nonsense = 1\n"
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize(

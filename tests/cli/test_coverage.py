@@ -129,6 +129,36 @@ def test_table(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == TABLE
 
 
+def test_table_shows_names_and_numbers_whole(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is as wide as it takes, whatever the terminal."""
+    monkeypatch.setenv("COLUMNS", "40")
+    name = f"{'long' * 30}.py"
+    (project / name).write_text(MODEL)
+    assert main(["coverage", name]) == 0
+    row, total = capsys.readouterr().out.splitlines()[1:3]
+    assert re.fullmatch(rf"{name} +2/3 +5 +1 +2 +62 %", row)
+    assert re.fullmatch(r"all +2/3 +5 +1 +2 +62 %", total)
+
+
+def test_a_folder_is_where_its_files_import_from(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same is found from within a project and from beside it."""
+    (project / "scripts").mkdir()
+    (project / "scripts" / "use.py").write_text(
+        "import torch\nfrom net.model import Net\n\ny = Net()(torch.zeros(2, 3, 4))\n"
+    )
+    assert main(["coverage"]) == 0
+    inside = capsys.readouterr().out
+    monkeypatch.chdir(project.parent)
+    assert main(["coverage", project.name]) == 0
+    beside = capsys.readouterr().out
+    assert re.search(r"\nscripts/use.py +0/0 +2 +0 +0 +100 %\n", inside)
+    assert re.search(r"/scripts/use.py +0/0 +2 +0 +0 +100 %\n", beside)
+
+
 def test_fail_under(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The exit code that CI looks at."""
     assert main(["coverage", "net", "--fail-under", "62.5"]) == 0

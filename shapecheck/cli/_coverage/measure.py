@@ -89,13 +89,18 @@ def _below(folder: Path) -> Iterator[Path]:
             yield from _below(path)
 
 
-def measure(files: Iterable[Path], settings: config.Config) -> Iterator[FileCoverage]:
-    """Look at each file; the analysis is the plugin's, without mypy."""
+def measure(
+    files: Iterable[Path], folders: Iterable[Path], settings: config.Config
+) -> Iterator[FileCoverage]:
+    """Look at each file; the analysis is the plugin's, without mypy.
+
+    What they import is looked for in their own folders, in `folders`, and in what is installed.
+    """
     options = Options(settings.strict, settings.stubs, settings.wrappers)
     reader = SourceReader({}, show_absolute_path=False)
-    here = Path.cwd()
+    own = [str(path) for folder in folders for path in (folder, folder / "src")]
     installed = [*site.getsitepackages(), *filter(None, sys.path)]
-    finder = ModuleFinder((str(here), str(here / "src"), *dict.fromkeys(installed)))
+    finder = ModuleFinder(tuple(dict.fromkeys([*own, *installed])))
     hosts = MypyHosts(reader, finder, is_daemon=False)
     for path in files:
         shown = reader.display(str(path))

@@ -12,6 +12,7 @@ from shapecheck.cli._coverage.reasons import in_words
 from shapecheck.signatures import Table
 
 _MOST_REASONS: Final = 10
+_WIDE: Final = 1000
 
 
 def total_of(files: Sequence[FileCoverage]) -> Counts:
@@ -47,7 +48,8 @@ def print_table(
 
     from shapecheck.cli._console import console_on
 
-    console = console_on(stream, color=color)
+    # As wide as it takes: a name or a number that is cut off is of no use.
+    console = console_on(stream, color=color, width=_WIDE)
     grid = Grid(box=None, pad_edge=False, header_style="bold", show_footer=True)
     total = total_of(files)
     headers = ("annotated", "known", "partly", "unknown", "shapes known")
@@ -57,8 +59,9 @@ def print_table(
     for file in files:
         if file.problem is None and (file.counts.tensors or file.counts.functions):
             grid.add_row(file.path, *_cells(file.counts))
-    # As wide as it takes: a name that is cut off is of no use.
-    console.print(grid, width=max(console.width, console.measure(grid).maximum), crop=False)
+    with console.capture() as capture:
+        console.print(grid)
+    stream.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
     for file in files:
         if file.problem is not None:
             console.print(f"{file.path}: {file.problem}", style="red")

@@ -15,8 +15,8 @@ class Report(Protocol):
         """Take a finding."""
         ...
 
-    def finish(self, run: Run, hidden: int) -> None:
-        """Say how the run ended; `hidden` errors were left out on request."""
+    def finish(self, run: Run, hidden: int | None) -> None:
+        """Say how the run ended; so many errors were left out on request, None without one."""
         ...
 
 

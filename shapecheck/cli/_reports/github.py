@@ -36,7 +36,7 @@ class GithubReport:
         message = "\n".join((finding.message, *finding.notes))
         self._stream.write(f"::{level} {said}::{_data(message)}\n")
 
-    def finish(self, run: Run, hidden: int) -> None:
+    def finish(self, run: Run, hidden: int | None) -> None:
         """There is no more to say."""
 
 

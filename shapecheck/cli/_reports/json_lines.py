@@ -30,5 +30,5 @@ class JsonReport:
         }
         self._stream.write(f"{json.dumps(said)}\n")
 
-    def finish(self, run: Run, hidden: int) -> None:
+    def finish(self, run: Run, hidden: int | None) -> None:
         """There is no more to say."""

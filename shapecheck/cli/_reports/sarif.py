@@ -31,7 +31,7 @@ class SarifReport:
         """Keep the finding."""
         self._findings.append(finding)
 
-    def finish(self, run: Run, hidden: int) -> None:
+    def finish(self, run: Run, hidden: int | None) -> None:
         """Print the document."""
         rules = sorted({finding.code or _NO_CODE for finding in self._findings})
         document = {

@@ -60,7 +60,7 @@ class TextReport:
                 under = Text(f"{'':>{gutter}} | ", style="blue").append(" " * line.indent)
                 self._console.print(under.append("^" * line.width, style=f"bold {color}"))
 
-    def finish(self, run: Run, hidden: int) -> None:
+    def finish(self, run: Run, hidden: int | None) -> None:
         """Print the last line."""
         files = plural(run.checked or 0, "source file")
         checked = f"checked {files}" if run.is_complete else "errors prevented further checking"
@@ -72,9 +72,9 @@ class TextReport:
         elif run.is_complete:
             aside = f" ({plural(hidden, 'error')} of other kinds not shown)" if hidden else ""
             self._console.print(Text(f"Success: no issues found in {files}{aside}", "bold green"))
-        if 0 < self._about_shapes < self._errors:
-            other = self._errors - self._about_shapes
+        other = self._errors - self._about_shapes
+        if hidden is None and run.is_complete and other:
             self._console.print(
-                f"{self._about_shapes} of them about shapes; --only-shapes leaves out the {other} "
-                f"{'other' if other == 1 else 'others'}"
+                f"{self._about_shapes or 'none'} of them about shapes; --only-shapes leaves out "
+                f"the {plural(other, 'other')}"
             )
