@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -148,7 +148,7 @@ def _lines(table: Table, found: list[Op]) -> Iterator[Text]:
         yield Text(f"  {form:<{width}}", style="cyan").append(f"  {meaning}", style="default")
         for line in more:
             yield Text(f"  {'':<{width}}  ").append(line, style="italic")
-    yield Text(f"  stated in {', '.join(dict.fromkeys(map(_place, op.definitions)))}", style="dim")
+    yield Text(f"  stated in {', '.join(_places(op.definitions))}", style="dim")
     examples = examples_of(table, op)
     if examples:
         yield Text()
@@ -194,20 +194,25 @@ def _decided_by(rule: str) -> list[str]:
     file = Path(inspect.getfile(function)).name
     return [
         f"decided in Python, by {function.__name__} in shapecheck/ops/{file}:",
-        *inspect.cleandoc(function.__doc__ or "").splitlines(),
+        *filter(None, inspect.cleandoc(function.__doc__ or "").splitlines()),
     ]
 
 
-def _place(definition: Definition) -> str:
-    """Return where a signature stands, as people find it."""
+def _places(definitions: Sequence[Definition]) -> list[str]:
+    """Return where signatures stand, as people find them: of each file the first line."""
+    lines: dict[Path, int] = {}
+    for definition in definitions:
+        lines[definition.path] = min(definition.line, lines.get(definition.path, definition.line))
+    return [f"{_shown(path).as_posix()}:{line}" for path, line in lines.items()]
+
+
+def _shown(path: Path) -> Path:
     from shapecheck.signatures import shipped
 
-    if definition.path.is_relative_to(shipped()):
-        return f"stubs/{definition.path.relative_to(shipped()).as_posix()}:{definition.line}"
-    path = definition.path
+    if path.is_relative_to(shipped()):
+        return "stubs" / path.relative_to(shipped())
     here = Path.cwd()
-    shown = path.relative_to(here) if path.is_relative_to(here) else path
-    return f"{shown.as_posix()}:{definition.line}"
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _example(example: Example) -> Iterator[Text]:

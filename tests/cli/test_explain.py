@@ -61,7 +61,7 @@ torch.nn.Linear
   "*s"            any number of dimensions, the same wherever it stands
   "{k}"           the value of a parameter, or of an attribute of the module
   DType           sets the dtype of the result
-  stated in stubs/torch/nn/_linear.pyi:LINE, stubs/torch/nn/_linear.pyi:LINE
+  stated in stubs/torch/nn/_linear.pyi:LINE
 
 example
   x: (b t 512)
@@ -107,6 +107,8 @@ def test_what_is_known_of_an_op(
     [
         ("@", "torch.matmul"),
         ("[]", "torch.Tensor.__getitem__"),
+        ("+=", "torch.add"),
+        ("==", "torch.eq"),
         ("**", "torch.pow"),
         ("cat", "torch.cat"),
         ("torch.cat()", "torch.cat"),
@@ -202,6 +204,20 @@ def test_almost_every_op_has_an_example() -> None:
     ops = [op for name in public for op in lookup.find(table(), name) if op.name == name]
     with_one = [op for op in ops if examples.examples_of(table(), op)]
     assert len(with_one) > 0.85 * len(ops), sorted({op.name for op in ops if op not in with_one})
+
+
+def test_nothing_that_is_known_crashes() -> None:
+    """Of each name something can be told; of a class, its methods."""
+    for name in table().all_names():
+        for op in lookup.find(table(), name)[:1]:
+            assert op.definitions
+            examples.examples_of(table(), op)
+    (op, *_) = lookup.find(table(), "torch.distributions.Normal")
+    told = [re.split(r"[ (]", definition.text)[1] for definition in op.definitions]
+    assert told[0] == "__init__"
+    assert {"sample", "log_prob"} <= set(told)
+    (op, *_) = lookup.find(table(), "torch.distributions.Distribution")
+    assert op.is_class
 
 
 SIZES: Final = {"b": 4, "t": 6, "d": 16, "n": 5, "m": 7, "h": 8, "w": 10, "c": 3, "k": 2}

@@ -12,7 +12,7 @@ _FORMS: Final = (
     (r"\bA\[Tensor", "A[Tensor, ...]", "any dtype; ints and bools become int64 in the result"),
     (r"\bR\[Tensor", "R[Tensor, ...]", "any dtype; complex numbers become real in the result"),
     (r"\bD\[Tensor", "D[Tensor, ...]", "any dtype; the result's is double"),
-    (r"Tensor, \.\.\.\]", "..., no text", "any shape, of which the signature says nothing"),
+    (r"Tensor, \.\.\.\]", "[Tensor, ...]", "any shape: the signature says nothing of it"),
     (r'"[^"]*\*#', '"*#s"', "shapes that broadcast with each other; in the result: all together"),
     (r'"[^"]*\*\w', '"*s"', "any number of dimensions, the same wherever it stands"),
     (r'"[^"]*\{', '"{k}"', "the value of a parameter, or of an attribute of the module"),

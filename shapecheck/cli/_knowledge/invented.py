@@ -47,12 +47,15 @@ _INDICES: Final = ("index", "indices", "target", "labels", "tgt")
 
 def invented(op: Op) -> Iterator[tuple[str, str, str]]:
     """Yield the constructor's arguments, the tensors and the arguments, as in `written`."""
-    for definition in op.definitions if not op.is_class else op.definitions[-1:]:
-        function = _function(definition.text)
-        init = ""
-        if op.is_class and len(op.definitions) > 1:
-            constructor = _function(op.definitions[0].text)
+    functions = [_function(definition.text) for definition in op.definitions]
+    init = ""
+    if op.is_class:
+        for constructor in (one for one in functions if one.name == "__init__"):
             init = ", ".join(text for _, text in _plain(constructor, all_of_them=False))
+        functions = [one for one in functions if one.name == "forward"]
+    for function in functions:
+        if not op.is_class and _takes_object(function):
+            continue
         tensors = [arg for arg, required in _arguments(function) if required and _is_tensor(arg)]
         rest = ", ".join(f"{name}={text}" for name, text in _plain(function, all_of_them=True))
         names = _NAMES[: len(tensors)]
@@ -66,6 +69,12 @@ def _function(text: str) -> ast.FunctionDef:
     (node,) = ast.parse(text).body
     assert isinstance(node, ast.FunctionDef)
     return node
+
+
+def _takes_object(function: ast.FunctionDef) -> bool:
+    """Whether it is a method of an object that isn't a tensor."""
+    first = next(iter(function.args.args), None)
+    return first is not None and first.arg == "self" and first.annotation is None
 
 
 def _arguments(function: ast.FunctionDef) -> Iterator[tuple[ast.arg, bool]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from shapecheck.signatures import Definition, Table
+from shapecheck.signatures import Definition, OpClass, Table
 
 _PREFIXES: Final = {
     "F": "torch.nn.functional",
@@ -52,9 +52,10 @@ _CLOSE: Final = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """A function, or a module where `is_class`, by the name under which it is shown.
+    """A function, or a class where `is_class`, by the name under which it is shown.
 
-    `definitions`: of a function, its overloads; of a module, its constructor and its `forward`.
+    `definitions`: of a function, its overloads; of a class, its constructor, then its methods, a
+    module's `forward` before the others.
     """
 
     name: str
@@ -74,7 +75,7 @@ def find(table: Table, asked: str) -> list[Op]:
     The name is dotted or not, `F.softmax` and `nn.Linear` too, or an operator.
     """
     asked = asked.strip().removesuffix("()").lstrip(".")
-    asked = _OPERATORS.get(asked, asked)
+    asked = _OPERATORS.get(asked) or _OPERATORS.get(asked.removesuffix("="), asked)
     head, dot, rest = asked.partition(".")
     full = f"{_PREFIXES[head]}.{rest}" if dot and head in _PREFIXES else asked
     names = [full] if _op(table, full) else sorted(_ending(table, full), key=_likely)
@@ -107,10 +108,20 @@ def _op(table: Table, name: str) -> Op | None:
     known = table.lookup_class(name)
     if known is None:
         return None
-    methods = ("__init__", "forward")
-    signatures = (known.method(method) for method in methods)
+    signatures = map(known.method, _methods(table, known))
     stated = [one for s in signatures if s is not None for one in table.definitions(s.name)]
     return Op(name, tuple(stated), is_class=True) if stated else None
+
+
+def _methods(table: Table, known: OpClass) -> list[str]:
+    """Return the names of a class's methods that people call, inherited ones included."""
+    names: set[str] = set()
+    left = [known]
+    while left:
+        one = left.pop()
+        names |= {name for name in one.methods if not name.startswith("_")}
+        left += filter(None, map(table.lookup_class, one.bases))
+    return ["__init__", *sorted(names, key=lambda name: (name != "forward", name))]
 
 
 def _ending(table: Table, name: str) -> Iterator[str]:
