@@ -19,8 +19,12 @@ import torch
 
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, debugging
 
+_INSTALLED: Final = Path(torch.__file__).parents[1]
 _NOT_THE_USERS: Final = (
-    str(Path(torch.__file__).parent) + "/",
+    *(
+        f"{_INSTALLED / name}/"
+        for name in ("torch", "einops", "einx", "opt_einsum", "fancy_einsum")
+    ),
     str(Path(__file__).parent) + "/",
     str(Path(__file__).parents[1] / "named") + "/",
     "<shapecheck",
@@ -48,7 +52,7 @@ class Place:
 
 
 def user_place() -> Place | None:
-    """Return the innermost line that is neither torch's nor ours."""
+    """Return the innermost line that is neither ours nor of a library of ops."""
     frame = users_frame(sys._getframe(1))
     if frame is None:
         return None
@@ -57,7 +61,7 @@ def user_place() -> Place | None:
 
 
 def users_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame, from this one outwards, that is neither torch's nor ours."""
+    """Return the innermost frame, outwards, that is neither ours nor of a library of ops."""
     while frame is not None and not is_users(frame.f_code):
         frame = frame.f_back
     return frame
@@ -87,7 +91,7 @@ def told_at_users_line(error: CarriedError | ShapeError) -> ShapeError:
 
 
 def is_users(code: CodeType) -> bool:
-    """Whether code is neither torch's nor ours."""
+    """Whether code is neither ours nor of torch or another library of ops."""
     return not code.co_filename.startswith(_NOT_THE_USERS)
 
 

@@ -240,7 +240,7 @@ def _spelled(function: Any) -> str:
 
 
 def _line() -> tuple[str, int, str]:
-    """Return the innermost line that isn't torch's or ours: file, line, text."""
+    """Return the innermost line of the user's: file, line, text."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and not is_users(frame.f_code):
         frame = frame.f_back

@@ -57,12 +57,44 @@ class Looks(nn.Module):
         return x if x.sum() > 0 else -x
 
 
+class Pairs(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.ModuleList([nn.Sequential(nn.Linear(8, 8), nn.ReLU()), nn.Linear(8, 8)])
+            for _ in range(4)
+        )
+        self.rates = [rate.item() for rate in torch.linspace(0, 1, 4)]
+
+    def forward(self, x):
+        from einops import rearrange
+
+        for block, linear in self.layers:
+            x = linear(block(x)) + x
+        q, k, v = rearrange(x, "b t (n d) -> n b t d", n=4)[:3]
+        return (q + torch.arange(2)).chunk(2, -1)
+
+
+class Own(nn.Module):
+    def forward(self, x: Float[Tensor, "*n width"]) -> Float[Tensor, "*n width"]:
+        return x.tanh()
+
+
+class Called(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.own = Own()
+
+    def forward(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
+        return self.own(x + 1) * x
+
+
 number = 3
 """
 TREE: Final = """\
 call               result                       parameters   memory  line
 Net                                                  1,656  5.8 KiB
-├─ 0 Block                                             552  1.9 KiB
+├─ blocks.0 Block                                      552  1.9 KiB
 │  ├─ up Linear    (b=2 t=3 32)                        288    768 B  net.py:14
 │  ├─ relu         (b=2 t=3 32)                               768 B  net.py:14
 │  ├─ down Linear  (b=2 t=3 8)                         264    192 B  net.py:14
@@ -93,11 +125,48 @@ def test_tree(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == TREE
 
 
+REPEATED: Final = """\
+call                      result                              parameters   memory  line
+Pairs                                                                576  3.1 KiB
+├─ layers.0.0 Sequential                                              72    384 B
+│  ├─ 0 Linear            (2 3 8)                                     72    192 B  net.py:55
+│  └─ 1 ReLU              (2 3 8)                                           192 B  net.py:55
+├─ layers.0.1 Linear      (2 3 8)                                     72    192 B  net.py:55
+├─ add                    (2 3 8)                                           192 B  net.py:55
+│  ⋮                      3 more like these 3, to layers.3.1
+├─ reshape                (2 3 4 2)                                                net.py:56
+├─ permute                (4 2 3 2)                                                net.py:56
+├─ getitem                (3 2 3 2)                                                net.py:56
+├─ unbind                 3 times (2 3 2)                                          net.py:56
+├─ arange                 (2)                                                16 B  net.py:57
+├─ add                    (2 3 2)                                            48 B  net.py:57
+└─ chunk                  2 times (2 3 1)                                          net.py:57
+"""
+
+
+def test_what_is_repeated(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Several calls together, too; lines are the model's, not those of a library of ops.
+
+    The constructor looks at values, which the meta device hasn't.
+    """
+    assert main(["trace", "net:Pairs", "--input", "2 3 8"]) == 0
+    assert capsys.readouterr().out.rpartition("\n\n")[0] + "\n" == REPEATED
+
+
+def test_names_are_those_that_most_of_the_model_uses(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A function's own names for what it was given don't change how the tensor is called."""
+    assert main(["trace", "net:Called", "--input", "2 3 8"]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"\n├─ own Own +\(b=2 t=3 d=8\) ", printed)
+
+
 def test_depth(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Deeper modules aren't opened: what comes out of them is shown."""
     assert main(["trace", "net:Net", "--input", "2 3 8", "--depth", "0"]) == 0
     printed = capsys.readouterr().out
-    assert re.search(r"\n├─ 0 Block +\(b=2 t=3 d=8\) +552 ", printed)
+    assert re.search(r"\n├─ blocks.0 Block +\(b=2 t=3 d=8\) +552 ", printed)
     with pytest.raises(SystemExit):
         main(["trace", "net:Net", "--depth=-1"])
     assert 'argument --depth: "-1" is no depth: a number from 0' in capsys.readouterr().err
@@ -127,6 +196,12 @@ def test_what_makes_the_model(
         (["net:Nett"], 'net has no "Nett"; did you mean "Net"?'),
         (["net:Net(x=1)"], "Net(x=1) failed: TypeError: Net.__init__() got an unexpected"),
         (["net:fails"], "fails failed: KeyError: 'no such weights' (net.py:34)"),
+        (
+            ["net:Block"],
+            "Block failed: TypeError: Block.__init__() missing 1 required positional argument: "
+            "'d'; "
+            'give it what it needs: "net:Block(...)"',
+        ),
         (["net:number"], "number gives int, which can't be called"),
         (["net:Net", "--input", "2 x"], 'in --input "2 x": "x" is no size; write "1 3 224 224", '),
         (["net:Net", "--device", "abacus"], '"abacus" is no device of torch'),
@@ -218,13 +293,28 @@ def test_drawing_in_a_browser(drawn: Path) -> None:
       new Set(Array.from(svg.querySelectorAll("path.d0"), color)).size,
       color(svg.querySelector("path.d0")) !== color(svg.querySelector("path.d1")),
       document.querySelectorAll(".tree .call").length,
-      document.querySelector(".tree summary").innerText.includes("0 Block"),
+      document.querySelector(".tree summary").innerText.includes("blocks.0 Block"),
     ];
     """
     for width, height in ((1280, 800), (390, 844)):
         said = browser.run_in(drawn / "net.html", script, width, height)
         assert said == [0, 1, True, 6, True]
         assert browser.run_in(drawn / "net.html", browser.FITS, width, height)
+
+
+def test_drawing_without_names(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wires have the colours of the sizes; what takes nothing stands by what needs it."""
+    assert main(["trace", "net:Pairs", "--input", "2 3 8", "--svg", "net.svg"]) == 0
+    root = ElementTree.parse(project / "net.svg").getroot()
+    texts = [text for text in root.iter(f"{SVG}text") if text.get("class") is None]
+    assert [text.text for text in texts] == ["2", "3", "4", "8", "other sizes"]
+    of_size: dict[str, set[str]] = {}
+    for bundle in root.iter(f"{SVG}tspan"):
+        of_size.setdefault(str(bundle.text), set()).add(str(bundle.get("class")))
+    assert all(len(colors) == 1 for colors in of_size.values())
+    names = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "name"]
+    assert names[0] == "input"
+    assert names[names.index("arange") + 1] == "add"
 
 
 def test_page_stands_alone(drawn: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -19,7 +20,8 @@ _LEFT: Final = 20
 _TOP: Final = 56
 _LANE_GAP: Final = 14
 _COLORS: Final = 10
-_LONGEST: Final = 40
+_LONGEST: Final = 42
+_WIDEST_LEGEND: Final = 900
 _CENTER: Final = _LEFT + 70
 _RIGHT: Final = _LEFT + _CHIP
 _ENTRY: Final = "http://www.w3.org/2000/svg"
@@ -30,14 +32,16 @@ class _Plan:
     """Where everything is: the top and height of each chip, the x of each lane, the entries.
 
     `entries` are heights at the right edge of a chip, by chip and tensor. `colors` are those of
-    the names, in the order in which they come up.
+    the names, in the order in which they come up; where nothing has a name, of the most frequent
+    sizes.
     """
 
     tops: list[float] = field(default_factory=list)
     heights: list[float] = field(default_factory=list)
     lanes: list[float] = field(default_factory=list)
     entries: dict[tuple[int, int], float] = field(default_factory=dict)
-    colors: dict[str, int] = field(default_factory=dict)
+    colors: dict[str | int, int] = field(default_factory=dict)
+    has_names: bool = True
     width: float = 0
     height: float = 0
 
@@ -64,10 +68,13 @@ def draw(trace: Trace, depth: int | None = None) -> str:
 
 def _planned(circuit: Circuit) -> _Plan:
     plan = _Plan()
-    for wire in circuit.wires:
-        for name in wire.tensor.names:
-            if name is not None:
-                plan.colors.setdefault(name, len(plan.colors) % _COLORS)
+    tensors = [wire.tensor for wire in circuit.wires]
+    names = [name for tensor in tensors for name in tensor.names if name is not None]
+    sizes = Counter(size for tensor in tensors for size in tensor.shape if size != 1)
+    plan.has_names = bool(names)
+    keys: list[str] | list[int] = names or sorted(size for size, _ in sizes.most_common(_COLORS))
+    for key in keys:
+        plan.colors.setdefault(key, len(plan.colors) % _COLORS)
     at: dict[int, list[Wire]] = {}
     for wire in circuit.wires:
         for place in [wire.source, *wire.targets] if wire.targets else []:
@@ -88,6 +95,8 @@ def _planned(circuit: Circuit) -> _Plan:
         plan.lanes.append(x)
         x += count * _PITCH + _LANE_GAP
     plan.width = max(x + 10, _RIGHT + 140)
+    entries = [*map(str, plan.colors), _other(plan)]
+    plan.width = max(plan.width, min(_LEFT + sum(map(_entry_width, entries)), _WIDEST_LEGEND))
     plan.height = y + 6
     return plan
 
@@ -98,21 +107,29 @@ def _tall(tensor: TensorRecord) -> float:
 
 def _legend(plan: _Plan) -> Iterator[str]:
     x: float = _LEFT
-    for name, color in plan.colors.items():
+    for key, color in plan.colors.items():
         yield f'<path class="d{color}" d="M{x:g} 20h16"/>'
-        yield f'<text x="{x + 21:g}" y="24">{html.escape(name)}</text>'
-        x += 34 + 7.5 * len(name)
-        if x > plan.width - 80:
+        yield f'<text x="{x + 21:g}" y="24">{html.escape(str(key))}</text>'
+        x += _entry_width(str(key))
+        if x + _entry_width(_other(plan)) > plan.width:
             break
     yield f'<path class="none" d="M{x:g} 20h16"/>'
-    yield f'<text x="{x + 21:g}" y="24">no name</text>'
+    yield f'<text x="{x + 21:g}" y="24">{_other(plan)}</text>'
+
+
+def _entry_width(text: str) -> float:
+    return 34 + 7.5 * len(text)
+
+
+def _other(plan: _Plan) -> str:
+    return "no name" if plan.has_names else "other sizes"
 
 
 def _class(plan: _Plan, tensor: TensorRecord, axis: int) -> str:
     if not tensor.shape:
         return "scalar"
-    name = tensor.names[axis]
-    return "none" if name is None else f"d{plan.colors[name]}"
+    key = tensor.names[axis] if plan.has_names else tensor.shape[axis]
+    return f"d{plan.colors[key]}" if key in plan.colors else "none"
 
 
 def _wires(circuit: Circuit, plan: _Plan) -> Iterator[str]:
@@ -191,23 +208,29 @@ def _chip(chip: Chip, y: float, height: float) -> Iterator[str]:
         f'<rect class="chip {kind}" x="{_LEFT}" y="{y:g}" width="{_CHIP}" height="{height:g}" '
         f'rx="6"/><text class="name" x="{_LEFT + 14}" y="{y + 17:g}">{html.escape(_short(title))}'
         f'</text><text class="below" x="{_LEFT + 14}" y="{y + 32:g}">'
-        f"{html.escape(_short(below, 44))}</text></g>"
+        f"{html.escape(_details(chip, _LONGEST))}</text></g>"
     )
 
 
-def _details(chip: Chip) -> str:
-    """Return what stands under a chip's name: where it is, its parameters, its memory."""
+def _details(chip: Chip, longest: int = 1000) -> str:
+    """Return what stands under a chip's name: where it is, its parameters, its memory.
+
+    Of a path that is too long, the end is shown.
+    """
     row = chip.row
     assert row is not None
     record = row.record
     path = record.module if isinstance(record, OpRecord) else record.path
-    parts = [f"to {path}" if row.copies else path]
+    parts: list[str] = []
     parameters = 0 if isinstance(record, OpRecord) else record.parameters
     if parameters:
         parts.append(f"{_count(parameters)} parameters")
     if row.allocated:
         parts.append(memory_text(row.allocated))
-    return " · ".join(filter(None, parts))
+    numbers = " · ".join(parts)
+    room = max(longest - len(numbers) - (3 if row.copies else 0) - (3 if numbers else 0), 12)
+    place = path if len(path) <= room else f"…{path[1 - room :]}"
+    return " · ".join(filter(None, (f"to {place}" if row.copies else place, numbers)))
 
 
 def _count(number: int) -> str:
@@ -218,8 +241,8 @@ def _count(number: int) -> str:
     return str(number)
 
 
-def _short(text: str, longest: int = _LONGEST) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _rules(colors: Sequence[str]) -> str:

@@ -53,16 +53,36 @@ def load(target: str, device: str) -> Callable[..., Any]:
     if first.isidentifier() and not hasattr(module, first):
         raise CommandError(_no_such(module, name, first))
     try:
-        with torch.device(device):
-            made = eval(expression, vars(module))
-            if callable(made) and not isinstance(made, nn.Module):
-                made = made()
+        made = _made(expression, module, device)
     except Exception as error:  # noqa: BLE001 - whatever the user's code raises
-        raise CommandError(f"{expression} failed: {said(error)}") from None
+        hint = ""
+        if isinstance(error, TypeError) and "missing" in str(error) and first == expression:
+            hint = f'; give it what it needs: "{name}:{expression}(...)"'
+        raise CommandError(f"{expression} failed: {said(error)}{hint}") from None
     if not callable(made):
         raise CommandError(f"{expression} gives {type(made).__name__}, which can't be called")
     result: Callable[..., Any] = made
     return result
+
+
+def _made(expression: str, module: ModuleType, device: str) -> Any:
+    """Evaluate the expression, and call what it gives if that isn't a model yet.
+
+    Many constructors look at values, such as those of `linspace`, which the meta device hasn't:
+    these models are made on the CPU, and then go to the meta device.
+    """
+    try:
+        with torch.device(device):
+            return _called(eval(expression, vars(module)))
+    except (RuntimeError, NotImplementedError) as error:
+        if device != "meta" or "meta" not in str(error):
+            raise
+        made = _called(eval(expression, vars(module)))
+        return made.to(device) if isinstance(made, nn.Module) else made
+
+
+def _called(made: Any) -> Any:
+    return made() if callable(made) and not isinstance(made, nn.Module) else made
 
 
 def _imported(name: str) -> ModuleType:

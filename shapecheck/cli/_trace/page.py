@@ -38,13 +38,11 @@ def _rows(rows: Sequence[Row]) -> Iterator[str]:
         else:
             yield f'<div class="leaf">{_cells(row)}</div>'
         if row.alike:
-            more = f"⋮ {row.alike} more like it, to {html.escape(row.last)}"
-            yield f'<div class="alike">{more}</div>'
+            yield f'<div class="alike">⋮ {html.escape(row.alike)}</div>'
 
 
 def _cells(row: Row) -> str:
     kind = f' <span class="kind">{html.escape(row.kind)}</span>' if row.kind else ""
-    shapes = "" if row.children else html.escape(", ".join(map(str, row.results)))
     numbers = []
     parameters = getattr(row.record, "parameters", 0)
     if parameters:
@@ -56,5 +54,5 @@ def _cells(row: Row) -> str:
         numbers.append(f"{Path(op.file).name}:{op.line}")
     return (
         f'<span class="call">{html.escape(row.name)}{kind}</span>'
-        f"<code>{shapes}</code><small>{html.escape(' · '.join(numbers))}</small>"
+        f"<code>{html.escape(row.shapes)}</code><small>{html.escape(' · '.join(numbers))}</small>"
     )

@@ -1,44 +1,58 @@
-"""The tree of a trace as rows: modules that are called alike are shown once."""
+"""The tree of a trace as rows: what is done several times over is shown once."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count, groupby, takewhile
+from typing import Final
 
 from shapecheck.runtime.record import ModuleRecord, OpRecord, TensorRecord, Trace
+
+_LONGEST_PERIOD: Final = 32
 
 
 @dataclass(slots=True)
 class Row:
     """A call of a module or an op, and what happened in it.
 
-    `rest`: the calls after it, of other modules, that did the same. `copies`: how many such calls a
-    row of its own stands for.
+    `inside` is the path of the module that it stands in, `names` how each result is called.
+    `rest`: the calls after it that did once more what it and those before it did, a `period` of
+    them at a time. `copies`: how many such times a row of its own stands for.
     """
 
     record: ModuleRecord | OpRecord
+    inside: str
+    names: Names
     children: list[Row] = field(default_factory=list)
-    rest: list[ModuleRecord] = field(default_factory=list)
+    rest: list[ModuleRecord | OpRecord] = field(default_factory=list)
+    period: int = 1
     copies: int = 0
 
     @property
-    def alike(self) -> int:
-        """How many calls after it did the same."""
-        return len(self.rest)
+    def alike(self) -> str:
+        """How often the same was done again, and up to which module; nothing where it wasn't."""
+        if not self.rest:
+            return ""
+        these = "it" if self.period == 1 else f"these {self.period}"
+        return f"{len(self.rest) // self.period} more like {these}, to {self.last}"
 
     @property
     def last(self) -> str:
-        """The path of the last call that did the same."""
-        return self.rest[-1].path if self.rest else ""
+        """The path of the last module that did the same."""
+        modules = (call.path for call in reversed(self.rest) if isinstance(call, ModuleRecord))
+        return next(modules, "")
 
     @property
     def name(self) -> str:
-        """What it is called: an op's name, or a module's last part."""
+        """What it is called: an op's name, or a module's path from the one that it stands in."""
         if isinstance(self.record, OpRecord):
             return self.record.name
         if self.copies:
             return f"{self.copies} more"
-        return self.record.path.rpartition(".")[2] or self.record.kind
+        path = self.record.path
+        return path.removeprefix(f"{self.inside}." if self.inside else "") or self.record.kind
 
     @property
     def kind(self) -> str:
@@ -59,10 +73,20 @@ class Row:
     @property
     def results(self) -> tuple[TensorRecord, ...]:
         """What comes out: of a module, what its last op gave."""
+        last: OpRecord | None
         if isinstance(self.record, OpRecord):
-            return self.record.results
-        last = next(iter(reversed(list(self.record.ops()))), None)
-        return () if last is None else last.results
+            last = self.record
+        else:
+            last = next(iter(reversed(list(self.record.ops()))), None)
+        return () if last is None else tuple(map(self.names.of, last.results))
+
+    @property
+    def shapes(self) -> str:
+        """The shapes of what comes out; nothing where that stands further down."""
+        if self.children:
+            return ""
+        runs = [(shape, len(list(same))) for shape, same in groupby(map(str, self.results))]
+        return ", ".join(shape if times == 1 else f"{times} times {shape}" for shape, times in runs)
 
     @property
     def allocated(self) -> int:
@@ -75,30 +99,75 @@ class Row:
 def rows_of(trace: Trace, depth: int | None = None) -> list[Row]:
     """Return the calls in what was traced.
 
-    A module with one op isn't opened, nor one that lies deeper than `depth`. Of modules with
-    several calls that do the same one after the other, the first stands for all.
+    A module with one op isn't opened, nor one that lies deeper than `depth`. Of calls that do the
+    same several times over, a module with several ops among them, the first stand for all.
     """
     top: ModuleRecord = trace
     if len(trace.calls) == 1 and isinstance(trace.calls[0], ModuleRecord):
         top = trace.calls[0]
-    return _rows(top, depth)
+    return _rows(top, Names(trace), depth)
 
 
-def _rows(record: ModuleRecord, depth: int | None) -> list[Row]:
+class Names:
+    """What the dimensions of each tensor are called in a whole trace.
+
+    A function that was annotated has names of its own for what it is given. Of all that a tensor is
+    called, the names count that stand most often in the trace.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        often: Counter[str] = Counter()
+        called: dict[int, list[TensorRecord]] = {}
+        made: dict[int, TensorRecord] = {}
+        for op in trace.ops():
+            for tensor in (*op.operands, *op.results):
+                often.update(filter(None, tensor.names))
+            for operand in op.operands:
+                if (result := made.get(operand.number)) is not None:
+                    called.setdefault(id(result), [result]).append(operand)
+            made |= {result.number: result for result in op.results}
+
+        def worth(tensor: TensorRecord) -> int:
+            return sum(often[name] for name in tensor.names if name is not None)
+
+        self._best = {of: max(each, key=worth).names for of, each in called.items()}
+
+    def of(self, result: TensorRecord) -> TensorRecord:
+        """Return the result of an op under the names that count."""
+        return replace(result, names=self._best.get(id(result), result.names))
+
+
+def _rows(record: ModuleRecord, names: Names, depth: int | None) -> list[Row]:
     rows: list[Row] = []
-    before: object = None
-    for call in record.calls:
-        whole = isinstance(call, ModuleRecord) and len(call.calls) > 1
-        looks = _looks(call) if whole else None
-        if looks is not None and looks == before and isinstance(call, ModuleRecord):
-            rows[-1].rest.append(call)
-            continue
-        before = looks
-        row = Row(call)
-        if isinstance(call, ModuleRecord) and row.op is None and depth != 0:
-            row.children = _rows(call, None if depth is None else depth - 1)
-        rows.append(row)
+    looks = [_looks(call) for call in record.calls]
+    at = 0
+    while at < len(record.calls):
+        period, times = _repeated(record.calls, looks, at)
+        for call in record.calls[at : at + period]:
+            row = Row(call, record.path, names)
+            if isinstance(call, ModuleRecord) and row.op is None and depth != 0:
+                row.children = _rows(call, names, None if depth is None else depth - 1)
+            rows.append(row)
+        rows[-1].rest = list(record.calls[at + period : at + period * times])
+        rows[-1].period = period
+        at += period * times
     return rows
+
+
+def _repeated(
+    calls: Sequence[ModuleRecord | OpRecord], looks: Sequence[object], at: int
+) -> tuple[int, int]:
+    """Return how many calls from here on are done over again, and how many times in all."""
+    for period in range(1, min((len(calls) - at) // 2, _LONGEST_PERIOD) + 1):
+        group = calls[at : at + period]
+        if not any(isinstance(call, ModuleRecord) and len(call.calls) > 1 for call in group):
+            continue
+        starts = count(at + period, period)
+        again = (looks[start : start + period] == looks[at : at + period] for start in starts)
+        times = 1 + sum(takewhile(bool, again))
+        if times > 1:
+            return period, times
+    return 1, 1
 
 
 def _looks(call: ModuleRecord | OpRecord) -> object:
@@ -110,13 +179,16 @@ def _looks(call: ModuleRecord | OpRecord) -> object:
 
 
 def leaves_of(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield the rows that aren't opened; one stands for all calls that did the same as another."""
+    """Yield the rows that aren't opened; one stands for all calls that did the same as others."""
     for row in rows:
         if row.children:
             yield from leaves_of(row.children)
         else:
             yield row
         if row.rest:
-            together = ModuleRecord(row.last, row.kind, calls=list(row.rest))
-            together.parameters = sum(call.parameters for call in row.rest)
-            yield Row(together, copies=row.alike)
+            kinds = dict.fromkeys(c.kind for c in row.rest if isinstance(c, ModuleRecord))
+            together = ModuleRecord(row.last, ", ".join(kinds), calls=list(row.rest))
+            together.parameters = sum(
+                call.parameters for call in row.rest if isinstance(call, ModuleRecord)
+            )
+            yield Row(together, row.inside, row.names, copies=len(row.rest) // row.period)

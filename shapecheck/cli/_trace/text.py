@@ -48,18 +48,12 @@ def _lines(rows: Sequence[Row], prefix: str) -> Iterator[tuple[Text, str, str, s
         label.append(row.name, style="" if isinstance(row.record, OpRecord) else "bold")
         if row.kind:
             label.append(f" {row.kind}", style="cyan")
-        yield label, _results(row), _parameters(row), _memory(row), _line(row)
+        yield label, row.shapes, _parameters(row), _memory(row), _line(row)
         below = prefix + ("   " if is_last else "│  ")
         yield from _lines(row.children, below)
         if row.alike:
             rest = Text(f"{prefix}{'   ' if is_last else '│  '}⋮", style="dim")
-            yield rest, f"{row.alike} more like it, to {row.last}", "", "", ""
-
-
-def _results(row: Row) -> str:
-    if row.children:
-        return ""
-    return ", ".join(map(str, row.results))
+            yield rest, row.alike, "", "", ""
 
 
 def _parameters(row: Row) -> str:

@@ -1,8 +1,9 @@
 """A trace as a circuit: which chip's tensor goes into which, and where each stands.
 
-Chips stand in one column in the order of the calls. A tensor that the next chip takes goes straight
-down; one that is needed later leaves its chip to the right, goes down in a lane of its own and
-enters from the right.
+Chips stand in one column in the order of the calls, but what takes no tensor, as `arange`, stands
+just before the first chip that needs it. A tensor that the next chip takes goes straight down; one
+that is needed later leaves its chip to the right, goes down in a lane of its own and enters from
+the right.
 """
 
 from __future__ import annotations
@@ -83,11 +84,29 @@ def _chips(rows: Sequence[Row]) -> list[Chip]:
         for op in ops:
             for result in op.results:
                 if result.number in (taken_later & made) | last:
-                    gives[result.number] = result
+                    gives[result.number] = row.names.of(result)
         chips.append(Chip(row, list(takes.values()), list(gives.values())))
         taken_later |= set(takes)
     chips.reverse()
-    return _with_sources(chips)
+    return _with_sources(_close_to_use(chips))
+
+
+def _close_to_use(chips: Sequence[Chip]) -> list[Chip]:
+    """Move each chip that takes nothing to just before the first that takes what it gives."""
+    taken = {tensor.number for chip in chips for tensor in chip.takes}
+    waiting: list[Chip] = []
+    found: list[Chip] = []
+    for chip in chips:
+        if not chip.takes and any(tensor.number in taken for tensor in chip.gives):
+            waiting.append(chip)
+            continue
+        needed = {tensor.number for tensor in chip.takes}
+        for one in list(waiting):
+            if any(tensor.number in needed for tensor in one.gives):
+                waiting.remove(one)
+                found.append(one)
+        found.append(chip)
+    return found
 
 
 def _with_sources(chips: Sequence[Chip]) -> list[Chip]:
