@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 from shapecheck import __version__
@@ -31,6 +32,14 @@ _SHELLS: Final = ("bash", "zsh", "fish", "tcsh", "powershell")
 
 class CommandError(Exception):
     """A command can't be carried out: what is wrong, and where. The exit code is 2."""
+
+
+def refuse_notebook(path: str | Path) -> None:
+    """Raise `CommandError` for a notebook: JSON is Python too, of a kind that has no errors."""
+    if Path(path).suffix == ".ipynb":
+        raise CommandError(
+            f"{path} is a notebook; `jupyter nbconvert --to script` makes a .py file of it"
+        )
 
 
 def plural(count: int, what: str) -> str:

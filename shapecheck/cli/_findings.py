@@ -11,9 +11,16 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
-_DRIVER: Final = "shapecheck.mypy_plugin._command"
+# Nothing is imported from the folder it starts in, where a `types.py` of the user's might lie.
+_PROGRAM: Final = """
+import sys
+sys.path[:] = {path!r}
+from runpy import run_module
+run_module("shapecheck.mypy_plugin._command", run_name="__main__")
+"""
 _CRASH: Final = "INTERNAL ERROR"
 _DEBUG_VARIABLE: Final = "SHAPECHECK_DEBUG"
 _PLAIN_ERROR: Final = re.compile(r"(?P<file>.+?):(?:(?P<line>\d+):)? error: (?P<message>.+)")
@@ -74,7 +81,7 @@ class Run:
         debug = ["--show-traceback"] if os.environ.get(_DEBUG_VARIABLE) == "1" else []
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as aside:
             process = subprocess.Popen(
-                [sys.executable, "-m", _DRIVER, *debug, *arguments],
+                [sys.executable, "-c", _PROGRAM.format(path=_path()), *debug, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=aside,
@@ -133,6 +140,12 @@ class Run:
         if status == 2 and self.remarks:
             return None
         return f"mypy ended with code {status}, and not everything was checked"
+
+
+def _path() -> list[str]:
+    """Return where modules are imported from, without the current folder."""
+    here, ours = Path.cwd(), Path(__file__).resolve().parents[2]
+    return [part for part in sys.path if Path(part).absolute() != here or here == ours]
 
 
 def _finding(said: Mapping[str, Any]) -> Finding:

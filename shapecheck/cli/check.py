@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Final
 
-from shapecheck.cli._commands import Commands, add_color_option, wants_color
+from shapecheck.cli._commands import Commands, add_color_option, refuse_notebook, wants_color
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -67,6 +67,8 @@ def run(options: Namespace) -> int:
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    for path in options.paths:
+        refuse_notebook(path)
     report = new_report(options.output, sys.stdout, color=wants_color(sys.stdout, options.color))
     mypy = Run()
     shown, hidden = 0, 0 if options.only_shapes else None

@@ -7,7 +7,13 @@ from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shapecheck.cli._commands import CommandError, Commands, add_color_option, wants_color
+from shapecheck.cli._commands import (
+    CommandError,
+    Commands,
+    add_color_option,
+    refuse_notebook,
+    wants_color,
+)
 
 if TYPE_CHECKING:
     from shapecheck.cli._coverage.measure import FileCoverage
@@ -84,7 +90,7 @@ def run(options: Namespace) -> int:
         try:
             index = write_pages(files, signatures, options.html)
         except OSError as error:
-            raise CommandError(f"can't write {error.filename}: {error.strerror}") from None
+            raise CommandError(f"can't write into {options.html}: {error.strerror}") from None
         if options.output == "text":
             sys.stdout.write(f"\nwritten: {index}\n")
     if any(file.problem is not None for file in files):
@@ -119,6 +125,7 @@ def _measured(paths: list[Path], settings: Config) -> list[FileCoverage]:
     for path in paths:
         if not path.exists():
             raise CommandError(f"there is no file or folder {path}")
+        refuse_notebook(path)
     files = list(dict.fromkeys(python_files(paths)))
     if not files:
         raise CommandError(f"there are no .py files in {', '.join(map(str, paths))}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentTypeError, Namespace
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -81,11 +82,13 @@ def run(options: Namespace) -> int:
 
         color = wants_color(sys.stdout, options.color)
         print_tree(trace, sys.stdout, depth=options.depth, color=color)
+    from shapecheck.cli._pages import save
+
     for path, write in ((options.svg, _drawing), (options.html, _page)):
         if path is None:
             continue
         try:
-            path.write_text(write(trace, options.depth), encoding="utf-8")
+            save(path, write(trace, options.depth))
         except OSError as error:
             raise CommandError(f"can't write {path}: {error.strerror}") from None
     return 0
@@ -101,24 +104,26 @@ def _traced(options: Namespace) -> Trace | None:
     from shapecheck.runtime import ShapeError, trace
 
     try:
-        torch.device(options.device)
-    except RuntimeError:
-        raise CommandError(f'"{options.device}" is no device of torch') from None
-    model = load(options.target, options.device)
+        torch.zeros(0, device=torch.device(options.device))
+    except Exception as error:  # noqa: BLE001 - whatever a device's own code raises
+        raise CommandError(f'torch has no device "{options.device}" here: {said(error)}') from None
     args, kwargs = inputs(options.input, options.device)
+    # What the user's code prints isn't part of the result.
+    with redirect_stdout(sys.stderr):
+        model = load(options.target, options.device)
     try:
-        with torch.no_grad(), torch.device(options.device):
+        with redirect_stdout(sys.stderr), torch.no_grad(), torch.device(options.device):
             return trace(model)(*args, **kwargs)
     except ShapeError as error:
         ours = str(Path(__file__).parents[1])
         lines = (line for line in str(error).splitlines() if not line.startswith(f"  at {ours}"))
         sys.stderr.writelines(f"{line}\n" for line in lines)
-    except Exception as error:  # noqa: BLE001 - whatever the user's model raises
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's model raises
         sys.stderr.write(f"the forward pass failed: {said(error)}\n{_hint(error, options.device)}")
     return None
 
 
-def _hint(error: Exception, device: str) -> str:
+def _hint(error: BaseException, device: str) -> str:
     """Say what often helps."""
     text = str(error)
     if "meta" in text and device == "meta":

@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mypy import errorcodes
@@ -28,7 +30,7 @@ from mypy.main import process_options, run_build
 from mypy.util import hard_exit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from mypy.modulefinder import BuildSource
     from mypy.options import Options
@@ -92,7 +94,8 @@ def _check(
     """Run mypy over all that the arguments name, or `only` these paths of them."""
     found, options = _read(arguments, cache, warns=only is None)
     may_name_by_path = options.namespace_packages and not options.explicit_package_bases
-    for sources in groups(one for one in found if only is None or one.path in only):
+    named = [one for one in found if only is None or one.path in only]
+    for sources in groups(_each_once(named, arguments)):
         # mypy changes the options of a run while it goes on.
         options = _read(arguments, cache, warns=False)[1]
         held = _Held()
@@ -126,6 +129,19 @@ def groups(sources: Iterable[BuildSource]) -> list[list[BuildSource]]:
         else:
             found.append((names, together))
     return [group for _, group in found]
+
+
+def _each_once(sources: Iterable[BuildSource], arguments: list[str]) -> Iterator[BuildSource]:
+    """Leave out files that links lead to again, and links in folders that lead nowhere."""
+    seen: set[str] = set()
+    for source in sources:
+        if source.path is None:
+            yield source
+            continue
+        path = os.path.realpath(source.path)
+        if path not in seen and (source.path in arguments or Path(path).exists()):
+            seen.add(path)
+            yield source
 
 
 def _read(

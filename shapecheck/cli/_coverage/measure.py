@@ -113,7 +113,7 @@ def measure(
         try:
             bodies = inspect(found[0], hosts.analysing(name, str(path)), options)
         except SyntaxError as error:
-            problem = f"line {error.lineno}: {error.msg}"
+            problem = error.msg if error.lineno is None else f"line {error.lineno}: {error.msg}"
             yield FileCoverage(shown, text, problem=problem)
             continue
         except RecursionError:

@@ -13,7 +13,7 @@ from shapecheck.cli._coverage.markup import marked_up
 from shapecheck.cli._coverage.measure import Counts, FileCoverage
 from shapecheck.cli._coverage.reasons import in_words
 from shapecheck.cli._coverage.tables import percent, reasons_of, total_of
-from shapecheck.cli._pages import page
+from shapecheck.cli._pages import page, save
 from shapecheck.signatures import Table
 
 _MOST_REASONS: Final = 20
@@ -42,9 +42,9 @@ def write_pages(files: Sequence[FileCoverage], table: Table, folder: Path) -> Pa
         names[file.path] = name
     for file in shown:
         code = marked_up(file.text, file.seen(), words)
-        (folder / names[file.path]).write_text(_file_page(file, code), encoding="utf-8")
+        save(folder / names[file.path], _file_page(file, code))
     index = folder / "index.html"
-    index.write_text(_index(shown, names, reasons_of(files, table)), encoding="utf-8")
+    save(index, _index(shown, names, reasons_of(files, table)))
     return index
 
 

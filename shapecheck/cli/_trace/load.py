@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from shapecheck.cli._commands import CommandError
-from shapecheck.runtime import named
+from shapecheck.runtime import ShapeError, named
 
 _DTYPES: Final = {
     "Float": torch.float32,
@@ -54,7 +54,7 @@ def load(target: str, device: str) -> Callable[..., Any]:
         raise CommandError(_no_such(module, name, first))
     try:
         made = _made(expression, module, device)
-    except Exception as error:  # noqa: BLE001 - whatever the user's code raises
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's code raises
         hint = ""
         if isinstance(error, TypeError) and "missing" in str(error) and first == expression:
             hint = f'; give it what it needs: "{name}:{expression}(...)"'
@@ -89,21 +89,42 @@ def _imported(name: str) -> ModuleType:
     """Import a module by its dotted name, or a file by its path."""
     sys.path.insert(0, str(Path.cwd()))
     try:
-        if not name.endswith(".py"):
-            return importlib.import_module(name)
-        path = Path(name)
-        if not path.is_file():
-            raise CommandError(f"there is no file {path}")
-        sys.path.insert(0, str(path.absolute().parent))
-        return importlib.import_module(path.stem)
+        return _from_file(Path(name)) if name.endswith(".py") else importlib.import_module(name)
     except ModuleNotFoundError as error:
         if name.partition(".")[0] == (error.name or "").partition(".")[0]:
             raise CommandError(f"there is no module {error.name} here") from None
         raise CommandError(f"importing {name} failed: {said(error)}") from None
     except CommandError:
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - so here
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's code raises
         raise CommandError(f"importing {name} failed: {said(error)}") from None
+
+
+def _from_file(path: Path) -> ModuleType:
+    """Import a file, without its package if it can do without."""
+    if not path.is_file():
+        raise CommandError(f"there is no file {path}")
+    folder = path.absolute().parent
+    sys.path.insert(0, str(folder))
+    name = path.stem if path.stem not in sys.modules else f"_traced_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path.absolute())
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except ImportError as error:
+        del sys.modules[name]
+        if "relative import" not in str(error):
+            raise
+        names = [path.stem]
+        while (folder / "__init__.py").is_file():
+            names.insert(0, folder.name)
+            folder = folder.parent
+        sys.path.insert(0, str(folder))
+        return importlib.import_module(".".join(names))
+    return module
 
 
 def _no_such(module: ModuleType, name: str, first: str) -> str:
@@ -141,9 +162,15 @@ def _tensor(text: str, device: str) -> torch.Tensor:
                 'with names "b=1 c=3 h=224 w=224", or with a dtype "Int b=2 t=64"'
             )
     found = [size for size in sizes if size is not None]
-    tensor = torch.zeros([int(size["size"]) for size in found], dtype=dtype, device=device)
-    if any(size["name"] for size in found):
-        return named(tensor, " ".join(size["name"] or "_" for size in found))
+    try:
+        tensor = torch.zeros([int(size["size"]) for size in found], dtype=dtype, device=device)
+        if any(size["name"] for size in found):
+            return named(tensor, " ".join(size["name"] or "_" for size in found))
+    except ShapeError as error:
+        reason = str(error).partition("\n")[0].partition(": ")[2].removesuffix("  [shape]")
+        raise CommandError(f'in --input "{text.strip()}": {reason}') from None
+    except (RuntimeError, TypeError, OverflowError):
+        raise CommandError(f'in --input "{text.strip()}": torch makes no tensor so large') from None
     return tensor
 
 
@@ -151,7 +178,8 @@ def said(error: BaseException) -> str:
     """Return an error as one line, with the line of the user's that raised it."""
     text = str(error).strip().partition("\n")[0]
     frames = traceback.extract_tb(error.__traceback__)
-    libraries = ("site-packages", "dist-packages", "<", str(Path(__file__).parents[2]))
+    ours, pythons = str(Path(__file__).parents[2]), str(Path(importlib.__file__).parent)
+    libraries = ("site-packages", "dist-packages", "<", ours, pythons)
     own = [frame for frame in frames if not any(part in frame.filename for part in libraries)]
     place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
     return f"{type(error).__name__}: {text}{place}" if text else f"{type(error).__name__}{place}"

@@ -1,0 +1,281 @@
+"""What a command can't use: a clear message, the exit code, and every file as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from mypy_plugin.conftest import Project
+
+from shapecheck.cli import _pages, main
+
+NewProject = Callable[..., Project]
+
+WRONG: Final = "import torch\nx = torch.zeros(2) @ torch.zeros(3)\n"
+MODEL: Final = """\
+print("loading")
+
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        print("running")
+        return x + 1
+
+
+class Leaves(nn.Module):
+    def forward(self, x):
+        raise SystemExit(3)
+
+
+def leaves():
+    raise SystemExit(4)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder; what is imported from it is forgotten."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "pyproject.toml").write_text("")
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+# All commands that look at files -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["check", "coverage"])
+def test_a_notebook(command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It isn't Python, although its JSON can be parsed as Python, without an error."""
+    (folder / "n.ipynb").write_text(json.dumps({"cells": [{"source": [WRONG]}]}))
+    assert main([command, "n.ipynb"]) == 2
+    assert capsys.readouterr().err == (
+        f"shapecheck {command}: error: n.ipynb is a notebook; `jupyter nbconvert --to script` "
+        "makes a .py file of it\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"def f(:\n", "line 1: invalid syntax"),
+        (b"x = '\xff'\n", "not text in the encoding that it declares"),
+        (b"# coding: nonsense\n", "not text in the encoding that it declares"),
+        (b"x = 1\x00\n", "source code string cannot contain null bytes"),
+    ],
+)
+def test_coverage_of_what_is_no_python(
+    content: bytes, problem: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file is named with the reason, on the page too; it stays as it was."""
+    path = folder / "bad.py"
+    path.write_bytes(content)
+    path.chmod(0o400)
+    assert main(["coverage", "--html", "out"]) == 2
+    assert f"\nbad.py: {problem}\n" in capsys.readouterr().out
+    assert problem in (folder / "out" / "index.html").read_text("utf-8")
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbf" + WRONG.encode(),
+        WRONG.replace("\n", "\r\n").encode(),
+        b"# coding: latin-1\nimport torch\ny = '\xe9'; x = torch.zeros(2) @ torch.zeros(3)\n",
+    ],
+    ids=["BOM", "CRLF", "Latin-1"],
+)
+def test_other_encodings_and_line_ends(content: bytes, new_project: NewProject) -> None:
+    """They are read, the mark stands under the expression, and the file isn't touched."""
+    project = new_project({}, fake=False)
+    path = project.folder / "m.py"
+    path.write_bytes(content)
+    path.chmod(0o400)
+    done = project.run("check", "m.py", module="shapecheck")
+    place, source, mark = done.stdout.splitlines()[:3]
+    assert place.endswith(
+        '"@" can\'t multiply (2) by (3): the inner dimensions are 2 (axis -1) and 3 (axis -1)  '
+        "[shape]"
+    )
+    assert source[mark.index("^") : mark.rindex("^") + 1] == "torch.zeros(2) @ torch.zeros(3)"
+    assert (done.returncode, path.read_bytes()) == (1, content)
+
+
+def test_links_in_circles_and_to_nowhere(new_project: NewProject) -> None:
+    """Each file is checked once; a link that leads nowhere is an error where it was asked for."""
+    project = new_project({"a/m.py": "x = 1\n"}, fake=False)
+    (project.folder / "a" / "again").symlink_to(project.folder / "a")
+    (project.folder / "a" / "gone.py").symlink_to("nowhere.py")
+    done = project.run("check", "a", module="shapecheck")
+    assert done.stdout == "Success: no issues found in 1 source file\n"
+    assert project.run("coverage", "a", module="shapecheck").returncode == 0
+    done = project.run("check", "a/gone.py", module="shapecheck")
+    assert done.stdout.startswith("a/gone.py: error: Cannot read file: No such file")
+    assert done.returncode == 2
+
+
+def test_check_runs_nothing(new_project: NewProject) -> None:
+    """Not even a file that has the name of a module that mypy itself imports."""
+    ran = "from pathlib import Path\n\nPath('ran').touch()\n"
+    project = new_project({"m.py": ran, "queue.py": ran, "heapq.py": ran})
+    # As the script `shapecheck` does it: the current folder isn't where modules come from.
+    program = "import sys; sys.path.pop(0); from shapecheck.cli import main; sys.exit(main())"
+    done = project.python("-c", program, "check", "m.py")
+    assert done.stdout == "Success: no issues found in 1 source file\n"
+    assert not (project.folder / "ran").exists()
+
+
+def test_files_without_anything(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty file is nothing to complain of; a folder without Python is."""
+    (folder / "m.py").write_text("")
+    (folder / "empty").mkdir()
+    assert main(["coverage", "m.py"]) == 0
+    assert (
+        re_last(capsys.readouterr().out) == "all         0/0      0       0        0             -"
+    )
+    assert main(["coverage", "empty"]) == 2
+
+
+def re_last(text: str) -> str:
+    """Return the last line."""
+    return text.splitlines()[-1]
+
+
+# Reports ------------------------------------------------------------------------------------------
+
+
+def test_a_report_that_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that was there before stays, and nothing lies beside it."""
+    report = tmp_path / "net.svg"
+    _pages.save(report, "the first")
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fdopen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _pages.save(report, "the second")
+    monkeypatch.undo()
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _pages.save(report, "the second")
+    assert [path.name for path in tmp_path.iterdir()] == ["net.svg"]
+    assert report.read_text() == "the first"
+
+
+def test_a_report_is_a_file_like_others(tmp_path: Path) -> None:
+    """Its permissions are the usual ones, or those that it had; a link stays a link."""
+    report, link = tmp_path / "net.svg", tmp_path / "link.svg"
+    report.write_text("")
+    usual = report.stat().st_mode
+    report.unlink()
+    link.symlink_to(report)
+    _pages.save(link, "one")
+    assert (report.read_text(), report.stat().st_mode) == ("one", usual)
+    report.chmod(0o600)
+    _pages.save(link, "two")
+    assert link.is_symlink()
+    assert (report.read_text(), report.stat().st_mode & 0o777) == ("two", 0o600)
+
+
+def test_where_no_report_can_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file in the place of a folder."""
+    (folder / "m.py").write_text(WRONG)
+    (folder / "out").write_text("mine")
+    assert main(["coverage", "--html", "out"]) == 2
+    assert capsys.readouterr().err == (
+        "shapecheck coverage: error: can't write into out: File exists\n"
+    )
+    assert (folder / "out").read_text() == "mine"
+
+
+# trace --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (
+            ["net:Leaves", "--input", "3"],
+            1,
+            "the forward pass failed: SystemExit: 3 (net.py:15)\n",
+        ),
+        (["net:leaves"], 2, "leaves failed: SystemExit: 4 (net.py:19)\n"),
+        (["bad:Net"], 2, "importing bad failed: SyntaxError: invalid syntax (bad.py, line 1)\n"),
+        (["out:Net"], 2, "importing out failed: SystemExit: 5 (out.py:1)\n"),
+        (
+            ["net:Net", "--input", "b=2 b=3"],
+            2,
+            'in --input "b=2 b=3": axis 1 is 3, declared b (here 2)\n',
+        ),
+        (
+            ["net:Net", "--input", f"{10**11} {10**11}"],
+            2,
+            f'in --input "{10**11} {10**11}": torch makes no tensor so large\n',
+        ),
+        (
+            ["net:Net", "--input", f"{10**20}"],
+            2,
+            f'in --input "{10**20}": torch makes no tensor so large\n',
+        ),
+        (
+            ["net:Net", "--device", "abacus"],
+            2,
+            'torch has no device "abacus" here: RuntimeError: Expected one of cpu, ',
+        ),
+        (
+            ["net:Net", "--input", "z: 3"],
+            1,
+            "the forward pass failed: TypeError: Net.forward() got an unexpected keyword argument "
+            "'z'\nEach argument of the forward pass is an --input of its own\n",
+        ),
+    ],
+)
+def test_what_cannot_be_traced(
+    arguments: list[str], code: int, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line or two on the error stream, after what the program prints."""
+    (folder / "net.py").write_text(MODEL)
+    (folder / "bad.py").write_text("def f(:\n")
+    (folder / "out.py").write_text("raise SystemExit(5)\n")
+    assert main(["trace", *arguments]) == code
+    printed = capsys.readouterr()
+    start = "" if code == 1 else "shapecheck trace: error: "
+    assert printed.err.removeprefix("loading\n").startswith(start + said)
+    assert printed.out == ""
+    assert "Traceback" not in printed.err
+
+
+def test_what_a_model_prints(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It goes to the error stream: the result on the other can be read by programs."""
+    (folder / "net.py").write_text(MODEL)
+    assert main(["trace", "net:Net", "--input", "3", "--output", "json"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == "loading\nrunning\n"
+    assert json.loads(printed.out)["kind"] == "Net"
+
+
+@pytest.mark.parametrize("path", ["queue.py", "net/types.py", "package/model.py"])
+def test_files_by_their_path(path: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file may be called as a module of Python's own, and may import what lies beside it."""
+    for name in ("net", "package"):
+        (folder / name).mkdir()
+    (folder / "package" / "__init__.py").write_text("")
+    (folder / "package" / "parts.py").write_text(MODEL)
+    (folder / path).write_text("from .parts import Net\n" if "package" in path else MODEL)
+    assert main(["trace", f"{path}:Net", "--input", "3"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("Net ")
