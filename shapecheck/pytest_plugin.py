@@ -6,10 +6,23 @@ run time, and torch with it, unless it is asked to.
 
 from __future__ import annotations
 
+import difflib
+import importlib.util
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+
+if TYPE_CHECKING:
+    from shapecheck.runtime.hook import ImportHook
+
+_OUTPUT: Final = "shapecheck"
+_HOOK: Final = pytest.StashKey["ImportHook"]()
+_FOUND: Final = pytest.StashKey[dict[str, list[str]]]()
+"""What was decorated of each package, by its name."""
+_REASONS: Final = pytest.StashKey[dict[str, str]]()
+"""Why nothing was decorated of a package."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,11 +37,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--shapecheck",
         action="append",
+        nargs="?",
+        const=".",
         default=[],
         metavar="PACKAGE",
         help="check the shapes in this package while its tests run, as if @shapecheck were on all "
-        "of its functions and classes; may be given several times, and '.' means all packages in "
-        "the root folder and its src",
+        "of its functions and classes; may be given several times, and without a name it means "
+        "all packages in the root folder and its src",
     )
 
     group.addoption(
@@ -57,6 +72,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     except ValueError as error:
         raise pytest.UsageError(f"--shapecheck: {error}") from None
     early_config.add_cleanup(hook.uninstall)
+    early_config.stash[_HOOK] = hook
 
 
 def _record(config: pytest.Config, file: str, asked: list[str]) -> None:
@@ -83,18 +99,95 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
         hook.flush()
         try:
-            found = load(Path(file).absolute())
+            recorded = load(Path(file).absolute())
         except RecordProblem as error:
             terminalreporter.write_line(f"shapecheck: {error}", red=True)
             return
-        calls = sum(one.calls for one in found.values())
-        told = f"{calls:,} calls of {len(found):,} functions in {file}"
+        calls = sum(one.calls for one in recorded.values())
+        told = f"{calls:,} calls of {len(recorded):,} functions in {file}"
         terminalreporter.write_line(f"shapecheck: {told}")
-    elif config.getoption("--shapecheck"):
-        failed = terminalreporter.stats.get("failed", []) + terminalreporter.stats.get("error", [])
-        errors = sum("ShapeError: " in str(report.longrepr) for report in failed)
-        ending = "no shape error" if not errors else f"{errors} failed with a shape error"
-        terminalreporter.write_line(f"shapecheck: {ending}", red=bool(errors))
+        return
+    if _HOOK not in config.stash:
+        return
+    failed = terminalreporter.stats.get("failed", []) + terminalreporter.stats.get("error", [])
+    errors = sum("ShapeError: " in str(report.longrepr) for report in failed)
+    found = config.stash.get(_FOUND, {})
+    if errors:
+        terminalreporter.write_line(f"shapecheck: {errors} failed with a shape error", red=True)
+    elif found:
+        count = len(set().union(*found.values()))
+        modules = "1 module" if count == 1 else f"{count} modules"
+        names = ", ".join(sorted(found))
+        terminalreporter.write_line(f"shapecheck: no shape error in {modules} of {names}")
+    for package, reason in sorted(config.stash.get(_REASONS, {}).items()):
+        if package not in found:
+            terminalreporter.write_line(f"shapecheck: {package} isn't checked: {reason}", red=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a worker of pytest-xdist has found out."""
+    output = getattr(node, "workeroutput", {}).get(_OUTPUT)
+    if output is not None:
+        _gather(node.config, *output)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Find out what was checked; a package that there isn't fails a run that else succeeds."""
+    config = session.config
+    if _HOOK not in config.stash:
+        return
+    found, reasons = _outcome(config.stash[_HOOK])
+    if hasattr(config, "workerinput"):
+        config.workeroutput[_OUTPUT] = (found, reasons)  # type: ignore[attr-defined]
+        return
+    if not getattr(config.option, "numprocesses", None):
+        _gather(config, found, reasons)
+    known = config.stash.get(_FOUND, {})
+    missing = [
+        package
+        for package, reason in config.stash.get(_REASONS, {}).items()
+        if package not in known and reason.startswith(_MISSING)
+    ]
+    if missing and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+
+_MISSING: Final = "there is no such package"
+
+
+def _outcome(hook: ImportHook) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Return the modules that were decorated, by package, and why none was of the others."""
+    found: dict[str, list[str]] = {}
+    reasons: dict[str, str] = {}
+    for package in hook.packages:
+        modules = [n for n in hook.loaded if n == package or n.startswith(f"{package}.")]
+        if modules:
+            found[package] = sorted(modules)
+        elif package in sys.modules:
+            reasons[package] = "it was imported before the check could begin"
+        elif _exists(package):
+            reasons[package] = "these tests don't import it"
+        else:
+            here = {name.partition(".")[0] for name in sys.modules}
+            close = difflib.get_close_matches(package, here, n=1)
+            reasons[package] = _MISSING + (f'; did you mean "{close[0]}"?' if close else "")
+    return found, reasons
+
+
+def _exists(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _gather(config: pytest.Config, found: dict[str, list[str]], reasons: dict[str, str]) -> None:
+    """Put together what several processes have found out."""
+    known = config.stash.setdefault(_FOUND, {})
+    for package, modules in found.items():
+        known[package] = sorted({*known.get(package, ()), *modules})
+    config.stash.setdefault(_REASONS, {}).update(reasons)
 
 
 def _packages(given: str, root: Path) -> list[str]:

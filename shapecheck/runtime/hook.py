@@ -20,12 +20,14 @@ from shapecheck.types import ShapeAnnotationError
 class ImportHook(MetaPathFinder):
     """The hook while it is installed; leaving its `with` block, or `uninstall()`, ends that.
 
-    Modules that were imported meanwhile stay decorated.
+    Modules that were imported meanwhile stay decorated. `packages` are the names that it was given,
+    `loaded` the modules that were decorated.
     """
 
     def __init__(self, packages: tuple[str, ...], variables: bool = False) -> None:
-        self._packages = packages
-        self._loader = _LoaderWithVariables if variables else _Loader
+        self.packages = packages
+        self.loaded: set[str] = set()
+        self._decorator = (put_on_variables if variables else put_on).__name__
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -39,12 +41,14 @@ class ImportHook(MetaPathFinder):
             spec = finder.find_spec(fullname, path, target)
             if spec is not None:
                 if type(spec.loader) is SourceFileLoader:
-                    spec.loader = self._loader(spec.loader.name, spec.loader.path)
+                    spec.loader = _Loader(
+                        spec.loader.name, spec.loader.path, self.loaded, self._decorator
+                    )
                 return spec
         return None
 
     def _covers(self, name: str) -> bool:
-        return any(name == package or name.startswith(f"{package}.") for package in self._packages)
+        return any(name == package or name.startswith(f"{package}.") for package in self.packages)
 
     def uninstall(self) -> None:
         """Stop decorating what is imported from now on."""
@@ -72,8 +76,8 @@ def install_import_hook(*packages: str, variables: bool = False) -> ImportHook:
     A name stands for a module, or for a package with all that is in it. Without the `with`, the
     hook stays until `uninstall()`. Functions that TorchScript or another compiler reads the source
     of (`@torch.jit.script`, `@triton.jit`) are left alone. With `variables=True` annotated local
-    variables are checked too. What was imported before isn't
-    decorated: that is a RuntimeWarning. Raises ValueError for what is no name of a module.
+    variables are checked too. What was imported before isn't decorated: that is a RuntimeWarning.
+    Raises ValueError for what is no name of a module.
     """
     for package in packages:
         if not all(part.isidentifier() for part in package.split(".")):
@@ -95,20 +99,18 @@ def install_import_hook(*packages: str, variables: bool = False) -> ImportHook:
 class _Loader(SourceFileLoader):
     """Loads a module from its source, decorated; never from or to Python's bytecode cache."""
 
-    decorator = "put_on"
+    def __init__(self, fullname: str, path: str, loaded: set[str], decorator: str) -> None:
+        super().__init__(fullname, path)
+        self._loaded = loaded
+        self._decorator = decorator
 
     def get_code(self, fullname: str) -> CodeType:
+        self._loaded.add(fullname)
         path = self.get_filename(fullname)
         tree = ast.parse(decode_source(self.get_data(path)), path)
-        rewrite(tree, __name__, self.decorator)
+        rewrite(tree, __name__, self._decorator)
         code: CodeType = compile(tree, path, "exec", dont_inherit=True)
         return code
-
-
-class _LoaderWithVariables(_Loader):
-    """Loads a module whose annotated local variables are checked too."""
-
-    decorator = "put_on_variables"
 
 
 def put_on(target: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -252,6 +253,36 @@ def test_pytest_with_a_wrong_name(project: Path) -> None:
     printed = run_pytest(project, "--shapecheck=my-package")
     assert 'ERROR: --shapecheck: install_import_hook: "my-package" is no name' in printed
     assert "Traceback" not in printed
+
+
+@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "xdist"])
+def test_pytest_with_a_misspelt_name(project: Path, package: str, workers: list[str]) -> None:
+    """Tests that pass have checked nothing: the run fails, and the line says why."""
+    if workers:
+        pytest.importorskip("xdist")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *workers]
+    command.append(f"--shapecheck={package}x")
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    said = f'{package}x isn\'t checked: there is no such package; did you mean "{package}"?\n'
+    assert f"\nshapecheck: {said}" in done.stdout
+    assert "no shape error" not in done.stdout
+
+
+def test_pytest_with_a_package_that_is_imported_already(project: Path, package: str) -> None:
+    """The line says that it isn't checked."""
+    printed = run_pytest(project, "-p", f"{package}.models", f"--shapecheck={package}")
+    said = f"{package} isn't checked: it was imported before the check could begin\n"
+    assert f"\nshapecheck: {said}" in printed
+
+
+def test_pytest_without_a_name(project: Path, package: str) -> None:
+    """All packages of the folder; where all is well, the line says what was checked."""
+    (project / "test_models.py").write_text(
+        f"from {package} import models\n\ndef test_nothing():\n    assert models\n"
+    )
+    printed = run_pytest(project, "test_models.py", "--shapecheck")
+    assert re.search(rf"\nshapecheck: no shape error in \d modules? of {package}\n", printed)
 
 
 def test_the_plugin_alone_doesnt_import_torch() -> None:

@@ -40,7 +40,9 @@ def in_words(reason: str, table: Table) -> str:
         return f"what {reason.removeprefix('call of ').removesuffix('()')}() gives isn't known"
     if reason.startswith("name "):
         return f'the name "{reason.removeprefix("name ")}" isn\'t known'
-    root, dot, _ = reason.partition(".")
+    root, dot, rest = reason.partition(".")
+    if root == "builtins":
+        return f"what {rest}() gives isn't known"
     if dot and root and root != "self" and reason.replace(".", "").isidentifier():
         if not table.knows(root):
             return f"{reason}: an untyped library"
