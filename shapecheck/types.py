@@ -13,6 +13,8 @@ from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from shapecheck import dtypes, spec
+from shapecheck.dims import Dim
+from shapecheck.spec.objects import Objects, is_part, of_objects
 
 if TYPE_CHECKING:
     from typing import Annotated as BFloat16
@@ -89,12 +91,14 @@ class ShapeAnnotationError(TypeError):
 class TensorSpec:
     """What an annotation says of a tensor; the metadata of `Float[Tensor, "b c"]`.
 
-    `label` is the element type as written, `dtypes` the set that it stands for.
+    `label` is the element type as written, `dtypes` the set that it stands for; `dims` are the
+    names that are dimension objects, where it is made of some.
     """
 
     label: str
     dtypes: dtypes.DTypes
     shape: spec.Spec
+    dims: Objects = ()
 
     def __repr__(self) -> str:
         return f'{self.label}["{self.shape}"]'
@@ -108,7 +112,8 @@ class TensorSpec:
                 f"{self}, holds {dtypes.describe(self.dtypes)}"
             )
         label = outer.label if both == outer.dtypes else self.label
-        return TensorSpec(label, both, spec.Spec((*outer.shape.entries, *self.shape.entries)))
+        shape = spec.Spec((*outer.shape.entries, *self.shape.entries))
+        return TensorSpec(label, both, shape, (*outer.dims, *self.dims))
 
 
 def parse(text: str, where: str) -> spec.Spec:
@@ -117,6 +122,19 @@ def parse(text: str, where: str) -> spec.Spec:
         return spec.parse(text)
     except spec.SpecError as error:
         raise ShapeAnnotationError.at(where, error) from None
+
+
+def parse_objects(parts: tuple[Any, ...], where: str) -> tuple[spec.Spec, Objects]:
+    """Read an annotation that is made of dimension objects, texts and numbers."""
+    try:
+        return of_objects(parts)
+    except spec.SpecError as error:
+        raise ShapeAnnotationError.at(where, error) from None
+
+
+def _of_objects(parts: tuple[Any, ...]) -> bool:
+    """Whether these are dimension objects, and what may stand beside them."""
+    return any(isinstance(part, Dim) for part in parts) and all(map(is_part, parts))
 
 
 def read(annotation: object) -> tuple[object, TensorSpec] | None:
@@ -128,6 +146,9 @@ def read(annotation: object) -> tuple[object, TensorSpec] | None:
         for item in annotation.__metadata__:
             if isinstance(item, TensorSpec):
                 return annotation.__origin__, item
+        if _of_objects(annotation.__metadata__) and _may_be_tensor(annotation.__origin__):
+            shape, objects = parse_objects(annotation.__metadata__, _shown(annotation.__metadata__))
+            return annotation.__origin__, TensorSpec("Shaped", dtypes.ANY, shape, objects)
         for item in annotation.__metadata__:
             if isinstance(item, str) and _may_be_tensor(annotation.__origin__):
                 text = parse(item, f'Annotated[..., "{item}"]')
@@ -199,6 +220,9 @@ class _ElementType:
 
     def __class_getitem__(cls, items: object) -> Any:
         name = cls.__name__
+        if isinstance(items, tuple) and _of_objects(items[1:]):
+            shape, objects = parse_objects(items[1:], f"{name}[{_shown(items)}]")
+            return _annotate(items[0], TensorSpec(name, cls._dtypes, shape, objects))
         if not isinstance(items, tuple) or len(items) != 2 or not isinstance(items[1], str):
             raise ShapeAnnotationError(
                 f"{name}[{_shown(items)}]: {name} takes a tensor type and one string with all "
@@ -244,6 +268,8 @@ def _shown(items: object) -> str:
         return "..."
     if isinstance(items, str):
         return f'"{items}"'
+    if isinstance(items, Dim):
+        return items.name
     return items.__name__ if isinstance(items, type) else repr(items)
 
 

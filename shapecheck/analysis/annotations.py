@@ -14,16 +14,23 @@ from shapecheck import dtypes, spec
 from shapecheck.analysis.host import Span
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.values import NOTHING, Class, Dotted, ModuleRef, Ref, Shaped
+from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops.call import Unknown
+from shapecheck.spec.objects import Objects, Part, is_part, of_objects
 
 
 @dataclass(frozen=True, slots=True)
 class TensorDecl:
-    """A tensor; `text` is None where its shape isn't declared."""
+    """A tensor; `text` is None where its shape isn't declared.
+
+    `dims` are the names in it that are dimension objects.
+    """
 
     text: spec.Spec | None = None
     dtype: dtypes.DTypes = dtypes.ANY
+    dims: Objects = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,12 +435,21 @@ class Reader:
     def _annotated(self, node: ast.Subscript, args: list[ast.expr]) -> Declared:
         base = self.read(args[0])
         if isinstance(base, TensorDecl):
+            parts = self._parts(args[1:])
+            if parts is not None:
+                return self._with_parts(node, base, parts, dtypes.ANY)
             for extra in args[1:]:
                 if isinstance(extra, ast.Constant) and isinstance(extra.value, str):
                     return self._with_text(base, extra, dtypes.ANY)
         return base
 
     def _shaped(self, node: ast.Subscript, category: str, inner: ast.expr) -> Declared:
+        parts = self._parts(inner.elts[1:]) if isinstance(inner, ast.Tuple) else None
+        if parts is not None and isinstance(inner, ast.Tuple):
+            base = self.read(inner.elts[0])
+            if not isinstance(base, TensorDecl):
+                return ANY
+            return self._with_parts(node, base, parts, dtypes.CATEGORIES[category])
         if not isinstance(inner, ast.Tuple) or len(inner.elts) != 2:
             self.fail(
                 node,
@@ -488,9 +504,54 @@ class Reader:
         except spec.SpecError as error:
             self._malformed(node, error)
             return TensorDecl(None, known)
-        if base.text is not None:
-            parsed = spec.Spec((*parsed.entries, *base.text.entries))
-        return TensorDecl(parsed, known)
+        return _within(base, parsed, known, self._objects(parsed))
+
+    def _objects(self, text: spec.Spec) -> Objects:
+        """Return which names of an annotation are dimension objects of the module."""
+        found: dict[str, Dim] = {}
+        for name in text.names():
+            value = self.module.resolve(name) if name in self.module.bindings else UNKNOWN
+            if isinstance(value, Dim) and getattr(value.dim, "symbol", None) is not None:
+                found[name] = value
+        return tuple(found.items())
+
+    def _parts(self, nodes: list[ast.expr]) -> tuple[Part | Unknown, ...] | None:
+        """Return what an annotation of dimension objects is made of; None for a text.
+
+        Where something isn't known of such an annotation, it is unknown.
+        """
+        if all(isinstance(node, ast.Constant) for node in nodes):
+            return None
+        found = tuple(map(self._part, nodes))
+        unsure = len(found) > 1 and UNKNOWN in found
+        return found if unsure or any(isinstance(one, Dim) for one in found) else None
+
+    def _part(self, node: ast.expr) -> Part | Unknown:
+        if isinstance(node, ast.Constant):
+            value: Value = node.value
+        elif isinstance(node, ast.Name):
+            value = self.module.resolve(node.id)
+        else:
+            value = self.module.program.evaluate(self.module, node, {})
+        return value if is_part(value) else UNKNOWN
+
+    def _with_parts(
+        self,
+        node: ast.Subscript,
+        base: TensorDecl,
+        parts: tuple[Part | Unknown, ...],
+        dtype: dtypes.DTypes,
+    ) -> TensorDecl:
+        known = base.dtype & dtype
+        given = [part for part in parts if not isinstance(part, Unknown)]
+        if len(given) < len(parts):
+            return TensorDecl(None, known)
+        try:
+            parsed, objects = of_objects(given)
+        except spec.SpecError as error:
+            self.fail(node, str(error))
+            return TensorDecl(None, known)
+        return _within(base, parsed, known, (*self._objects(parsed), *objects))
 
     def _text(self, node: ast.expr) -> str | None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -542,6 +603,15 @@ def _follow(module: Module | None, name: str) -> tuple[Module | None, str]:
                 name = alias.name
         module = module.program.module(module.absolute(node))
     return None, name
+
+
+def _within(
+    base: TensorDecl, parsed: spec.Spec, dtype: dtypes.DTypes, objects: Objects
+) -> TensorDecl:
+    """Return a tensor type with dimensions in front: `Float[Image, "b"]`."""
+    if base.text is not None:
+        parsed = spec.Spec((*parsed.entries, *base.text.entries))
+    return TensorDecl(parsed, dtype, (*objects, *base.dims))
 
 
 def _written(node: ast.expr) -> str:

@@ -66,6 +66,7 @@ def declare(
             return Tensor(Shape.unknown(), dtype)
         case TensorDecl(text=text, dtype=dtype):
             assert text is not None
+            _bind_objects(frame, declared, matcher, name is not None)
             return Tensor(matcher.build(text, name, run), dtype)
         case ScalarDecl(kind="int"):
             return own_size(path) if name is not None else dims.unknown()
@@ -104,6 +105,20 @@ def declare(
             found = frame.program.table.lookup_class(kind)
             return UNKNOWN if found is None else OpInstance(found, found.unknown())
     return UNKNOWN
+
+
+def _bind_objects(frame: Frame, declared: TensorDecl, matcher: Matcher, own: bool = False) -> None:
+    """Bind the names that are dimension objects to what they are here.
+
+    `own`: the annotation is one of the body's own. A dimension that the body doesn't speak of is
+    bound by what it meets, and has its size if there is one.
+    """
+    for name, dim in declared.dims:
+        symbols = dims.symbols(dim.dim)
+        if own:
+            frame.dims |= symbols
+        if name not in matcher.names and (symbols <= frame.dims or isinstance(dim.size, int)):
+            matcher.names[name] = dim.dim if symbols <= frame.dims else dims.size_of(dim.size)
 
 
 def _new_run(name: str) -> Item:
@@ -205,6 +220,7 @@ def check(frame: Frame, declared: Declared, value: Value, matcher: Matcher) -> F
     """Fit a value to a declaration, binding its names."""
     match declared:
         case TensorDecl():
+            _bind_objects(frame, declared, matcher)
             return _check_tensor(declared, value, matcher)
         case UnionDecl(options=options):
             return _check_union(frame, options, value, matcher)
@@ -383,6 +399,7 @@ def teach(frame: Frame, declared: TensorDecl, value: Value, node: ast.expr) -> V
     if declared.text is None:
         return Tensor(Shape.unknown(), declared.dtype) if value is UNKNOWN else value
     matcher = frame.fit()
+    _bind_objects(frame, declared, matcher, own=True)
     if not isinstance(value, Tensor):
         if value is not UNKNOWN:
             return value

@@ -40,6 +40,7 @@ from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Packed, Scalar, Value
 from shapecheck.ops.call import as_size
 from shapecheck.shapes import Run, Tensor
+from shapecheck.spec.objects import is_part, of_objects
 
 Function: TypeAlias = Callable[[Frame, list[Value], Mapping[str, Value], ast.Call], Value]
 Family: TypeAlias = Callable[[str, Frame, list[Value], Mapping[str, Value], ast.Call], Value]
@@ -104,6 +105,8 @@ def method(frame: Frame, receiver: Value, name: str) -> Method | None:
         return _METHODS.get(("tuple", name))
     if isinstance(receiver, Items):
         return _METHODS.get(("iterator", name))
+    if isinstance(receiver, dims.Dim):
+        return _METHODS.get(("dim", name))
     if isinstance(receiver, Bound) and receiver.name == "__dict__":
         return _METHODS.get(("attributes", name))
     if isinstance(receiver, str) and name in _TEXT:
@@ -415,10 +418,11 @@ def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
 
 @function("shapecheck.assert_shape", "shapecheck.runtime.assert_shape")
 def _assert_shape(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if len(args) != 2 or not isinstance(args[1], str):
+    if len(args) < 2 or not all(map(is_part, args[1:])):
         return args[0] if args else UNKNOWN
     try:
-        declared = TensorDecl(spec.parse(args[1]))
+        text, objects = of_objects(args[1:])
+        declared = TensorDecl(text, dims=objects)
     except spec.SpecError as error:
         frame.error(node.args[1], Message(str(error), "shape-annotation"))
         return args[0]

@@ -18,7 +18,7 @@ from shapecheck.analysis.faults import Fault
 from shapecheck.analysis.modules import Module, Program
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import NOTHING, Class, Dotted, Function, Ref
-from shapecheck.dims import Atom, Size
+from shapecheck.dims import Atom, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Evaluate, Matcher, Tensor
@@ -104,7 +104,8 @@ class Frame:
     `nested` are the functions and classes that the body defines, with the state at their
     definition; `outer_names` the names that it declares `nonlocal`; `supposed` what strict mode has
     told to be supposed equal to something; `heads` the identities of what loops begin with; `given`
-    what the parameters are when the body begins, where it is checked on its own.
+    what the parameters are when the body begins, where it is checked on its own; `dims` the
+    dimension objects that its annotations are made of.
     """
 
     def __init__(
@@ -138,6 +139,7 @@ class Frame:
         self.given: dict[str, Value] = {}
         self.nested: list[tuple[Function | Class, State]] = []
         self.outer_names: set[str] = set()
+        self.dims: set[Sym] = set()
         self.supposed: set[Atom] = set()
         self.errors = 0
         self.at: ast.stmt | None = None

@@ -18,6 +18,7 @@ from shapecheck.analysis import (
 )
 from shapecheck.analysis import datasets as _datasets
 from shapecheck.analysis import dict_methods as _dict_methods
+from shapecheck.analysis import dimensions as _dimensions
 from shapecheck.analysis import expressions as _expressions
 from shapecheck.analysis import functional as _functional
 from shapecheck.analysis import iterators as _iterators
@@ -42,6 +43,7 @@ from shapecheck.signatures import StubError, table
 _registered = (
     _datasets,
     _dict_methods,
+    _dimensions,
     _expressions,
     _functional,
     _iterators,

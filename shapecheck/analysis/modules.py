@@ -185,7 +185,17 @@ class Module:
             if len(targets) == 1 and isinstance(targets[0], ast.Name):
                 before = {name: self._define(name, nodes[:-1])} if len(nodes) > 1 else {}
                 return self.program.evaluate(self, node.value, before)
+            if len(nodes) == len(targets) == 1 and isinstance(targets[0], ast.Tuple):
+                return self._unpacked(name, targets[0], node.value)
         return UNKNOWN
+
+    def _unpacked(self, name: str, target: ast.Tuple, right: ast.expr) -> Value:
+        """Return what `a, b = ...` binds a name to."""
+        found = self.program.evaluate(self, right, {})
+        names = [getattr(item, "id", None) for item in target.elts]
+        if not isinstance(found, tuple) or len(found) != len(names) or names.count(name) != 1:
+            return UNKNOWN
+        return found[names.index(name)]
 
     def _starred(self, name: str) -> Value:
         """Return what a name means that `from ... import *` may bind; the last such import wins."""

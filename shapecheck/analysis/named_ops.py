@@ -32,11 +32,11 @@ def begin(frame: Frame, names: Mapping[str, Value]) -> bool:
 @function("shapecheck.named", "shapecheck.runtime.named", "shapecheck.named.named")
 def _named(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call) -> Value:
     """Give a tensor names, also where it is: by `named(x, "b t")` as a statement."""
-    text = args[1] if len(args) == 2 else None
+    texts = [arg for arg in args[1:] if isinstance(arg, str)]
     signature = frame.program.table.signature(f"{PREFIX}named")
-    if signature is None or not isinstance(text, str):
+    if signature is None or len(args) < 2:
         return args[0] if args else UNKNOWN
-    if not begin(frame, dict.fromkeys(text.split())):
+    if not begin(frame, dict.fromkeys(" ".join(texts).split())):
         return args[0]
     given = [Argument(value, arg) for value, arg in zip(args, node.args, strict=False)]
     found = apply(frame, signature, args, kwargs, Site(node, "named", args=given))

@@ -40,7 +40,7 @@ from shapecheck.analysis.values import (
     scope_of,
     with_default,
 )
-from shapecheck.dims import Size, Sym
+from shapecheck.dims import Dim, Size, Sym
 from shapecheck.ops import UNKNOWN, Packed, Scalar, Value
 from shapecheck.shapes import Matcher, Run, Shape, Tensor
 
@@ -517,9 +517,12 @@ def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Valu
         return UNKNOWN
     if isinstance(owner, tuple) and (field := _FIELDS.get((len(owner), name))) is not None:
         return owner[field]
+    if isinstance(owner, Dim) and name in _OF_DIMENSIONS:
+        return getattr(owner, name)
     return Bound(owner, name)
 
 
+_OF_DIMENSIONS: Final = frozenset(("name", "size", "kind", "labels", "ragged"))
 _FIELDS: Final = {
     (2, "values"): 0,
     (2, "indices"): 1,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -26,7 +27,7 @@ from shapecheck.analysis.values import (
     own_size,
 )
 from shapecheck.analysis.verdicts import compared, truth
-from shapecheck.dims import Composite, IntSize, Size, Sym, size_of
+from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_tensor
@@ -107,6 +108,8 @@ def operate(
         return _LOGIC[type(op)](left, right)
     if is_size(left) and is_size(right):
         return integers(op, left, right)
+    if isinstance(left, Dim) or isinstance(right, Dim):
+        return _dimensions(op, left, right)
     for one, other, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
         made = frame.special(one, method, [other], nodes[0])
         if made is not NOTHING:
@@ -166,6 +169,23 @@ def integers(op: ast.operator, left: IntSize, right: IntSize) -> Value:
     except (ZeroDivisionError, OverflowError):
         return UNKNOWN
     return dims.unknown()
+
+
+def _dimensions(op: ast.operator, left: Value, right: Value) -> Value:
+    """Apply an operator to dimension objects, or to one and a number."""
+    calculate = _ALGEBRA.get(type(op))
+    if calculate is None or not all(isinstance(one, (Dim, int)) for one in (left, right)):
+        return UNKNOWN
+    return calculate(left, right)
+
+
+_ALGEBRA: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
 
 
 def _others(frame: Frame, op: ast.operator, left: Value, right: Value) -> Value:

@@ -26,7 +26,7 @@ from shapecheck.analysis.values import (
 )
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.analysis.views import Lesson, View, view
-from shapecheck.dims import IntSize, Size, unknown
+from shapecheck.dims import Dim, IntSize, Size, unknown
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value
 from shapecheck.shapes import CertainFacts, Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature
@@ -78,6 +78,8 @@ def plain(frame: Frame, value: Value) -> Value:
         return UNKNOWN
     if isinstance(value, tuple):
         return tuple(plain(frame, item) for item in value)
+    if isinstance(value, Dim):
+        return value.dim
     if isinstance(value, Union):
         some = [option for option in value.options if option is not None]
         return plain(frame, some[0]) if len(some) == 1 else UNKNOWN

@@ -11,8 +11,9 @@ dimensions are merged or concatenated is part of the identity of the result.
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any, Final, Literal, TypeAlias
 
@@ -20,7 +21,7 @@ from shapecheck.dims.algebra import IntSize, Size
 from shapecheck.dims.composites import DimExpr, merge, symbols
 from shapecheck.dims.division import divide, floordiv
 from shapecheck.dims.functions import substitute
-from shapecheck.dims.symbols import Kind, Sym
+from shapecheck.dims.symbols import Kind, Padded, Sym
 
 DimKind: TypeAlias = Literal["batch", "spatial", "feature"]
 
@@ -35,7 +36,7 @@ _BLOCKS: Final = 16  # up to which `n*(a+b)` is spelled out as `a+b+a+b+...`
 
 
 class Dim:
-    """A dimension: an object that annotations refer to by the variable that holds it.
+    """A dimension: an object that annotations hold, or refer to by the variable that holds it.
 
     Two dimensions that are made separately are different, whatever their names; those that come
     of the same algebra are equal. Sums and products are ordered, for that is how a tensor is laid
@@ -47,29 +48,91 @@ class Dim:
         name: what messages call it; an identifier.
         size: the number of elements, where it is always the same.
         kind: what it runs over, for the reader and for ops that ask.
+        labels: a vocabulary, one label for each element; its length is the size.
+        lengths: how many elements each sequence has, an integer tensor such as `(batch)`; they are
+            padded to one length. `mask()` says what isn't padding, and operations by name that
+            are given this dimension leave out what is.
+        ragged: the sequences are padded, and each batch has lengths of its own: `with_lengths`.
 
     Raises:
         ValueError: if the name isn't an identifier or the size is negative.
     """
 
-    __slots__ = ("_terms", "kind")
+    __slots__ = ("_terms", "kind", "labels", "lengths")
 
     _terms: _Terms
     kind: DimKind | None
+    labels: tuple[str, ...] | None
+    lengths: Any
 
-    def __init__(self, name: str, size: int | None = None, kind: DimKind | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        size: int | None = None,
+        kind: DimKind | None = None,
+        *,
+        labels: Sequence[str] | None = None,
+        lengths: Any = None,
+        ragged: bool = False,
+    ) -> None:
+        scope: object = os.urandom(16)
+        if ragged or lengths is not None:
+            scope = Padded(scope)
+        self._begin(name, size, kind, labels, lengths, scope)
+
+    @classmethod
+    def at(
+        cls,
+        scope: object,
+        name: str,
+        size: int | None = None,
+        kind: DimKind | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> Dim:
+        """Return the dimension that an object made at some place is; equal for an equal place.
+
+        For an analysis, which may come by a place more than once.
+        """
+        made = object.__new__(cls)
+        made._begin(name, size, kind, labels, None, scope)
+        return made
+
+    def _begin(
+        self,
+        name: str,
+        size: int | None,
+        kind: DimKind | None,
+        labels: Sequence[str] | None,
+        lengths: Any,
+        scope: object,
+    ) -> None:
         if not name.isidentifier() or name.startswith("_"):
             raise ValueError(f'a dimension\'s name is an identifier such as "time", not "{name}"')
         if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 0):
             raise ValueError(f'the size of "{name}" is a number from 0 on, not {size!r}')
         if kind is not None and kind not in _KINDS:
             raise ValueError(f'the kind of "{name}" is one of {", ".join(_KINDS)}, not {kind!r}')
-        symbol = Size.of(Sym(name, Kind.NAME, os.urandom(16), size))
-        self._set(((1, (symbol,)),), kind)
+        told = None if labels is None else tuple(labels)
+        if told is not None:
+            if len(set(told)) < len(told):
+                raise ValueError(f'"{name}" has a label twice')
+            if size is not None and size != len(told):
+                raise ValueError(f'"{name}" has {len(told)} labels, and size={size}')
+            size = len(told)
+        symbol = Size.of(Sym(name, Kind.NAME, scope, size))
+        self._set(((1, (symbol,)),), kind, told, lengths)
 
-    def _set(self, terms: _Terms, kind: DimKind | None) -> None:
+    def _set(
+        self,
+        terms: _Terms,
+        kind: DimKind | None,
+        labels: tuple[str, ...] | None = None,
+        lengths: Any = None,
+    ) -> None:
         object.__setattr__(self, "_terms", terms)
         object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "lengths", lengths)
 
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"a dimension can't change: {attribute}")
@@ -93,6 +156,35 @@ class Dim:
             return merge(f if isinstance(f, (int, Size)) else _size(f) for f in factors)
         return _size(self._terms)
 
+    @property
+    def ragged(self) -> bool:
+        """Whether sequences of several lengths are padded to this dimension."""
+        return any(symbol.padded for symbol in symbols(self.dim))
+
+    def with_lengths(self, lengths: Any) -> Dim:
+        """Return this dimension with the lengths that the sequences of one batch have."""
+        return _made(self._terms, self.kind, self.labels, lengths)
+
+    def mask(self, size: int | None = None) -> Any:
+        """Return what is no padding: true for as many elements as each sequence has.
+
+        The mask has this dimension behind those of the lengths, `(batch time)`. `size` is how
+        many elements there are with the padding; without it, as many as the longest sequence has.
+        Raises ValueError for a dimension without lengths.
+        """
+        if self.lengths is None:
+            raise ValueError(f'"{self.name}" has no lengths; with_lengths(...) gives them')
+        if size is None:
+            known = self.size
+            size = known if isinstance(known, int) else int(self.lengths.max())
+        return self.lengths.new_ones(size).cumsum(-1) <= self.lengths.unsqueeze(-1)
+
+    def index(self, label: str) -> int:
+        """Return the place of a label in the vocabulary. Raises ValueError for one not in it."""
+        if self.labels is None or label not in self.labels:
+            raise ValueError(f'"{self.name}" has no label "{label}"')
+        return self.labels.index(label)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Dim) and self._terms == other._terms
 
@@ -103,8 +195,8 @@ class Dim:
         size, kind = self.size, "" if self.kind is None else f", kind={self.kind!r}"
         return f"Dim({self.name!r}{f', size={size}' if isinstance(size, int) else ''}{kind})"
 
-    def __reduce__(self) -> tuple[Callable[..., Dim], tuple[_Terms, DimKind | None]]:
-        return _made, (self._terms, self.kind)
+    def __reduce__(self) -> tuple[Callable[..., Dim], tuple[object, ...]]:
+        return _made, (self._terms, self.kind, self.labels, self.lengths)
 
     def __copy__(self) -> Dim:
         return self
@@ -113,45 +205,57 @@ class Dim:
         return self
 
     def __add__(self, other: Dim | int) -> Dim:
-        return self._with(other, lambda a, b: _sum((*a, *b)))
+        return self._with(other, lambda a, b: _sum((*a, *b)), operator.add)
 
     def __radd__(self, other: int) -> Dim:
-        return self._with(other, lambda a, b: _sum((*b, *a)))
+        return self._with(other, lambda a, b: _sum((*b, *a)), operator.add)
 
     def __sub__(self, other: Dim | int) -> Dim:
-        return self._with(other, lambda a, b: _sum((*a, *_negative(b))))
+        return self._with(other, lambda a, b: _sum((*a, *_negative(b))), operator.sub)
 
     def __rsub__(self, other: int) -> Dim:
-        return self._with(other, lambda a, b: _sum((*b, *_negative(a))))
+        return self._with(other, lambda a, b: _sum((*b, *_negative(a))), lambda a, b: b - a)
 
     def __neg__(self) -> Dim:
         return _made(_negative(self._terms), self.kind)
 
     def __mul__(self, other: Dim | int) -> Dim:
-        return self._with(other, _product)
+        return self._with(other, _product, operator.mul)
 
     def __rmul__(self, other: int) -> Dim:
-        return self._with(other, lambda a, b: _product(b, a))
+        return self._with(other, lambda a, b: _product(b, a), operator.mul)
 
     def __floordiv__(self, other: Dim | int) -> Dim:
-        return self._with(other, _quotient)
+        return self._with(other, _quotient, lambda a, b: a // b)
 
     def __rfloordiv__(self, other: int) -> Dim:
-        return self._with(other, lambda a, b: _quotient(b, a))
+        return self._with(other, lambda a, b: _quotient(b, a), lambda a, b: b // a)
 
     def __mod__(self, other: Dim | int) -> Dim:
-        return self._with(other, lambda a, b: _plain(_size(a) % _size(b)))
+        return self._with(other, lambda a, b: _plain(_size(a) % _size(b)), operator.mod)
 
     def __rmod__(self, other: int) -> Dim:
-        return self._with(other, lambda a, b: _plain(_size(b) % _size(a)))
+        return self._with(other, lambda a, b: _plain(_size(b) % _size(a)), lambda a, b: b % a)
 
-    def _with(self, other: Dim | int, op: Callable[[_Terms, _Terms], _Terms]) -> Dim:
+    def _with(
+        self,
+        other: Dim | int,
+        op: Callable[[_Terms, _Terms], _Terms],
+        on_lengths: Callable[[Any, Any], Any],
+    ) -> Dim:
+        """Return the dimension that an operator gives; what it does to sizes it does to lengths."""
         if isinstance(other, Dim):
             kind = self.kind if self.kind == other.kind else None
-            return _made(op(self._terms, other._terms), kind)
-        if isinstance(other, int):
-            return _made(op(self._terms, _plain(other)), self.kind)
-        return NotImplemented
+            terms = op(self._terms, other._terms)
+        elif isinstance(other, int):
+            kind, terms = self.kind, op(self._terms, _plain(other))
+        else:
+            return NotImplemented
+        lengths = None
+        if self.lengths is not None or (isinstance(other, Dim) and other.lengths is not None):
+            one, two = _lengths(self), _lengths(other)
+            lengths = None if one is None or two is None else on_lengths(one, two)
+        return _made(terms, kind, None, lengths)
 
 
 def dims(names: str) -> Any:
@@ -168,10 +272,27 @@ def dims(names: str) -> Any:
     return made[0] if len(made) == 1 else made
 
 
-def _made(terms: _Terms, kind: DimKind | None) -> Dim:
+def _made(
+    terms: _Terms,
+    kind: DimKind | None,
+    labels: tuple[str, ...] | None = None,
+    lengths: Any = None,
+) -> Dim:
     dim = object.__new__(Dim)
-    dim._set(terms, kind)
+    dim._set(terms, kind, labels, lengths)
     return dim
+
+
+def _lengths(operand: Dim | int) -> Any:
+    """Return what an operand has for each sequence: its lengths, or the size that all have."""
+    if isinstance(operand, int) or operand.lengths is not None:
+        return operand if isinstance(operand, int) else operand.lengths
+    return operand.size if isinstance(operand.size, int) else None
+
+
+def alone(symbol: Sym) -> Dim:
+    """Return the dimension that is just a symbol."""
+    return _made(((1, (Size.of(symbol),)),), None)
 
 
 def _plain(size: IntSize) -> _Terms:

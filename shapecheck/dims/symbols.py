@@ -69,6 +69,13 @@ class Each:
     owner: object
 
 
+@dataclass(frozen=True, slots=True)
+class Padded:
+    """The scope of a dimension object to which sequences of several lengths are padded."""
+
+    identity: object
+
+
 class Sym:
     """A symbol. Symbols of the same name, kind, scope and size are the same object.
 
@@ -176,6 +183,12 @@ class Sym:
     def _about(self, what: str) -> bool:
         """Whether the scope says this, and perhaps which of several symbols it is."""
         return self.scope is what or (type(self.scope) is tuple and self.scope[:1] == (what,))
+
+    @property
+    def padded(self) -> bool:
+        """Whether it is a dimension to which sequences of several lengths are padded."""
+        scope = self.scope[0] if type(self.scope) is tuple and self.scope else self.scope
+        return type(scope) is Padded
 
     @property
     def telling(self) -> bool:

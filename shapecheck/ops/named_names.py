@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import shapecheck.dims as dims
 from shapecheck import spec
+from shapecheck.dims import Composite, Size, Sym
 from shapecheck.ops.axes import resolved
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_dim, rule
 from shapecheck.ops.named import only, split, stack, taken_apart
@@ -14,10 +15,16 @@ from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor, mismatch
 
 
 @rule("named.rename")
-def rename(call: Call, x: Value, kwargs: Mapping[str, Value], **rest: Value) -> Value:
-    """Call dimensions by new names: `rename(x, query="t")`."""
+def rename(
+    call: Call, x: Value, old: Value, new: Value, kwargs: Mapping[str, Value], **rest: Value
+) -> Value:
+    """Call dimensions by new names: `rename(x, query="t")`, `rename(x, Time, Query)`."""
     tensor, shape = resolved(call, x)
-    pairs = renamed(call, shape, kwargs)
+    known = not isinstance(new, Unknown)
+    given: dict[Value, Value] = {**kwargs}
+    if known and new is not None:
+        given[new] = old
+    pairs = renamed(call, shape, given) if known else None
     if pairs is None:
         return Tensor(Shape.unknown(), tensor.dtype)
     items = list(shape.dims)
@@ -27,8 +34,8 @@ def rename(call: Call, x: Value, kwargs: Mapping[str, Value], **rest: Value) -> 
 
 
 def renamed(
-    call: Call, shape: Shape, new: Mapping[str, Value]
-) -> tuple[tuple[int, str], ...] | None:
+    call: Call, shape: Shape, new: Mapping[Value, Value]
+) -> tuple[tuple[int, str | Size], ...] | None:
     """Return which axis is called what from now on."""
     found = [(only(call, shape, old), name) for name, old in new.items()]
     if any(isinstance(at, Unknown) for at, _ in found):
@@ -44,12 +51,10 @@ def renamed(
 def name_all(call: Call, x: Value, dims: Value, **rest: Value) -> Value:
     """Call the dimensions of a tensor by names, whatever they were called before."""
     tensor, shape = resolved(call, x)
-    if not isinstance(dims, str):
+    known = entries_of(dims)
+    if known is None:
         return tensor
-    try:
-        entries = spec.parse(dims).entries
-    except spec.SpecError as error:
-        raise mismatch(str(error), f'can\'t read "{dims}"', "shape-annotation") from None
+    entries, objects = known
     open_ = [at for at, entry in enumerate(entries) if isinstance(entry, spec.Group)]
     if len(open_) > 1:
         return tensor
@@ -71,18 +76,45 @@ def name_all(call: Call, x: Value, dims: Value, **rest: Value) -> Value:
         if not any(isinstance(one, Run) for one in items[: index + 1]) or not any(
             isinstance(one, Run) for one in items[index:]
         ):
-            items[index] = _renamed(call, shape, items[index], entry)
+            items[index] = _renamed(call, shape, items[index], entry, objects)
     return Tensor(Shape(tuple(items)), tensor.dtype)
 
 
-def _renamed(call: Call, shape: Shape, item: Item, entry: spec.Entry) -> Item:
+def entries_of(given: Value) -> tuple[tuple[spec.Entry, ...], Mapping[str, Sym]] | None:
+    """Return the annotation that texts and dimensions make, and which names are dimensions.
+
+    None where it isn't known.
+    """
+    parts = given if isinstance(given, (tuple, list)) else (given,)
+    if any(isinstance(part, Unknown) for part in parts):
+        return None
+    objects: dict[str, Sym] = {}
+    entries: list[spec.Entry] = []
+    for part in parts:
+        try:
+            entries += (spec.Group(None),) if part is ... else spec.parse(str(part)).entries
+        except spec.SpecError as error:
+            raise mismatch(str(error), f'can\'t read "{part}"', "shape-annotation") from None
+        if isinstance(part, (Size, Composite)):
+            objects |= {symbol.name: symbol for symbol in dims.symbols(part)}
+    return tuple(entries), objects
+
+
+def _renamed(
+    call: Call, shape: Shape, item: Item, entry: spec.Entry, objects: Mapping[str, Sym]
+) -> Item:
     """Return what a dimension is by an entry of an annotation."""
     expr = entry.expr if isinstance(entry, spec.Axis) else None
     if expr is None or isinstance(item, Run) or isinstance(expr, (spec.Wild, spec.Braces)):
         return item
     if isinstance(expr, spec.Name):
+        if expr.id in objects:
+            return called(call, item, Size.of(objects[expr.id]))
         return called(call, item, expr.id)
-    names = {name: dims.name(name) for name in spec.expr_names(expr)}
+    names = {
+        name: Size.of(objects[name]) if name in objects else dims.name(name)
+        for name in spec.expr_names(expr)
+    }
     found = Matcher(call.facts, names=dict(names)).value(expr)
     if found is None:
         return item

@@ -54,6 +54,11 @@ def wanted(given: Value) -> list[Wanted] | None:
     raise mismatch(f"{given!r} isn't a name", "takes the names of dimensions")
 
 
+def as_wanted(part: DimExpr) -> Wanted:
+    """Return one part of a merged dimension as what is meant: a number by its text."""
+    return part if isinstance(part, (Size, Composite)) else spec.Axis(spec.Number(part))
+
+
 def position(call: Call, shape: Shape, one: Wanted, whole: str = "") -> int | None:
     """Return the index of the axis that is meant, from the right where it is known only from there.
 
@@ -249,6 +254,8 @@ def _group(call: Call, shape: Shape, one: Wanted) -> list[int | None]:
     if isinstance(one, spec.Axis) and isinstance(one.expr, spec.Merge):
         if not matches(call.facts, shape, one):
             return [position(call, shape, part) for part in one.expr.parts]
+    if isinstance(one, Composite) and not matches(call.facts, shape, one):
+        return [position(call, shape, as_wanted(part)) for part in one.parts]
     return [position(call, shape, one)]
 
 
@@ -267,13 +274,24 @@ def fresh(call: Call, shape: Shape, name: Value) -> None:
         raise mismatch("a dimension is called that already", f'can\'t call another one "{name}"')
 
 
-def called(call: Call, item: Item, name: str) -> Size:
+def _as_object(call: Call, item: Item, dim: Size) -> Size:
+    """Return a dimension object in the place of another dimension of its size."""
+    symbol = dim.symbol
+    promised = None if symbol is None else symbol.size
+    if promised is not None and not isinstance(item, Run) and call.facts.differ(item, promised):
+        raise mismatch(f'"{dim}" is {promised}, not {item}', "can't call a dimension by it")
+    return dim
+
+
+def called(call: Call, item: Item, name: str | Size) -> Size:
     """Return the dimension that another one is from now on, under a new name.
 
     A name that is given another name is another dimension. A number, or what is computed, stays
     what it is: that is learned of the new name. Under one name there may be several sizes, as in a
-    loop; they are different dimensions then.
+    loop; they are different dimensions then. A dimension object is itself, whatever was there.
     """
+    if isinstance(name, Size):
+        return _as_object(call, item, name)
     plain = dims.name(name)
     if isinstance(item, Run) or item == plain:
         return plain

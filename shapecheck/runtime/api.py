@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import torch
 from torch._C import DisableTorchFunction
 
 from shapecheck import dtypes
+from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.runtime import traced, wrapped
 from shapecheck.runtime.binding import plain_shape
@@ -19,7 +21,8 @@ from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place
 from shapecheck.runtime.teaching import fit
 from shapecheck.shapes import Shape
-from shapecheck.types import TensorSpec, parse
+from shapecheck.spec.objects import Objects, Part
+from shapecheck.types import TensorSpec, parse, parse_objects
 
 TensorT = TypeVar("TensorT", bound=torch.Tensor)
 
@@ -46,8 +49,10 @@ def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
         return tuple(None if isinstance(dim, int) else str(dim) for dim in found.dims)
 
 
-def named(tensor: TensorT, dims: str) -> TensorT:
+def named(tensor: TensorT, *dims: Part) -> TensorT:
     """Give a tensor's dimensions these names, whatever they were called before; return the tensor.
+
+        named(x, "batch time 3")   named(x, Batch, Time, 3)
 
     Raises `ShapeError` where the sizes contradict what the names stand for here.
     """
@@ -55,8 +60,10 @@ def named(tensor: TensorT, dims: str) -> TensorT:
     return learned
 
 
-def assert_shape(tensor: TensorT, dims: str) -> TensorT:
+def assert_shape(tensor: TensorT, *dims: Part) -> TensorT:
     """Check a tensor against an annotation such as `"b c h//2"`, and return it.
+
+    Also against dimension objects, `assert_shape(x, Batch, Time)`.
 
     Inside of a decorated call the names are the call's, and dimensions without a name take the
     annotation's. Raises `ShapeError`.
@@ -94,10 +101,15 @@ def is_instance(value: object, origin: object, metadata: TensorSpec) -> bool:
     return True
 
 
-def _learn(tensor: Any, text: str, function: str, forget: bool) -> Any:
+def _learn(tensor: Any, dims: tuple[Part, ...], function: str, forget: bool) -> Any:
     if torch.compiler.is_compiling():
+        text = " ".join([part.name if isinstance(part, Dim) else str(part) for part in dims])
         return traced.write(tensor, traced.annotated(text, tensor.dim())) if forget else tensor
-    shape = parse(text, f'{function}(..., "{text}")')
+    objects: Objects = ()
+    if len(dims) == 1 and isinstance(dims[0], str):
+        shape = parse(dims[0], f'{function}(..., "{dims[0]}")')
+    else:
+        shape, objects = parse_objects(dims, f"{function}(..., {', '.join(map(str, dims))})")
     if paused.get() and not forget:
         return tensor
     if not isinstance(tensor, torch.Tensor):
@@ -111,7 +123,7 @@ def _learn(tensor: Any, text: str, function: str, forget: bool) -> Any:
         place = user_place()
         subject = _subject(place)
         try:
-            hint = tensor_hint(torch.Tensor, TensorSpec("Shaped", dtypes.ANY, shape))
+            hint = tensor_hint(torch.Tensor, TensorSpec("Shaped", dtypes.ANY, shape, objects))
             fit(frame, hint, tensor, subject, {})
         except Failed as failed:
             frame.name(tensor, before)

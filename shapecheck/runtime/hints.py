@@ -165,9 +165,30 @@ def dimension_names(annotation: Any, depth: int = 0) -> Iterator[str]:
 
 
 def dims_in(annotations: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Dim]:
-    """Return the dimension names that are `Dim` objects where the function was written."""
+    """Return the dimension names that are `Dim` objects where the function was written.
+
+    Those in the annotations themselves count before variables of the same name.
+    """
     names = {name for one in annotations.values() for name in dimension_names(one)}
-    return {name: dim for name in names if isinstance(dim := scope.get(name), Dim)}
+    found = {name: dim for name in names if isinstance(dim := scope.get(name), Dim)}
+    given: dict[str, Dim] = {}
+    for where, annotation in annotations.items():
+        for name, dim in _objects(annotation):
+            if given.setdefault(name, dim) != dim:
+                raise ShapeAnnotationError(
+                    f'two dimensions are called "{name}"; one is in the annotation of "{where}"'
+                )
+    return {**found, **given}
+
+
+def _objects(annotation: Any, depth: int = 0) -> Iterator[tuple[str, Dim]]:
+    """Yield the dimension objects in all tensor annotations inside of an annotation."""
+    found = read(annotation)
+    if found is not None:
+        yield from found[1].dims
+    elif depth < 8:
+        for part in typing.get_args(annotation):
+            yield from _objects(part, depth + 1)
 
 
 class Unresolved(Exception):

@@ -6,13 +6,14 @@ For `assert_shape`, `isinstance(x, Float[Tensor, "b c"])` and annotated local va
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from shapecheck.dims import DimExpr, Sym
 from shapecheck.runtime.binding import Binding, Leaf, Namer, plain_shape
 from shapecheck.runtime.boundary import shape_in
 from shapecheck.runtime.facts import value_of
-from shapecheck.runtime.hints import Hint
+from shapecheck.runtime.hints import Hint, tensor_hints
 from shapecheck.runtime.names import Frame, record, sizes_of, state
 from shapecheck.runtime.plan import Plan
 from shapecheck.shapes import Run
@@ -31,11 +32,14 @@ def fit(frame: Frame, hint: Hint, value: Any, subject: str, scope: Mapping[str, 
     `scope` are the arguments of the call, for `{...}`.
     """
     plan: Plan = frame.plan or _NOWHERE
+    objects = {name: dim for one in tensor_hints(hint) for name, dim in one.spec.dims}
+    if objects:
+        plan = replace(plan, dims={**plan.dims, **objects})
     inside = frame is not state.root
     groups = frame.entry.groups if frame.entry is not None else {}
     braced = frame.entry.braced if frame.entry is not None else {}
-    namer = Namer(plan, frame.names if inside else {}, groups, braced)
-    values = {**frame.symbols, **namer.symbols} if inside else {}
+    namer = Namer(plan, {**plan.fixed, **frame.names} if inside else plan.fixed, groups, braced)
+    values = {**frame.symbols, **namer.symbols} if inside else namer.symbols
     shape_of = shape_in(frame) if inside else plain_shape
     binding = Binding(plan, scope, values, shape_of, namer.names, namer.runs, braced)
     binding.check(hint, value, subject)
