@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shapecheck.dims import Dim as Dim
     from shapecheck.dims import dims as dims
     from shapecheck.named import Named as _Named
+    from shapecheck.runtime import RaggedWarning as RaggedWarning
     from shapecheck.runtime import ShapeError as ShapeError
     from shapecheck.runtime import assert_shape as assert_shape
     from shapecheck.runtime import dims_of as dims_of
@@ -68,8 +69,8 @@ else:
             "ShapeAnnotationError Shaped UInt UInt8 UInt16 UInt32 UInt64"
         ),
         "shapecheck.runtime": (
-            "ShapeError assert_shape dims_of disabled install_import_hook reveal_shape shapecheck "
-            "trace watch"
+            "RaggedWarning ShapeError assert_shape dims_of disabled install_import_hook "
+            "reveal_shape shapecheck trace watch"
         ),
     }
     _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -43,6 +43,24 @@ vocab = Dim("vocab", size=10)
         (a % 2, a % 2),
         (a // 2 // 2, a // 4),
         (a // a, b // b),
+        # what RETURNN tests of its `Dim`: sums of multiples, products, quotients, padding
+        (a + 2 * a, 3 * a),
+        (2 * a + a, a * 0 + 3 * a),
+        (3 * a - a, 2 * a),
+        (-b + (b + a), a),
+        ((a + b + c) - c - b, a),
+        (1 + a - 1 + 1, 1 + a),
+        ((1 + a + 1) - 1, 1 + a),
+        (2 * a * b, 2 * (a * b)),
+        ((2 * a) * b // b, 2 * a),
+        (a * b * c // c // b, a),
+        (6 * a // 3 // 2, a),
+        ((a * 2) // 2, a),
+        ((2 * a + 2 * b) // 2, a + b),
+        ((a + b) * 1, a + b),
+        ((a + b) * (c * b), a * c * b + b * c * b),
+        ((a + b) * c - b * c, a * c),
+        (vocab * a // a, vocab),
     ],
     ids=str,
 )
@@ -64,6 +82,10 @@ def test_the_same_layout_is_the_same_dimension(left: Dim, right: Dim) -> None:
         (c * (a + b), c * a + c * b),
         (c * (a + b), c * (b + a)),
         (a * b * c, a * c * b),
+        (1 + a + b, a + b + 1),
+        (b + 2 * a, a + b + a),
+        (2 * (a * b), a * 2 * b),
+        ((a + b) * c, c * (a + b)),
     ],
     ids=str,
 )
@@ -147,6 +169,19 @@ def test_copies_are_the_same_dimension(dim: Dim) -> None:
         assert repr(duplicate) == repr(dim)
 
 
+def test_a_vocabulary() -> None:
+    """Labels say the size, and stand for their places."""
+    phones = Dim("phones", labels=["a", "b", "c"])
+    assert phones.size == 3
+    assert phones.index("c") == 2
+    assert phones.labels == ("a", "b", "c")
+    assert pickle.loads(pickle.dumps(phones)).labels == phones.labels
+    assert (phones + 1).labels is None
+    for dim, label in ((phones, "d"), (a, "b")):
+        with pytest.raises(ValueError, match=f'"{dim.name}" has no label "{label}"'):
+            dim.index(label)
+
+
 def test_dimensions_cannot_change() -> None:
     """A dimension is a key of dicts and part of annotations."""
     with pytest.raises(AttributeError):
@@ -162,13 +197,15 @@ def test_dimensions_cannot_change() -> None:
         (("n", -1), 'the size of "n" is a number from 0 on, not -1'),
         (("n", 1.5), 'the size of "n" is a number from 0 on, not 1.5'),
         (("n", True), 'the size of "n" is a number from 0 on, not True'),
+        (("n", 2, None, ["a"]), '"n" has 1 labels, and size=2'),
+        (("n", None, None, ["a", "a"]), '"n" has a label twice'),
         (("n", 3, "x"), "the kind of \"n\" is one of batch, spatial, feature, not 'x'"),
     ],
 )
 def test_what_makes_no_dimension(arguments: tuple[Any, ...], message: str) -> None:
     """Bad names, sizes and kinds are told apart."""
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is asserted whole
-        Dim(*arguments)
+        Dim(*arguments[:3], labels=arguments[3] if len(arguments) > 3 else None)
     assert str(caught.value) == message
 
 

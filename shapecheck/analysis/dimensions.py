@@ -33,7 +33,7 @@ def _dim(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Valu
     try:
         return Dim.at(scope, name, _number(size), kind if isinstance(kind, str) else None, labels)  # type: ignore[arg-type]  # it says which kinds there are
     except ValueError as error:
-        frame.error(node, Message(f'"Dim" {error}'))
+        frame.error(node, Message(str(error)))
         return UNKNOWN
 
 
@@ -45,7 +45,7 @@ def _dims(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
     try:
         made = tuple(Dim.at((*place, at), name) for at, name in enumerate(args[0].split()))
     except ValueError as error:
-        frame.error(node, Message(f'"dims" {error}'))
+        frame.error(node, Message(str(error)))
         return UNKNOWN
     return made[0] if len(made) == 1 else made or UNKNOWN
 

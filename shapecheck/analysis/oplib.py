@@ -23,11 +23,12 @@ from shapecheck.analysis.values import (
     Ref,
     Union,
     own_size,
+    words_in,
 )
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.analysis.views import Lesson, View, view
 from shapecheck.dims import Dim, IntSize, Size, unknown
-from shapecheck.ops import UNKNOWN, DType, Repeated, Value
+from shapecheck.ops import UNKNOWN, DType, Repeated, Value, ragged
 from shapecheck.shapes import CertainFacts, Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature
 
@@ -145,6 +146,7 @@ def apply(
             if seen is not None:
                 results[seen.key] = Outcome.of(value, before, facts, seen)
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
+        _mind_padding(frame, signature, given, named, site, value)
         return _listed(frame, value)
     except Mismatch as mismatch:
         if mismatch.problem.code == "shape-broadcast" and _one_source(frame, site):
@@ -163,6 +165,22 @@ def apply(
         )
         frame.error(site.node, message)
         return _listed(frame, rest)
+
+
+def _mind_padding(
+    frame: Frame,
+    signature: Signature,
+    given: Sequence[Value],
+    named: Mapping[str, Value],
+    site: Site,
+    value: Value,
+) -> None:
+    """Warn of an op that counts padding in a function that doesn't speak of any."""
+    if not frame.dims or frame.depth or frame.function is None:
+        return
+    symbol = ragged.blind(signature.name, given, named, value)
+    if symbol is not None and not ragged.minds_padding(words_in(frame.function.node)):
+        frame.error(site.node, ragged.message(site.label, symbol))
 
 
 def _whatever_dtype(

@@ -370,6 +370,17 @@ def names_in(node: ast.AST) -> frozenset[str]:
     return frozenset(child.id for child in ast.walk(node) if isinstance(child, ast.Name))
 
 
+@lru_cache(maxsize=1024)
+def words_in(node: ast.AST) -> frozenset[str]:
+    """Return the names of variables, attributes and parameters in a piece of source."""
+    found: set[str] = set()
+    for child in ast.walk(node):
+        match child:
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
+                found.add(word)
+    return frozenset(found)
+
+
 def unchanging(value: Value) -> bool:
     """Whether nothing on the heap is in a value."""
     if isinstance(value, Ref):

@@ -28,6 +28,12 @@ CODES: Final = {
             sub_code_of=SHAPE,
         ),
         ErrorCode(
+            "shape-ragged",
+            "Check that reductions over padded sequences leave the padding out",
+            _CATEGORY,
+            sub_code_of=SHAPE,
+        ),
+        ErrorCode(
             "shape-strict",
             "Check that no equation is needed which the annotation doesn't promise",
             _CATEGORY,

@@ -47,6 +47,7 @@ from shapecheck.named.names import (
     rename,
     unflatten,
 )
+from shapecheck.named.ragged import mask, pack, unpack
 from shapecheck.named.reductions import (
     all,
     amax,
@@ -102,6 +103,7 @@ __all__ = [
     "index",
     "log_softmax",
     "logsumexp",
+    "mask",
     "masked_fill",
     "max",
     "mean",
@@ -110,6 +112,7 @@ __all__ = [
     "norm",
     "op",
     "order",
+    "pack",
     "prod",
     "reduce",
     "refine_names",
@@ -126,6 +129,7 @@ __all__ = [
     "transpose",
     "unbind",
     "unflatten",
+    "unpack",
     "var",
 ]
 
@@ -158,6 +162,7 @@ class Named:
     index = staticmethod(index)
     log_softmax = staticmethod(log_softmax)
     logsumexp = staticmethod(logsumexp)
+    mask = staticmethod(mask)
     masked_fill = staticmethod(masked_fill)
     max = staticmethod(max)
     mean = staticmethod(mean)
@@ -167,6 +172,7 @@ class Named:
     norm = staticmethod(norm)
     op = staticmethod(op)
     order = staticmethod(order)
+    pack = staticmethod(pack)
     prod = staticmethod(prod)
     reduce = staticmethod(reduce)
     refine_names = staticmethod(refine_names)
@@ -183,6 +189,7 @@ class Named:
     transpose = staticmethod(transpose)
     unbind = staticmethod(unbind)
     unflatten = staticmethod(unflatten)
+    unpack = staticmethod(unpack)
     var = staticmethod(var)
 
 

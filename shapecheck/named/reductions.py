@@ -1,4 +1,8 @@
-"""Reductions over named dimensions, and what runs along one."""
+"""Reductions over named dimensions, and what runs along one.
+
+Those over a dimension that is given with its lengths, `mean(x, Time.with_lengths(lengths))`, leave
+the padding out; so do `softmax` and `log_softmax`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import torch
 from torch import Tensor
 
 from shapecheck.named.core import Name, Names, carry, meant, planned
+from shapecheck.named.ragged import Fill, filled, moments, padded_in, reduced, without
 from shapecheck.ops import named as rules
 
 Pair = tuple[Tensor, Tensor]
@@ -24,25 +29,43 @@ def _axes(x: Tensor, dim: Names | None) -> Any:
     return planned(rules.every, (x,), meant(dim))
 
 
-def _found(function: Callable[..., Pair], x: Tensor, dim: Name, keepdim: bool) -> Pair:
+def _picked(
+    function: Callable[..., Pair], fill: Fill | None, x: Tensor, dim: Name, keepdim: bool
+) -> Pair:
     """Return what a function picks over a dimension, and where that is."""
-    return carry(function, x, _axis(x, dim), keepdim)
+    if fill is None:
+        return carry(function, x, _axis(x, dim), keepdim)
+    return reduced(function, fill, x, dim, _axis(x, dim), keepdim)
+
+
+def _spread(x: Tensor, dim: Names | None, keepdim: bool, correction: float) -> Tensor | None:
+    """Return the variance without padding, None where there is none to leave out."""
+    if dim is None or not padded_in(dim):
+        return None
+    axes = _axes(x, dim)
+    return without(moments(x, dim, axes, correction), axes, keepdim)
 
 
 def sum(x: Tensor, dim: Names | None = None, keepdim: bool = False) -> Tensor:
     """Add up over dimensions, `sum(x, "h w")`; over all of them without `dim`."""
-    return carry(torch.sum, x, _axes(x, dim), keepdim)
+    return reduced(torch.sum, 0.0, x, dim, _axes(x, dim), keepdim)
 
 
 def mean(x: Tensor, dim: Names | None = None, keepdim: bool = False) -> Tensor:
     """Average over dimensions; over all of them without `dim`."""
-    return carry(torch.mean, x, _axes(x, dim), keepdim)
+    axes = _axes(x, dim)
+    if dim is not None and padded_in(dim):
+        return without(moments(x, dim, axes, None), axes, keepdim)
+    return carry(torch.mean, x, axes, keepdim)
 
 
 def std(
     x: Tensor, dim: Names | None = None, keepdim: bool = False, *, correction: float = 1
 ) -> Tensor:
     """Return the standard deviation over dimensions; over all of them without `dim`."""
+    spread = _spread(x, dim, keepdim, correction)
+    if spread is not None:
+        return carry(torch.sqrt, spread)
     return carry(torch.std, x, _axes(x, dim), correction=correction, keepdim=keepdim)
 
 
@@ -50,79 +73,83 @@ def var(
     x: Tensor, dim: Names | None = None, keepdim: bool = False, *, correction: float = 1
 ) -> Tensor:
     """Return the variance over dimensions; over all of them without `dim`."""
+    spread = _spread(x, dim, keepdim, correction)
+    if spread is not None:
+        return spread
     return carry(torch.var, x, _axes(x, dim), correction=correction, keepdim=keepdim)
 
 
 def amax(x: Tensor, dim: Names | None = None, keepdim: bool = False) -> Tensor:
     """Return the largest elements over dimensions; over all of them without `dim`."""
-    return carry(torch.amax, x, _axes(x, dim), keepdim)
+    return reduced(torch.amax, "lowest", x, dim, _axes(x, dim), keepdim)
 
 
 def amin(x: Tensor, dim: Names | None = None, keepdim: bool = False) -> Tensor:
     """Return the smallest elements over dimensions; over all of them without `dim`."""
-    return carry(torch.amin, x, _axes(x, dim), keepdim)
+    return reduced(torch.amin, "highest", x, dim, _axes(x, dim), keepdim)
 
 
 def all(x: Tensor, dim: Names | None = None, keepdim: bool = False) -> Tensor:
     """Whether all elements over dimensions are true."""
-    return carry(torch.all, x, _axes(x, dim), keepdim)
+    return reduced(torch.all, True, x, dim, _axes(x, dim), keepdim)
 
 
 def any(x: Tensor, dim: Names | None = None, keepdim: bool = False) -> Tensor:
     """Whether one of the elements over dimensions is true."""
-    return carry(torch.any, x, _axes(x, dim), keepdim)
+    return reduced(torch.any, False, x, dim, _axes(x, dim), keepdim)
 
 
 def logsumexp(x: Tensor, dim: Names, keepdim: bool = False) -> Tensor:
     """Return the logarithm of the sum of exponentials over dimensions."""
-    found: Tensor = carry(torch.logsumexp, x, _axes(x, dim), keepdim)
+    found: Tensor = reduced(torch.logsumexp, "lowest", x, dim, _axes(x, dim), keepdim)
     return found
 
 
 def norm(x: Tensor, dim: Names | None = None, keepdim: bool = False, *, p: float = 2) -> Tensor:
     """Return the p-norm over dimensions; over all of them without `dim`."""
-    found: Tensor = carry(torch.linalg.vector_norm, x, p, _axes(x, dim), keepdim)
+    found: Tensor = reduced(torch.linalg.vector_norm, 0.0, x, dim, p, _axes(x, dim), keepdim)
     return found
 
 
 def prod(x: Tensor, dim: Name, keepdim: bool = False) -> Tensor:
     """Multiply over a dimension."""
-    return carry(torch.prod, x, _axis(x, dim), keepdim)
+    return reduced(torch.prod, 1.0, x, dim, _axis(x, dim), keepdim)
 
 
 def max(x: Tensor, dim: Name, keepdim: bool = False) -> Pair:
     """Return the largest elements over a dimension, and where they are; see also `amax`."""
-    return _found(torch.max, x, dim, keepdim)
+    return _picked(torch.max, "lowest", x, dim, keepdim)
 
 
 def min(x: Tensor, dim: Name, keepdim: bool = False) -> Pair:
     """Return the smallest elements over a dimension, and where they are; see also `amin`."""
-    return _found(torch.min, x, dim, keepdim)
+    return _picked(torch.min, "highest", x, dim, keepdim)
 
 
 def median(x: Tensor, dim: Name, keepdim: bool = False) -> Pair:
     """Return the median over a dimension, and where it is."""
-    return _found(torch.median, x, dim, keepdim)
+    return _picked(torch.median, None, x, dim, keepdim)
 
 
 def argmax(x: Tensor, dim: Name, keepdim: bool = False) -> Tensor:
     """Return where the largest elements over a dimension are."""
-    return carry(torch.argmax, x, _axis(x, dim), keepdim)
+    return reduced(torch.argmax, "lowest", x, dim, _axis(x, dim), keepdim)
 
 
 def argmin(x: Tensor, dim: Name, keepdim: bool = False) -> Tensor:
     """Return where the smallest elements over a dimension are."""
-    return carry(torch.argmin, x, _axis(x, dim), keepdim)
+    return reduced(torch.argmin, "highest", x, dim, _axis(x, dim), keepdim)
 
 
 def softmax(x: Tensor, dim: Name) -> Tensor:
     """Return the softmax along a dimension."""
-    return carry(torch.softmax, x, _axis(x, dim))
+    found = reduced(torch.softmax, "lowest", x, dim, _axis(x, dim))
+    return filled(found, dim, 0.0)
 
 
 def log_softmax(x: Tensor, dim: Name) -> Tensor:
     """Return the logarithm of the softmax along a dimension."""
-    return carry(torch.log_softmax, x, _axis(x, dim))
+    return reduced(torch.log_softmax, "lowest", x, dim, _axis(x, dim))
 
 
 def cumsum(x: Tensor, dim: Name) -> Tensor:

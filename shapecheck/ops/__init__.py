@@ -30,6 +30,7 @@ from shapecheck.ops import named_distributions as _named_distributions
 from shapecheck.ops import named_functions as _named_functions
 from shapecheck.ops import named_joins as _named_joins
 from shapecheck.ops import named_names as _named_names
+from shapecheck.ops import named_sequences as _named_sequences
 from shapecheck.ops import normalization as _normalization
 from shapecheck.ops import packing as _packing
 from shapecheck.ops import padding as _padding

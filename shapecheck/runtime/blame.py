@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import warnings
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import CodeType, MethodDescriptorType
 from typing import TYPE_CHECKING, Final
 
 from shapecheck import explain
+from shapecheck.dims import Sym
+from shapecheck.ops import ragged
 from shapecheck.runtime import ops
-from shapecheck.runtime.errors import CarriedError, ShapeError, own_fault
-from shapecheck.runtime.names import Frame
-from shapecheck.runtime.source import Place, by_operator, user_place
+from shapecheck.runtime.errors import CarriedError, RaggedWarning, ShapeError, own_fault
+from shapecheck.runtime.names import Frame, state
+from shapecheck.runtime.source import Place, by_operator, call_label, user_place
 from shapecheck.shapes import Mismatch, Problem
 from shapecheck.shapes import Tensor as Known
 
@@ -72,6 +78,35 @@ def op_error(
     error.__cause__ = cause
     name = str(getattr(asked.func, "__name__", ""))
     return CarriedError(error) if by_operator() or name in _OPERATORS else error
+
+
+def caution(frame: Frame, func: object, symbol: Sym) -> None:
+    """Warn of an op that counts padding, where nothing in the function speaks of lengths."""
+    if frame.plan is None or state.minding:
+        return
+    place = user_place()
+    code = getattr(inspect.unwrap(frame.plan.function), "__code__", None)
+    codes = [one for one in (code, place and place.code) if isinstance(one, CodeType)]
+    if place is None or any(_minds_padding(one) for one in codes):
+        return
+    name = str(getattr(func, "__name__", func))
+    method = isinstance(func, MethodDescriptorType)
+    message = ragged.message(name if method else call_label(place, name), symbol)
+    lines = [f"{message.text}  [{message.code}]", *(f"  note: {note}" for note in message.notes)]
+    text = "\n".join(lines)
+    seen = _warned.setdefault(place.code.co_filename, {})
+    warnings.warn_explicit(text, RaggedWarning, place.code.co_filename, place.line, registry=seen)
+
+
+_warned: Final[dict[str, dict[str | tuple[str, type[Warning], int], int]]] = {}
+
+
+@lru_cache(maxsize=1024)
+def _minds_padding(code: CodeType) -> bool:
+    """Whether a function speaks of masks or lengths, the functions in it included."""
+    inner = (one for one in code.co_consts if isinstance(one, CodeType))
+    words = (*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars)
+    return ragged.minds_padding(words) or any(map(_minds_padding, inner))
 
 
 def known_sizes(frame: Frame, asked: Question | None = None) -> dict[str, int]:

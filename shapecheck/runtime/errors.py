@@ -49,6 +49,13 @@ class ShapeError(TypeError):
         return ShapeError, (self.message, self.names, self.place)
 
 
+class RaggedWarning(UserWarning):
+    """An op counts the padding of sequences, and nothing in the function is about lengths.
+
+    warnings.filterwarnings("ignore", category=RaggedWarning)
+    """
+
+
 class CarriedError(Exception):
     """A `ShapeError` on its way through an operator; the decorated call around it unpacks it.
 

@@ -16,7 +16,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from shapecheck import dtypes
-from shapecheck.ops import UNKNOWN, DType, Repeated, Value
+from shapecheck.dims import Sym
+from shapecheck.ops import UNKNOWN, DType, Repeated, Value, ragged
 from shapecheck.runtime import blame, ops, wrapped
 from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
@@ -54,12 +55,21 @@ class _Likely:
         self.record = known
 
 
+class _Blind:
+    """The outcome of an op that counts padding, and what is said of it where nobody minds it."""
+
+    __slots__ = ("outcome", "symbol")
+
+    def __init__(self, outcome: object, symbol: Sym) -> None:
+        self.outcome, self.symbol = outcome, symbol
+
+
 _cache: dict[object, object] = {}
 """From an op's key to its outcome.
 
 A `Record` (the result's, whose sizes follow from the key), a `_Likely`, a tuple of records and
 Nones (of a result that is a tuple), None (the result has no names), `_DROP` (an operand loses its
-names), or `_REFUSED`.
+names), `_REFUSED`, or one of these in a `_Blind`.
 """
 
 
@@ -230,6 +240,9 @@ def _other(
     """Run an op whose outcome is no certain record, or isn't known yet."""
     if outcome is _NEW or outcome is _REFUSED:
         return _first_time(frame, key, func, args, kwargs, passed)
+    if isinstance(outcome, _Blind):
+        blame.caution(frame, func, outcome.symbol)
+        outcome = outcome.outcome
     result = _run(frame, func, args, kwargs)
     if outcome is _DROP:
         _drop(frame, result, args, kwargs)
@@ -299,9 +312,14 @@ def _first_time(
             if part is not None:
                 frame.name(item, part)
     if outcome is not _NEW:
+        symbol = None if asked is None else asked.padded(known)
         if isinstance(outcome, Record):  # `Frame.name` must see a parameter
-            if not _decided(known, values) or isinstance(result, _Parameter):
+            sure = symbol is None and _decided(known, values)
+            if not sure or isinstance(result, _Parameter):
                 outcome = _Likely(outcome)
+        if symbol is not None:
+            blame.caution(frame, func, symbol)
+            outcome = _Blind(outcome, symbol)
         _remember(key, outcome)
     frame.sweep()
     return result
@@ -481,6 +499,12 @@ class Question:
             kwargs = {name: _swapped(arg, by_identity) for name, arg in kwargs.items()}
         facts = ValueFacts(self.values, self.strict)
         return self.signature.apply(facts, args, kwargs, label)
+
+    def padded(self, known: Value) -> Sym | None:
+        """Return the padded dimension that an op counts the padding of, by its rule's answer."""
+        if self.signature is None:
+            return None
+        return ragged.blind(self.signature.name, self.args, self.kwargs, known)
 
     def by_names(self, problem: Problem) -> bool:
         """Whether an op is refused for its names alone: with plain sizes the rule accepts it.

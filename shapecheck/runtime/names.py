@@ -202,9 +202,11 @@ class State(threading.local):
 
     `root` has the names that tensors have outside, each by the function that returned it; `given`
     those of `named`, which belong together: they go on inside of models that are watched.
+    `minding`: what runs leaves padding out itself.
     """
 
     mode: NamesMode | None = None
+    minding: bool = False
 
     def __init__(self) -> None:
         self.root = Frame({}, {}, None)

@@ -13,9 +13,9 @@ from shapecheck.dims import DimExpr, Sym
 from shapecheck.runtime.binding import Binding, Leaf, Namer, plain_shape
 from shapecheck.runtime.boundary import shape_in
 from shapecheck.runtime.facts import value_of
-from shapecheck.runtime.hints import Hint, tensor_hints
+from shapecheck.runtime.hints import Hint
 from shapecheck.runtime.names import Frame, record, sizes_of, state
-from shapecheck.runtime.plan import Plan
+from shapecheck.runtime.plan import Plan, tensor_hints
 from shapecheck.shapes import Run
 
 

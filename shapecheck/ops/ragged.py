@@ -1,0 +1,75 @@
+"""Reductions over a dimension to which sequences of several lengths are padded.
+
+Nothing is wrong with such a reduction but that it counts the padding too, so that it is a warning
+and no error. It is given where nothing in the function speaks of masks or lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck.dims import Size, Sym
+from shapecheck.explain import Message
+from shapecheck.ops.call import Value
+from shapecheck.shapes import Run, Shape, Tensor
+
+CODE: Final = "shape-ragged"
+
+_REDUCING: Final = frozenset(
+    "amax amin argmax argmin logsumexp max mean median min nanmean nansum norm prod std std_mean "
+    "sum var var_mean vector_norm".split()
+)
+_ALONG: Final = frozenset(("softmax", "log_softmax", "softmin"))
+_WORDS: Final = ("mask", "length", "lens", "pad", "pack", "valid", "ragged")
+
+
+def minds_padding(words: Iterable[str]) -> bool:
+    """Whether one of the names that a function uses is about masks, lengths or packing."""
+    return any(part in word.lower() for word in words for part in _WORDS)
+
+
+def blind(op: str, args: Sequence[Value], kwargs: Mapping[str, Value], result: Value) -> Sym | None:
+    """Return the padded dimension that an op reduces, or normalises along; None if there is none.
+
+    `op` is the op's dotted name, `result` what its rule says of it.
+    """
+    name = op.rpartition(".")[2]
+    if name not in _REDUCING and name not in _ALONG and op != "einops.reduce":
+        return None
+    operand = next((arg for arg in (*args, *kwargs.values()) if isinstance(arg, Tensor)), None)
+    padded = set() if operand is None else _padded(operand.shape)
+    if operand is None or not padded:
+        return None
+    if name in _ALONG:
+        return _along(operand.shape, kwargs.get("dim", args[1] if len(args) > 1 else None), padded)
+    first = result[0] if isinstance(result, (tuple, list)) and result else result
+    if not isinstance(first, Tensor) or first.shape.rank is None:
+        return None
+    return min(padded - _padded(first.shape), key=lambda symbol: symbol.serial, default=None)
+
+
+def _padded(shape: Shape) -> set[Sym]:
+    known = (item for item in shape.dims if not isinstance(item, Run))
+    return {symbol for item in known for symbol in dims.symbols(item) if symbol.padded}
+
+
+def _along(shape: Shape, dim: Value, padded: set[Sym]) -> Sym | None:
+    """Return the padded dimension that an axis, a name or a dimension object means."""
+    if isinstance(dim, int) and not isinstance(dim, bool):
+        item = shape.at(dim)
+        found = frozenset() if item is None else dims.symbols(item)
+        return next((symbol for symbol in found if symbol in padded), None)
+    if isinstance(dim, Size):
+        return next((symbol for symbol in dims.symbols(dim) if symbol in padded), None)
+    return next((symbol for symbol in padded if symbol.name == dim), None)
+
+
+def message(label: str, symbol: Sym) -> Message:
+    """Return what to say of an op that counts padding."""
+    return Message(
+        f'"{label}" counts the padding of {symbol}, which has sequences of several lengths',
+        CODE,
+        (f"an operation by name leaves it out if it is given {symbol} with its lengths",),
+    )
