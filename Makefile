@@ -40,6 +40,7 @@ conformance: $(INSTALLED) ## Judge the op rules by torch's own test database; wr
 
 agreement: $(INSTALLED) ## Print which seeded bugs mypy, @shapecheck and torch alone find
 	$(BIN)/python benchmarks/agreement.py --mypy
+	$(BIN)/python benchmarks/origins.py
 
 bench: $(INSTALLED) ## Run the benchmarks
 	$(BIN)/python benchmarks/static.py

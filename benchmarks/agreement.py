@@ -115,12 +115,17 @@ def counts(verdicts: list[Verdict]) -> list[int]:
     ]
 
 
-def table(rows: dict[str, list[int]], markdown: bool) -> list[str]:
+def table(
+    rows: dict[str, list[int]],
+    markdown: bool,
+    columns: Sequence[str] = COLUMNS,
+    first: str = "model",
+) -> list[str]:
     """Lay the rows out."""
-    heads = ["model", *COLUMNS]
+    heads = [first, *columns]
     cells = [[name, *map(str, row)] for name, row in rows.items()]
     if markdown:
-        ruled = [heads, ["---", *["--:"] * len(COLUMNS)], *cells]
+        ruled = [heads, ["---", *["--:"] * len(columns)], *cells]
         return ["| " + " | ".join(row) + " |" for row in ruled]
     widths = [max(len(row[i]) for row in [heads, *cells]) for i in range(len(heads))]
     return [

@@ -214,6 +214,8 @@ def _listed(frame: Frame, value: Value) -> Value:
     """Return an op's result as values are here: one of many items lies on the heap."""
     if isinstance(value, Repeated):
         return frame.state.new(ListContent(None, value.element, "tuple", value.count))
+    if isinstance(value, dict):
+        return frame.state.new(Dict(value))
     return value
 
 

@@ -213,7 +213,13 @@ class Binding:
         first, last = _flat(before), _flat(after)
         facts = self.call.facts
         one_by_one = len(parts) == len(first) + len(last) + 1
-        agree = self.call.unify if one_by_one else facts.same  # (h d) with h=8 says that h is 8
+
+        def agree(part: IntSize, known: DimExpr) -> bool:
+            """Whether a part is what is known: (h d) with h=8 says that h is 8, (8 d) doesn't."""
+            if not one_by_one or (isinstance(known, int) and known in dim.parts):
+                return facts.same(part, known)
+            return self.call.unify(part, known)
+
         for part in first:
             if not parts or not agree(parts[0], part):
                 return None
