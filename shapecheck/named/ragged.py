@@ -105,7 +105,7 @@ def reduced(
     function: Callable[..., T], fill: Fill, x: Tensor, dims: Names | None, *args: Any, **kwargs: Any
 ) -> T:
     """Call a reduction on a tensor in which a value stands for what is padding."""
-    if not padded_in(dims):
+    if dims.__class__ is str or not padded_in(dims):
         return carry(function, x, *args, **kwargs)
     with minding():
         return carry(function, filled(x, dims, fill), *args, **kwargs)
