@@ -19,6 +19,7 @@ from shapecheck.shapes import (
     CertainFacts,
     Evaluate,
     Facts,
+    Free,
     Matcher,
     Misfit,
     Mismatch,
@@ -71,7 +72,7 @@ def operation(
     """
     text = f'"{label}" {problem.headline}: {problem.reason}'
     notes = [
-        f'{operand.role} "{operand.text}" is {operand.value.shape} since line {operand.since}'
+        f'{operand.role} "{operand.text}" is {operand.value} since line {operand.since}'
         for operand in operands
         if operand.text is not None and operand.since is not None
     ]
@@ -208,12 +209,13 @@ def boundary(
     facts: Facts | None = None,
     names: Mapping[str, object] | None = None,
     evaluate: Evaluate | None = None,
+    free: Sequence[Free] = (),
 ) -> Message:
     """Explain a value that doesn't fit its annotation.
 
     `subject`: what it is, `argument "x" of "attend"` or `returned value`. `text`: its source
     text, for the hint. `names`: what the names of the annotation are bound to here, and
-    `evaluate` the values of its `{...}`.
+    `evaluate` the values of its `{...}`. `free`: the first-class dimensions of the value.
     """
     if misfit.axis is None and misfit.expected and isinstance(misfit.actual, int):
         left = _count(misfit.actual)
@@ -235,7 +237,15 @@ def boundary(
             if shape.rank is not None and _fits(declared, moved, facts, names, evaluate):
                 notes.append(f'"{_receiver(text)}.transpose({i}, {j})" would fit')
                 break
-    return Message(f'{subject} is {shape}, declared "{declared}": {reason}', "shape", tuple(notes))
+    given = Tensor(shape, free=tuple(free))
+    return Message(f'{subject} is {given}, declared "{declared}": {reason}', "shape", tuple(notes))
+
+
+def left_over(subject: str, value: Tensor, dims: Sequence[Free]) -> Message:
+    """Explain a result that still has first-class dimensions of the function's own."""
+    names = " and ".join(f'"{dim}"' for dim in dims)
+    axes = "isn't an axis" if len(dims) == 1 else "aren't axes"
+    return Message(f"{subject} is {value}: {names} {axes}, which order() makes of a dimension")
 
 
 def with_origins(

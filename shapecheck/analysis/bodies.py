@@ -8,9 +8,16 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from shapecheck import spec
-from shapecheck.analysis import boundary, instance_names, strict
-from shapecheck.analysis.annotations import Declared, ListDecl, TupleDecl, reader, texts
+from shapecheck import explain, spec
+from shapecheck.analysis import boundary, first_class, instance_names, strict
+from shapecheck.analysis.annotations import (
+    Declared,
+    ListDecl,
+    TensorDecl,
+    TupleDecl,
+    reader,
+    texts,
+)
 from shapecheck.analysis.declarations import Parameter, declaration, speaks
 from shapecheck.analysis.frame import Budget, Frame
 from shapecheck.analysis.generators import is_generator
@@ -140,6 +147,12 @@ def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
     return with_default(value, param.name, param.default)
 
 
+def _subject(frame: Frame, verb: str, node: ast.expr) -> str:
+    """Return what a value that is returned or yielded is called in messages."""
+    text = "" if isinstance(node, ast.YieldFrom) else frame.segment(node)
+    return f'{verb} value "{text}"' if 0 < len(text) <= 40 else f"{verb} value"
+
+
 def _given_out(frame: Frame, declared: Declared, node: ast.expr, value: Value, verb: str) -> Value:
     """Fit a value that is returned or yielded to the result's annotation."""
     matcher = Matcher(frame.state.facts, frame.matcher.evaluate)
@@ -156,9 +169,12 @@ def _given_out(frame: Frame, declared: Declared, node: ast.expr, value: Value, v
         found = boundary.check(frame, part, item, matcher)
         if found[0] is not None:
             text = None if isinstance(where, ast.YieldFrom) else frame.segment(where)
-            named = text is not None and len(text) <= 40
-            subject = f'{verb} value "{text}"' if named else f"{verb} value"
+            subject = _subject(frame, verb, where)
             frame.error(where, boundary.message(frame, subject, found, matcher, text, item))
+            return value
+        left = first_class.left_over(frame, item, value)
+        if left and isinstance(part, TensorDecl):
+            frame.error(where, explain.left_over(_subject(frame, verb, where), item, left))
             return value
     strict.report(frame, node, f"the {verb} value", before)
     return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import shapecheck.dims as dims
@@ -151,7 +151,7 @@ def closer(frame: Frame, promised: Value, found: Value) -> Value:
         return promised
     _call_as_promised(said, shape)
     dtype = promised.dtype & found.dtype or promised.dtype
-    return Tensor(shape, dtype)
+    return replace(promised, shape=shape, dtype=dtype)
 
 
 def _count(frame: Frame, said: Shape, found: Shape) -> None:
@@ -360,6 +360,7 @@ def message(
             f"{subject} is {actual}, declared {dtypes.describe(declared.dtype)}", "shape-dtype"
         )
     assert declared.text is not None
+    only = _only_tensor(value)
     return explain.boundary(
         subject,
         frame.state.facts.shape(shape),
@@ -369,6 +370,7 @@ def message(
         frame.state.facts,
         matcher.names,
         matcher.evaluate,
+        () if only is None else only.free,
     )
 
 
@@ -415,12 +417,12 @@ def teach(frame: Frame, declared: TensorDecl, value: Value, node: ast.expr) -> V
     built = _build(frame, matcher, declared)
     known = frame.state.facts.shape(value.shape)
     if known.rank is None or built.rank is None:
-        return Tensor(built if known.rank is None else known, value.dtype & declared.dtype)
+        shape = built if known.rank is None else known
+        return replace(value, shape=shape, dtype=value.dtype & declared.dtype, inserted=False)
     for item, new in zip(known.dims, built.dims, strict=True):
         _name(frame, item, new, matcher)
-    return Tensor(
-        Shape(tuple(_taught(frame, item) for item in known.dims)), value.dtype & declared.dtype
-    )
+    shape = Shape(tuple(_taught(frame, item) for item in known.dims))
+    return replace(value, shape=shape, dtype=value.dtype & declared.dtype, inserted=False)
 
 
 def _build(frame: Frame, matcher: Matcher, declared: TensorDecl) -> Shape:

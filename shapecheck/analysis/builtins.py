@@ -39,7 +39,7 @@ from shapecheck.dims import Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Packed, Scalar, Value
 from shapecheck.ops.call import as_size
-from shapecheck.shapes import Run, Tensor
+from shapecheck.shapes import Free, Run, Shape, Tensor
 from shapecheck.spec.objects import is_part, of_objects
 
 Function: TypeAlias = Callable[[Frame, list[Value], Mapping[str, Value], ast.Call], Value]
@@ -405,7 +405,8 @@ def _reveal_shape(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call
 def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
     if isinstance(value, Tensor):
         shape = frame.state.facts.shape(value.shape)
-        frame.note(node, f'Revealed shape is "{shape.text()}"')
+        over = "".join(_sized(frame, dim) for dim in value.free)
+        frame.note(node, f'Revealed shape is "{shape.text()}"{over.replace(",", " over", 1)}')
     elif isinstance(value, Union) and all(
         o is None or isinstance(o, Tensor) for o in value.options
     ):
@@ -414,6 +415,11 @@ def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
         frame.note(node, f"Revealed shape is {said}")
     else:
         frame.note(node, "Revealed shape is unknown")
+
+
+def _sized(frame: Frame, dim: Free) -> str:
+    """Return a first-class dimension with what it is bound to, after a comma."""
+    return f", {dim}={frame.state.facts.shape(Shape((dim.size,))).text()}"
 
 
 @function("shapecheck.assert_shape", "shapecheck.runtime.assert_shape")

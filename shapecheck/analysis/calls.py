@@ -11,6 +11,7 @@ from shapecheck.analysis import (
     builtins,
     conformity,
     decorators,
+    first_class,
     functions,
     named_ops,
     objects,
@@ -37,7 +38,7 @@ from shapecheck.analysis.values import (
     Union,
 )
 from shapecheck.ops import UNKNOWN, Value
-from shapecheck.shapes import Tensor
+from shapecheck.shapes import Free, Tensor
 from shapecheck.signatures import OpClass
 
 _CONTAINERS = {
@@ -183,6 +184,7 @@ def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, la
 
 def _escape(frame: Frame, arguments: Arguments) -> None:
     """Give up on lists and dicts that go where they may be changed."""
+    first_class.let_go(frame, [*arguments.args, *arguments.kwargs.values()])
     for argument in (*arguments.args, *arguments.kwargs.values()):
         _let_go(frame, argument.value)
 
@@ -298,7 +300,10 @@ def _method(frame: Frame, target: Bound, arguments: Arguments, node: ast.Call, l
         args = (Argument(receiver), *arguments.args)
         return functions.invoke(frame, target.function, args, arguments.kwargs, node, label)
     source = node.func.value if isinstance(node.func, ast.Attribute) else None
-    if isinstance(receiver, Tensor):
+    found = first_class.method(frame, receiver, target.name, arguments.args, arguments.named, node)
+    if found is not None:
+        return found
+    if isinstance(receiver, (Tensor, Free)):
         signature = frame.program.table.signature(f"torch.Tensor.{target.name}")
         if signature is None:
             return UNKNOWN

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from shapecheck.analysis.values import Bound, Context, Items, OpInstance, Partial, Super, Union
+from shapecheck.dims import Size
 from shapecheck.ops import Packed, Repeated, Value
-from shapecheck.shapes import Shape, Tensor
+from shapecheck.shapes import Free, Shape, Tensor
 
 
 class Form(NamedTuple):
@@ -33,6 +34,11 @@ def _partial(value: Partial, parts: Sequence[Value]) -> Partial:
     return Partial(parts[0], tuple(parts[1:end]), tuple(zip(names, parts[end:], strict=True)))
 
 
+def _tensor(value: Tensor, parts: Sequence[Value]) -> Tensor:
+    end = len(parts) - len(value.free)
+    return replace(value, shape=Shape(tuple(parts[:end])), free=tuple(parts[end:]))
+
+
 FORMS: Final[dict[type, Form]] = {
     tuple: Form(lambda v: v, _nothing, lambda v, parts: tuple(parts)),
     list: Form(lambda v: v, _nothing, lambda v, parts: list(parts)),
@@ -43,9 +49,14 @@ FORMS: Final[dict[type, Form]] = {
     ),
     slice: Form(lambda v: (v.start, v.stop, v.step), _nothing, lambda v, parts: slice(*parts)),
     Tensor: Form(
-        lambda v: v.shape.dims,
-        lambda v: (v.dtype, v.inserted),
-        lambda v, parts: replace(v, shape=Shape(tuple(parts))),
+        lambda v: (*v.shape.dims, *v.free) if v.free else v.shape.dims,
+        lambda v: (v.dtype, v.inserted, len(v.free), v.more),
+        _tensor,
+    ),
+    Free: Form(
+        lambda v: (v.size, Size.of(v.bound)),
+        _nothing,
+        lambda v, parts: Free(parts[0].symbol),
     ),
     Union: Form(lambda v: v.options, _nothing, lambda v, parts: Union(tuple(parts))),
     Bound: Form(

@@ -21,7 +21,7 @@ from shapecheck.analysis.values import NOTHING, Class, Dotted, Function, Ref
 from shapecheck.dims import Atom, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
-from shapecheck.shapes import Evaluate, Matcher, Tensor
+from shapecheck.shapes import Evaluate, Free, Matcher, Tensor
 
 if TYPE_CHECKING:
     from shapecheck.analysis.generators import Yielded
@@ -105,7 +105,8 @@ class Frame:
     definition; `outer_names` the names that it declares `nonlocal`; `supposed` what strict mode has
     told to be supposed equal to something; `heads` the identities of what loops begin with; `given`
     what the parameters are when the body begins, where it is checked on its own; `dims` the
-    dimension objects that its annotations are made of.
+    dimension objects that its annotations are made of, `made` the first-class dimensions that the
+    body makes.
     """
 
     def __init__(
@@ -141,6 +142,7 @@ class Frame:
         self.outer_names: set[str] = set()
         self.dims: set[Sym] = set()
         self.supposed: set[Atom] = set()
+        self.made: set[Free] = set()
         self.errors = 0
         self.at: ast.stmt | None = None
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from shapecheck.analysis import boundary, instance_names, strict
+from shapecheck.analysis import boundary, first_class, instance_names, strict
 from shapecheck.analysis.annotations import (
     AnyDecl,
     CallableDecl,
@@ -115,11 +115,13 @@ def invoke(
         matcher.facts = frame.state.facts
         given_names = replace(matcher, names=dict(matcher.names), runs=dict(matcher.runs))
         promised = boundary.declare(frame, says.result, label, matcher, None)
+        promised = first_class.through(frame, [*values.values()], promised)
         return _closer(frame, function, promised, values, node, given_names)
     inside = look_into(frame, function, values, node, matcher)
     abstract = inside is None and not _may_be_none(says.result)
     if (inside is UNKNOWN or abstract) and not isinstance(says.result, AnyDecl):
-        return boundary.declare(frame, says.result, label, matcher, None)
+        promised = boundary.declare(frame, says.result, label, matcher, None)
+        return first_class.through(frame, [*values.values()], promised)
     return inside
 
 

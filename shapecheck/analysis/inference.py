@@ -11,7 +11,7 @@ import functools
 import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, ParamSpec, TypeVar
 
 from shapecheck import dtypes
@@ -291,7 +291,7 @@ class ListOf:
 def resolved(value: Value, facts: Facts) -> Value:
     """Return a value with all that was learned of the tensors in it put in."""
     if isinstance(value, Tensor):
-        return Tensor(Shape(facts.items(value.shape.dims)), value.dtype)
+        return replace(value, shape=Shape(facts.items(value.shape.dims)), inserted=False)
     if isinstance(value, tuple):
         return tuple(v if isinstance(v, Run) else resolved(v, facts) for v in value)
     if isinstance(value, Union):

@@ -132,7 +132,7 @@ def _rows(frame: Frame, tensor: Tensor) -> tuple[tuple[Value, ...] | None, Value
     first = shape.at(0)
     if first is None:
         return None, Tensor.unknown()
-    row = Tensor(Shape(shape.dims[1:]), tensor.dtype)
+    row = replace(tensor, shape=Shape(shape.dims[1:]), inserted=False)
     count = frame.state.facts.dim(first)
     if isinstance(count, int) and count <= UNROLL:
         return (row,) * count, row

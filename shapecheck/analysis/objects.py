@@ -9,7 +9,7 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis import bodies, boundary, declarations, decorators, functions
+from shapecheck.analysis import bodies, boundary, declarations, decorators, first_class, functions
 from shapecheck.analysis.annotations import AnyDecl, Declared, FieldsDecl, TensorDecl, reader
 from shapecheck.analysis.builtins import ITSELF
 from shapecheck.analysis.frame import SPECIAL, Frame
@@ -42,7 +42,7 @@ from shapecheck.analysis.values import (
 )
 from shapecheck.dims import Dim, Size, Sym
 from shapecheck.ops import UNKNOWN, Packed, Scalar, Value
-from shapecheck.shapes import Matcher, Run, Shape, Tensor
+from shapecheck.shapes import Free, Matcher, Run, Shape, Tensor
 
 
 def entered(frame: Frame, value: Value, node: ast.expr) -> Value:
@@ -361,6 +361,7 @@ def _symbolic(cls: Class, path: str, quiet: bool = True) -> _Symbolic:
     for other in ends[1:]:
         end = end.join(other)
     _forget_changing(end, ref, cls)
+    first_class.forget(end.facts)
     _tell(Frame(cls.module, end), ref)
     end.vars, end.since = {}, {}
     end.facts.guarded = False
@@ -457,6 +458,9 @@ def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
 
 def assign_attribute(frame: Frame, owner: Value, name: str, value: Value, node: ast.expr) -> None:
     """Do what `owner.name = value` does: of a property, its setter is called."""
+    if type(owner) is Free:
+        first_class.set_size(frame, owner, name, value, node)
+        return
     content = frame.state.content(owner)
     setter = find_setter(content.cls, name) if isinstance(content, Object) else None
     if setter is None:
@@ -497,6 +501,8 @@ def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Valu
         return frame.program.member(owner.name, name)
     if isinstance(owner, Tensor):
         return _tensor_attribute(frame, owner, name, node)
+    if type(owner) is Free:
+        return first_class.attribute(frame, owner, name, node)
     if isinstance(owner, OpInstance):
         return _op_attribute(owner, name)
     if isinstance(owner, Packed):
@@ -539,6 +545,9 @@ _FIELDS: Final = {
 
 
 def _tensor_attribute(frame: Frame, owner: Tensor, name: str, node: ast.expr) -> Value:
+    found = first_class.tensor_attribute(owner, name)
+    if found is not None:
+        return found
     signature = frame.program.table.signature(f"torch.Tensor.{name}")
     if signature is None:
         fields = {"values": 0, "indices": 1}

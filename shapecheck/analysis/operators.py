@@ -31,7 +31,7 @@ from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_tensor
-from shapecheck.shapes import Item, Run, Shape, Tensor
+from shapecheck.shapes import Free, Item, Run, Shape, Tensor
 
 _SYMBOLS: Final[Mapping[type[ast.operator], tuple[str, str]]] = {
     ast.Add: ("+", "add"),
@@ -90,8 +90,8 @@ def operate(
         return frame.state.either(*results)
     left, right = certain(left, right), certain(right, left)
     symbol, name = _SYMBOLS[type(op)]
-    if isinstance(left, Tensor) or isinstance(right, Tensor):
-        if isinstance(left, Tensor):
+    if isinstance(left, (Tensor, Free)) or isinstance(right, (Tensor, Free)):
+        if isinstance(left, (Tensor, Free)):
             method = f"torch.Tensor.__i{name}__" if inplace else f"torch.Tensor.__{name}__"
             if frame.program.table.signature(method) is None:  # `x @= y` makes a new tensor
                 method, inplace = f"torch.Tensor.__{name}__", False
@@ -272,7 +272,7 @@ def signed(
     frame: Frame, node: ast.expr, op: ast.unaryop, operand: Value, source: ast.expr
 ) -> Value:
     """Apply a unary operator to a value; `source` is its expression."""
-    if isinstance(operand, Tensor):
+    if isinstance(operand, (Tensor, Free)):
         names = {ast.USub: "neg", ast.Invert: "invert", ast.UAdd: "pos"}
         name = names.get(type(op))
         signature = name and frame.program.table.signature(f"torch.Tensor.__{name}__")
@@ -319,7 +319,7 @@ def compared_values(
     nodes: tuple[ast.expr, ast.expr],
 ) -> Value:
     """Return the value of `left == right` and the like; `nodes` are the operands' expressions."""
-    if isinstance(left, Tensor) or isinstance(right, Tensor):
+    if isinstance(left, (Tensor, Free)) or isinstance(right, (Tensor, Free)):
         symbol, name = _COMPARE[type(op)]
         signature = frame.program.table.signature(f"torch.Tensor.__{name}__")
         if signature is None or left is None or right is None:

@@ -272,6 +272,8 @@ class _Joiner:
                 Shape(self.items(a.shape.dims, b.shape.dims, key)),
                 a.dtype | b.dtype,
                 a.inserted and b.inserted,
+                tuple(dim for dim in a.free if dim in b.free),
+                a.more or b.more or {*a.free} != {*b.free},
             )
         if _sizelike(a) and _sizelike(b):
             return self.dim(a, b, key)

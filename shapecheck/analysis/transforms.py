@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import shapecheck.dims as dims
@@ -157,12 +158,13 @@ def _batched(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> 
             return leaf
         shape = frame.state.facts.shape(leaf.shape)
         if shape.rank is None and dim != 0:
-            return Tensor(Shape.unknown(), leaf.dtype)
+            return replace(leaf, shape=Shape.unknown(), inserted=False)
         rank = len(shape.dims) + 1
         if isinstance(dim, bool) or not isinstance(dim, int) or not -rank <= dim < rank:
             return UNKNOWN
         at = dim % rank
-        return Tensor(Shape((*shape.dims[:at], count, *shape.dims[at:])), leaf.dtype)
+        shape = Shape((*shape.dims[:at], count, *shape.dims[at:]))
+        return replace(leaf, shape=shape, inserted=False)
 
     result = invoke(frame, func, _bare(args, kwargs), node, label)
     return _mapped(frame, _of_tensors(back), result, out_dims)

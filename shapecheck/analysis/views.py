@@ -162,6 +162,8 @@ class _Looking:
             return self._dim(value)
         if kind is Tensor:
             items = [item if type(item) is int else self._dim(item) for item in value.shape.dims]
+            if value.free or value.more:
+                items += [*map(self.value, value.free), value.more]
             return (*items, value.dtype, value.inserted)
         if kind is Ref:
             return ("at", self._number(value))

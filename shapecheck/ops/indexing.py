@@ -10,13 +10,23 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Size
-from shapecheck.ops.agree import loose
+from shapecheck.ops.agree import listed, loose
 from shapecheck.ops.axes import written
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
+from shapecheck.ops.first_class import (
+    as_operand,
+    bind_axis,
+    bind_pack,
+    free_in,
+    has_more,
+    is_pack,
+    union,
+)
 from shapecheck.ops.slicing import sliced
 from shapecheck.ops.walk import check_index
 from shapecheck.shapes import (
     Clash,
+    Free,
     Item,
     Mismatch,
     Run,
@@ -34,9 +44,11 @@ _INDEX: Final = dtypes.INTEGER | dtypes.BOOL
 @rule("getitem")
 def getitem(call: Call, input: Value, index: Value, **rest: Value) -> Value:
     """Return `input[index]`."""
-    tensor = as_tensor(input)
+    tensor = as_tensor(as_operand(call.facts, input))
     shape, inserted = indexed(call, call.facts.shape(tensor.shape), index)
-    return Tensor(shape, tensor.dtype, inserted)
+    free = union(tensor.free, free_in(index))
+    more = tensor.more or (bool(free) and has_more(index))
+    return Tensor(shape, tensor.dtype, inserted, free, more)
 
 
 @rule("setitem")
@@ -44,7 +56,14 @@ def setitem(call: Call, input: Value, index: Value, value: Value, **rest: Value)
     """Judge `input[index] = value`: the value broadcasts into what is indexed."""
     tensor = as_tensor(input)
     target, _ = indexed(call, call.facts.shape(tensor.shape), index)
-    given = call.facts.shape(as_tensor(value).shape)
+    value = as_tensor(as_operand(call.facts, value))
+    free = union(tensor.free, free_in(index))
+    stray = [dim for dim in value.free if dim not in free]
+    if stray and not tensor.more and not has_more(index):
+        names = listed([f'"{dim}"' for dim in stray])
+        into = Tensor(target, free=free)
+        raise mismatch(f"the target has no {names}", f"can't assign {value} to {into}")
+    given = call.facts.shape(value.shape)
     fit_into(call, given, target, f"can't assign {given} to {target}", spare_ones=True)
 
 
@@ -141,11 +160,13 @@ def indexed(call: Call, shape: Shape, index: Value) -> tuple[Shape, bool]:
     """Return the shape of `x[index]`, and whether the index inserts an axis of size 1."""
     parts = _parts(index)
     if parts is None:
+        _loosen(call, index)
         return Shape.unknown(), False
     reader = _Reader(call, shape, parts)
     try:
         return _read(reader, parts), reader.inserted
     except _Lost:
+        _loosen(call, index)
         return _each(call, shape, parts) or _masked(call, parts) or Shape.unknown(), False
 
 
@@ -179,10 +200,17 @@ def _masked(call: Call, parts: Sequence[Value]) -> Shape | None:
     return Shape((dims.unknown(), *Shape.unknown().dims))
 
 
+def _loosen(call: Call, index: Value) -> None:
+    """Take note that the first-class dimensions in an index are bound to what isn't known."""
+    for dim in free_in(index):
+        call.facts.learn(dim.bound, 0)
+
+
 def _parts(index: Value) -> tuple[Value, ...] | None:
     if isinstance(index, Unknown):
         return None
-    parts = index if isinstance(index, tuple) else (index,)
+    whole = isinstance(index, tuple) or is_pack(index)  # torch reads `x[[i, j]]` as `x[i, j]`
+    parts = tuple(index) if whole else (index,)
     return None if any(isinstance(part, (Unknown, Run)) for part in parts) else parts
 
 
@@ -195,18 +223,24 @@ def _spelled(part: Value) -> str:
             return f"{'mask' if _is_mask(part) else 'tensor'} {part.shape}"
         case _ if part is ...:
             return "..."
+        case Free():
+            return str(part)
+        case _ if is_pack(part):
+            return f"({', '.join(map(str, part))})"
         case _:
             return written(part)
 
 
 def _is_mask(part: Tensor) -> bool:
-    return not part.dtype & ~_MASK
+    return not part.dtype & ~_MASK and not part.free
 
 
 def _width(reader: _Reader, part: Value) -> int:
     """Return how many axes, or runs of them, a part of an index consumes."""
     if part is None or part is ... or isinstance(part, bool):
         return 0
+    if type(part) is Free or is_pack(part):
+        return 1
     if isinstance(part, Tensor):
         if not part.dtype & _INDEX:
             raise mismatch(
@@ -217,7 +251,7 @@ def _width(reader: _Reader, part: Value) -> int:
         rank = reader.call.facts.shape(part.shape).rank
         if _is_mask(part):
             return len(reader.call.facts.shape(part.shape).dims)
-        if part.dtype & _MASK and rank != 1:
+        if part.dtype & _MASK and rank != 1 and not part.free:
             raise _Lost
     elif isinstance(part, (tuple, list)):
         listed = _listed(part)
@@ -292,6 +326,10 @@ def _take(reader: _Reader, part: Value, at: int, width: int) -> None:
     if part is None:
         reader.inserted = True
         reader.out.append(1)
+    elif type(part) is Free:
+        bind_axis(call, reader.shape, part, known[0], at)
+    elif is_pack(part):
+        bind_pack(call, reader.shape, part, known[0], at)
     elif isinstance(part, slice):
         try:
             reader.out.append(sliced(call, known[0], part))
@@ -326,7 +364,7 @@ def _pick(reader: _Reader, part: Value, axes: Sequence[DimExpr], at: int) -> Non
                     reader.headline,
                 )
         shape = Shape((dims.unknown(),))
-    elif tensor.dtype & _MASK:
+    elif tensor.dtype & _MASK and not tensor.free:
         shape = Shape((dims.unknown(),))
     elif shape.rank == 0:
         return

@@ -12,6 +12,7 @@ from shapecheck.shapes.broadcasting import Clash, broadcast, broadcast_dim
 from shapecheck.shapes.facts import CertainFacts, Facts, groups
 from shapecheck.shapes.matching import Evaluate, Matcher, Misfit
 from shapecheck.shapes.model import (
+    Free,
     Item,
     Mismatch,
     Problem,
@@ -27,6 +28,7 @@ __all__ = [
     "Clash",
     "Evaluate",
     "Facts",
+    "Free",
     "Item",
     "Matcher",
     "Misfit",

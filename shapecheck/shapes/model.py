@@ -159,16 +159,43 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
+class Free:
+    """A dimension that is an object of the program, after `functorch.dim`.
+
+    It is bound to a size when a tensor is first indexed with it. What is learned of `symbol` is
+    that size, and what is learned of `bound` whether it has one as yet, 1 or 0.
+    """
+
+    symbol: Sym
+
+    @property
+    def size(self) -> Size:
+        """The number of elements."""
+        return Size.of(self.symbol)
+
+    @property
+    def bound(self) -> Sym:
+        """What stands for whether it has a size, in facts."""
+        return Sym(f"bound({self.symbol.name})", Kind.UNKNOWN, ("bound", self.symbol))
+
+    def __repr__(self) -> str:
+        return self.symbol.name
+
+
+@dataclass(frozen=True, slots=True)
 class Tensor:
     """What is known of a tensor: its shape and the set of its possible dtypes.
 
     `inserted`: an axis of size 1 was just put in on purpose (`x[:, None]`, `unsqueeze`), so that
-    an outer product by broadcasting is what the program means.
+    an outer product by broadcasting is what the program means. `free` are the first-class
+    dimensions that it has beside its axes, which have no order; with `more`, perhaps others too.
     """
 
     shape: Shape
     dtype: DTypes = dtypes.ANY
     inserted: bool = False
+    free: tuple[Free, ...] = ()
+    more: bool = False
 
     @staticmethod
     def unknown() -> Tensor:
@@ -176,7 +203,9 @@ class Tensor:
         return Tensor(Shape.unknown())
 
     def __repr__(self) -> str:
-        return repr(self.shape)
+        if not self.free:
+            return repr(self.shape)
+        return f"{self.shape} over {', '.join(map(str, self.free))}"
 
 
 class Mismatch(Exception):

@@ -14,6 +14,7 @@ from shapecheck.ops import RULES, UNKNOWN, Call, DType, Repeated, Scalar, Unknow
 from shapecheck.ops.agree import apart
 from shapecheck.ops.call import as_shape, as_tensor
 from shapecheck.ops.elementwise import promote_values
+from shapecheck.ops.first_class import AWARE, batched, has_free
 from shapecheck.shapes import Facts, Matcher, Misfit, Mismatch, Problem, Run, Shape, Tensor
 
 Promote: TypeAlias = Callable[[dtypes.DTypes], dtypes.DTypes]
@@ -178,12 +179,29 @@ class Signature:
         `instance` holds the attributes of the module that a method belongs to (`self.x`);
         `same_source`: see `Call`.
         """
+        if self.result.rule not in AWARE and (has_free(args) or has_free(kwargs.values())):
+            return batched(
+                lambda a, k: self.apply(facts, a, k, label, instance, same_source=same_source),
+                self._selects,
+                facts,
+                args,
+                kwargs,
+            )
         for candidate in (self, *self.overloads):
             bound = candidate.bind(args, kwargs)
             if bound is not None and candidate.admits(bound):
                 found = candidate.run(facts, bound, label or self.name, instance, same_source)
                 return _into(facts, found, kwargs.get("out"))
         return UNKNOWN
+
+    def _selects(self, argument: int | str) -> bool:
+        """Whether an argument, by its position or its name, says which axes the op works on."""
+        return any(
+            param.axis is not None or param.name == "dim"
+            for signature in (self, *self.overloads)
+            for at, param in enumerate(signature.params)
+            if argument in (at, param.name) or _NUMPY.get(str(argument)) == param.name
+        )
 
     def admits(self, bound: Mapping[str, Value]) -> bool:
         """Whether the kinds of the arguments (tensor or not) are those of the parameters."""

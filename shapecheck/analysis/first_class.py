@@ -1,0 +1,227 @@
+"""`functorch.dim`: first-class dimensions, their attributes, and the methods that they add."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from shapecheck import explain
+from shapecheck.analysis.builtins import function
+from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.heap import inside
+from shapecheck.analysis.iteration import iterate
+from shapecheck.analysis.oplib import Site, apply, plain
+from shapecheck.analysis.values import Argument, Bound, Ref, Union
+from shapecheck.dims import Size, Sym
+from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN, Call, Value
+from shapecheck.ops.first_class import (
+    bind,
+    free_in,
+    has_free,
+    has_more,
+    is_pack,
+    loosen,
+    refuse_unbound,
+    union,
+)
+from shapecheck.shapes import Facts, Free, Mismatch, Tensor
+
+PREFIX: Final = "functorch.dim."
+METHODS: Final = frozenset(("order", "index"))
+"""What tensors with first-class dimensions have beside a tensor's methods."""
+
+
+@function(f"{PREFIX}dims")
+def _dims(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call) -> Value:
+    """Return what `dims(...)` gives: one dimension, or a tuple; they are called as their names."""
+    given = dict(zip(("n", "sizes"), args, strict=False)) | dict(kwargs)
+    sizes = given.get("sizes")
+    listed_sizes = None if sizes is None else iterate(frame, sizes)[0]
+    names = _names(frame, node)
+    count = given.get("n")
+    if count is None and sizes is not None:
+        count = None if listed_sizes is None else len(listed_sizes)
+    elif count is None:
+        count = len(names)
+    if not isinstance(count, int) or not 0 < count <= _MOST:
+        return UNKNOWN
+    if len(names) != count:
+        names = [f"d{at}" for at in range(count)]
+    if listed_sizes is not None and len(listed_sizes) != count:
+        text = f"can't make {_counted(count)} of {len(listed_sizes)} sizes"
+        frame.error(node, Message(f'"{frame.segment(node.func)}" {text}'))
+        return UNKNOWN
+    made = tuple(Free(Sym.fresh(name)) for name in names)
+    frame.made.update(made)
+    for at, dim in enumerate(made):
+        size = None if listed_sizes is None else listed_sizes[at]
+        frame.state.facts.learn(dim.bound, 1)
+        if sizes is not None and size is not None:
+            _give_size(frame, dim, size, node)
+    return made[0] if count == 1 else made
+
+
+_MOST: Final = 64
+
+
+def _counted(count: int) -> str:
+    return "1 dimension" if count == 1 else f"{count} dimensions"
+
+
+def _names(frame: Frame, node: ast.Call) -> list[str]:
+    """Return the names that the dimensions are assigned to, which is what they are called."""
+    at = frame.at
+    if not isinstance(at, ast.Assign) or at.value is not node:
+        return []
+    target = at.targets[0]
+    many = isinstance(target, (ast.Tuple, ast.List))
+    return [_name(one) for one in (target.elts if many else [target])]  # type: ignore[attr-defined]
+
+
+def _name(target: ast.expr) -> str:
+    match target:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return "_"
+
+
+def attribute(frame: Frame, owner: Free, name: str, node: ast.expr) -> Value:
+    """Return an attribute of a dimension."""
+    if name == "size":
+        try:
+            refuse_unbound(frame.state.facts, owner)
+        except Mismatch as mismatch:
+            frame.error(node, explain.operation(f".{name}", mismatch.problem))
+            return UNKNOWN
+        return frame.state.facts.dim(owner.size)
+    if name == "dims":
+        return (owner,)
+    if name == "is_bound":
+        return UNKNOWN
+    return Bound(owner, name)
+
+
+def set_size(frame: Frame, owner: Free, name: str, value: Value, node: ast.expr) -> None:
+    """Do what `dim.size = n` does."""
+    if name == "size":
+        _give_size(frame, owner, value, node)
+
+
+def _give_size(frame: Frame, dim: Free, value: Value, node: ast.expr) -> None:
+    facts = frame.state.facts
+    if not isinstance(value, (int, Size)):
+        loosen(facts, dim)
+        return
+    try:
+        bind(Call(facts, ""), dim, value, f"can't make the size of {dim} {value}")
+    except Mismatch as mismatch:
+        label = frame.segment(node) if isinstance(node, ast.Attribute) else frame.segment(node.func)  # type: ignore[attr-defined]  # a call otherwise
+        frame.error(node, explain.operation(label, mismatch.problem))
+
+
+def tensor_attribute(owner: Tensor, name: str) -> Value | None:
+    """Return what a tensor with first-class dimensions has of its own; None where it hasn't."""
+    if name in METHODS and (owner.free or owner.more):
+        return Bound(owner, name)
+    if name == "dims" and owner.free and not owner.more:
+        return owner.free
+    return None
+
+
+def method(
+    frame: Frame,
+    receiver: Value,
+    name: str,
+    args: Sequence[Argument],
+    kwargs: Mapping[str, Value],
+    node: ast.Call,
+) -> Value | None:
+    """Call a method that first-class dimensions add; None where it is a tensor's own."""
+    values = [argument.value for argument in args]
+    if not isinstance(receiver, (Tensor, Free)):
+        return None
+    adds = name in METHODS and (isinstance(receiver, Free) or receiver.free or receiver.more)
+    if not adds and not (name == "expand" and is_pack(values)):
+        return None
+    signature = frame.program.table.signature(PREFIX + name)
+    source = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if signature is None or kwargs:
+        return UNKNOWN
+    if name != "index":
+        values = [tuple(plain_pack(frame, value) for value in values)]
+    site = Site(node, name, (("tensor", source),))
+    return apply(frame, signature, [receiver, *values], {}, site)
+
+
+def plain_pack(frame: Frame, value: Value) -> Value:
+    """Return a list of dimensions as a tuple."""
+    items = iterate(frame, value)[0] if isinstance(value, Ref) else None
+    return value if items is None else items
+
+
+def let_go(frame: Frame, arguments: Sequence[Argument]) -> None:
+    """Take note that a function which isn't known may have bound its arguments."""
+    for argument in arguments:
+        for dim in _reached(frame, argument.value, set()):
+            loosen(frame.state.facts, dim)
+
+
+def _reached(frame: Frame, value: Value, seen: set[Ref]) -> Iterator[Free]:
+    if type(value) is Free:
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _reached(frame, part, seen)
+    elif isinstance(value, Ref) and value not in seen:
+        seen.add(value)
+        for part in inside(frame.state.content(value)):
+            yield from _reached(frame, part, seen)
+
+
+def forget(facts: Facts) -> None:
+    """Forget which dimensions have no size as yet: others may bind them meanwhile."""
+    kept = {a: size for a, size in facts.atoms.items() if not _says_bound(a)}
+    if len(kept) < len(facts.atoms):
+        facts.atoms = kept
+
+
+def _says_bound(atom: object) -> bool:
+    return isinstance(atom, Sym) and type(atom.scope) is tuple and atom.scope[:1] == ("bound",)
+
+
+def through(frame: Frame, values: Sequence[Value], result: Value) -> Value:
+    """Return what a function gives that says nothing of the dimensions that its arguments have.
+
+    It is done for each of their elements. What it does with dimensions that it is given itself
+    isn't known.
+    """
+    given = [plain(frame, value) for value in values]
+    if not has_free(given):
+        return result
+    free = free_in(given)
+    if any(map(_is_bare, given)):
+        return UNKNOWN
+    return _over(result, free, has_more(given))
+
+
+def _is_bare(value: Value) -> bool:
+    return type(value) is Free or (isinstance(value, (tuple, list)) and any(map(_is_bare, value)))
+
+
+def _over(value: Value, free: tuple[Free, ...], more: bool) -> Value:
+    if isinstance(value, Tensor):
+        return replace(value, free=union(free, value.free), more=value.more or more)
+    if isinstance(value, tuple):
+        return tuple(_over(part, free, more) for part in value)
+    return UNKNOWN if isinstance(value, (Ref, Union)) else value
+
+
+def left_over(frame: Frame, part: Value, whole: Value) -> tuple[Free, ...]:
+    """Return the dimensions of a result that the body makes and keeps to itself."""
+    if not isinstance(part, Tensor):
+        return ()
+    told = free_in(tuple(one for one in whole if type(one) is Free) if type(whole) is tuple else ())
+    return tuple(dim for dim in part.free if dim in frame.made and dim not in told)
