@@ -244,8 +244,9 @@ def boundary(
 def left_over(subject: str, value: Tensor, dims: Sequence[Free]) -> Message:
     """Explain a result that still has first-class dimensions of the function's own."""
     names = " and ".join(f'"{dim}"' for dim in dims)
-    axes = "isn't an axis" if len(dims) == 1 else "aren't axes"
-    return Message(f"{subject} is {value}: {names} {axes}, which order() makes of a dimension")
+    left = "is left over, order() made no axis of it"
+    many = "are left over, order() made no axes of them"
+    return Message(f"{subject} is {value}: {names} {left if len(dims) == 1 else many}")
 
 
 def with_origins(

@@ -204,7 +204,8 @@ def batched(
     loops = _Loops(facts)
     first = args[0] if args else UNKNOWN
     picked: dict[int | str, Value] = {}
-    every: dict[int | str, Value] = {**dict(enumerate(args)), **kwargs}
+    every: dict[int | str, Value] = dict(enumerate(args))
+    every.update(kwargs)
     for key, value in every.items():
         if not selects(key) or not free_in(value):
             continue

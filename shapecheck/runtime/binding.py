@@ -17,6 +17,7 @@ from shapecheck import dtypes, explain, spec
 from shapecheck.dims import DimExpr, IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.runtime import others
+from shapecheck.runtime.batched import free_of, is_batched
 from shapecheck.runtime.braced import Braced
 from shapecheck.runtime.errors import Failed, ShapeError
 from shapecheck.runtime.facts import ValueFacts, value_of
@@ -131,7 +132,8 @@ class Binding:
 
     def tensor(self, hint: TensorHint, value: Any, subject: str) -> None:
         """Fit a value to a tensor's annotation."""
-        if not isinstance(value, hint.cls) or not isinstance(value, torch.Tensor):
+        is_tensor = isinstance(value, hint.cls) and isinstance(value, torch.Tensor)
+        if not is_tensor and not (hint.cls is torch.Tensor and is_batched(value)):
             raise Failed(
                 Message(f'{subject} is {_kind(value)}, declared a tensor "{hint.spec.shape}"')
             )
@@ -159,6 +161,7 @@ class Binding:
             self.texts.get(leaf.subject),
             self.matcher.facts,
             self.matcher.names,
+            free=free_of(leaf.tensor),
         )
         return explain.with_origins(message, misfit, self.matcher, self.origin)
 

@@ -16,6 +16,7 @@ from shapecheck.explain import Message
 from shapecheck.runtime import own
 from shapecheck.runtime.binding import Binding, ShapeOf, plain_shape
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
+from shapecheck.runtime.first_class import record_of
 from shapecheck.runtime.hints import Hint, MaybeHint, TensorHint, TupleHint
 from shapecheck.runtime.names import Frame, sizes_of, state
 from shapecheck.runtime.plan import Param, Plan
@@ -165,7 +166,7 @@ def shape_in(frame: Frame) -> ShapeOf:
     """Return what gives a tensor's shape in the names that a call knows."""
 
     def shape_of(tensor: torch.Tensor) -> Shape:
-        found = frame.of(tensor)
+        found = record_of(frame, tensor)
         if found is None or found.sizes != sizes_of(tensor):
             return plain_shape(tensor)
         return Shape(found.dims)

@@ -20,15 +20,18 @@ from torch._C import (
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Sym
+from shapecheck.runtime import first_class
+from shapecheck.runtime.batched import dims_made, is_batched
 from shapecheck.runtime.binding import Binding, Namer
 from shapecheck.runtime.boundary import bind_names, fit_result, shape_in
 from shapecheck.runtime.braced import Braced, braced
-from shapecheck.runtime.errors import ShapeError, own_fault
+from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.facts import value_of
 from shapecheck.runtime.hints import MaybeHint, TensorHint, TupleHint
 from shapecheck.runtime.mode import NamesMode, thread_mode
 from shapecheck.runtime.names import Frame, Record, agreed, record, sizes_of, state
 from shapecheck.runtime.plan import Plan, tensor_hints
+from shapecheck.runtime.source import return_place
 from shapecheck.shapes import Item
 from shapecheck.types import ShapeAnnotationError
 
@@ -69,6 +72,7 @@ def enter(plan: Plan, values: Sequence[Any], tensors: Sequence[Any]) -> Frame | 
     try:
         entry, inside = _entry(plan, values, tensors, caller)
         frame = Frame(dict(entry.sizes), dict(entry.symbols), caller, plan, entry)
+        frame.born = dims_made()
         for tensor, known in (*inside, *zip(tensors, entry.records, strict=True)):
             if known is not None:
                 frame.name(tensor, known)
@@ -156,9 +160,9 @@ def _entry(
 
 
 def _key(tensor: Any, frame: Frame | None) -> object:
-    if not isinstance(tensor, torch.Tensor):
+    if not isinstance(tensor, torch.Tensor) and not is_batched(tensor):
         return type(tensor)
-    known = None if frame is None else frame.of(tensor)
+    known = None if frame is None else first_class.record_of(frame, tensor)
     return sizes_of(tensor) if known is None else known
 
 
@@ -252,6 +256,7 @@ def _new_result(
         plan, scope, frame.symbols, shape_in(frame), namer.names, namer.runs, entry.braced
     )
     fit_result(binding, plan, result)
+    _refuse_left_over(frame, binding, result)
     outside = dict(frame.parent.symbols) if frame.parent is not None else {}
     translated: dict[int, Record | None] = {}
     for leaf in binding.leaves:
@@ -264,6 +269,14 @@ def _new_result(
         else:
             translated[id(leaf.tensor)] = _translated(known, entry, outside)
     return tuple(translated.get(id(part)) for part in parts)
+
+
+def _refuse_left_over(frame: Frame, binding: Binding, result: Any) -> None:
+    """Refuse a result with first-class dimensions that the function made for itself."""
+    for leaf in binding.leaves:
+        said = first_class.left_over(frame, leaf.subject, leaf.tensor, result)
+        if said is not None:
+            raise binding.error(Failed(said), return_place(frame.plan.function)[0])
 
 
 def _translated(known: Record, entry: Entry, outside: Mapping[Sym, int]) -> Record | None:

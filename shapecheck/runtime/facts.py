@@ -67,6 +67,8 @@ class ValueFacts(Facts):
         if a is b or a == b:
             return _SAME
         a, b = self.dim(a), self.dim(b)
+        if a == b:
+            return _SAME
         left, right = value_of(a, self.values), value_of(b, self.values)
         if left is None or right is None:
             return super().compare(a, b)

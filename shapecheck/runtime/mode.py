@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 from shapecheck import dtypes
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value, ragged
-from shapecheck.runtime import blame, ops, wrapped
+from shapecheck.runtime import blame, first_class, ops, wrapped
 from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.facts import ValueFacts, value_of
@@ -275,6 +275,7 @@ def _first_time(
     known: Value = UNKNOWN
     values: dict[Any, int] = {}
     asked: Question | None = None
+    first_class.install()
     try:
         with LOCK:
             asked = Question(frame, func, args, kwargs)

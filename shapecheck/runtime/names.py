@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shapecheck.runtime.mode import NamesMode
 
 Sizes = tuple[int, ...]
+Bound = dict[int, tuple["weakref.ref[Any]", DimExpr, Mapping[Sym, int]]]
 Table = dict[int, tuple[weakref.ref[torch.Tensor], "Record"]]
 
 _RECORDS: Final = 1 << 15
@@ -142,11 +143,12 @@ class Frame:
     the names to the caller's dimensions, for the way back. `plan` and `entry` belong to the
     decorator; both are None in a thread's root, the frame outside of all calls. `alone`: the mode
     calls no other one, which would see what is asked of tensors; `plain`: and no `nn.Parameter` has
-    names. `read`: a shape was read.
+    names. `read`: a shape was read. `bound` is what first-class dimensions are bound to, weakly,
+    with the values of the names in it, and `born` how many of them there were before the call.
     """
 
     __slots__ = (
-        *("alone", "entry", "limit", "names", "parent"),
+        *("alone", "born", "bound", "entry", "limit", "names", "parent"),
         *("plain", "plan", "pushed", "read", "symbols", "table"),
     )
 
@@ -168,6 +170,8 @@ class Frame:
         self.pushed = False
         self.alone = self.read = False
         self.plain = True
+        self.bound: Bound = {}
+        self.born = 0
 
     def of(self, tensor: torch.Tensor) -> Record | None:
         """Return what this call knows of a tensor's dimensions."""

@@ -23,7 +23,7 @@ _INSTALLED: Final = Path(torch.__file__).parents[1]
 _NOT_THE_USERS: Final = (
     *(
         f"{_INSTALLED / name}/"
-        for name in ("torch", "einops", "einx", "opt_einsum", "fancy_einsum")
+        for name in ("torch", "functorch", "einops", "einx", "opt_einsum", "fancy_einsum")
     ),
     str(Path(__file__).parent) + "/",
     str(Path(__file__).parents[1] / "named") + "/",

@@ -1,0 +1,38 @@
+"""Tensors with first-class dimensions, which `functorch.dim` makes: none of torch's tensors.
+
+Nothing of it is imported here: a program that has one has imported it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+from shapecheck.dims import Kind, Sym
+from shapecheck.shapes import Free
+
+_MODULE: Final = "functorch.dim"
+
+
+def is_batched(value: Any) -> bool:
+    """Whether a value is a tensor with first-class dimensions."""
+    module = sys.modules.get(_MODULE)
+    return module is not None and type(value) is module.Tensor
+
+
+def free_of(value: Any) -> tuple[Free, ...]:
+    """Return the first-class dimensions of a tensor, for messages."""
+    dims = value.dims if is_batched(value) else ()
+    return tuple(Free(Sym(d._name, Kind.UNKNOWN, ("dim", at))) for at, d in enumerate(dims))
+
+
+def is_dim(value: Any) -> bool:
+    """Whether a value is a first-class dimension."""
+    module = sys.modules.get(_MODULE)
+    return module is not None and type(value) is module.Dim
+
+
+def dims_made() -> int:
+    """Return how many first-class dimensions the program has made."""
+    module = sys.modules.get(_MODULE)
+    return 0 if module is None else int(module._n_dims_created)

@@ -1,0 +1,262 @@
+"""Names and `functorch.dim`: what a first-class dimension was bound to is what `order` gives back.
+
+A tensor with first-class dimensions is none of torch's tensors, and most of what is done to it
+doesn't pass a function mode. So three functions of functorch's own are wrapped, once it is imported
+and a decorated call is running: those behind indexing, assigning to an index, and `order`. They ask
+the same rules as the static side.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from types import ModuleType
+from typing import Any, Final
+
+import torch
+from torch._C import DisableTorchFunction
+
+from shapecheck import explain
+from shapecheck.dims import Kind, Sym, size_of, symbols
+from shapecheck.explain import Message
+from shapecheck.ops import RULES, UNKNOWN, Call, Value
+from shapecheck.runtime.batched import is_batched, is_dim
+from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
+from shapecheck.runtime.facts import ValueFacts, value_of
+from shapecheck.runtime.hints import dtype_mask
+from shapecheck.runtime.names import Frame, Record, apart, record, sizes_of, state
+from shapecheck.runtime.source import Place, user_place
+from shapecheck.shapes import Free, Mismatch, Run, Shape, Tensor
+
+_compiling: Final = torch.compiler.is_dynamo_compiling
+
+
+def record_of(frame: Frame, value: Any) -> Record | None:
+    """Return what a call knows of the axes of a tensor.
+
+    Of one with first-class dimensions that is what it knows of the tensor underneath, which has
+    them all as axes.
+    """
+    found = frame.of(value)
+    if found is not None or not is_batched(value):
+        return found
+    whole = value._tensor
+    known = None if whole is None else frame.of(whole)
+    if known is None or known.sizes != sizes_of(whole):
+        return None
+    kept = [at for at, level in enumerate(value._levels) if level.is_positional()]
+    return record(
+        tuple(known.dims[at] for at in kept), tuple(known.sizes[at] for at in kept), known.values
+    )
+
+
+def left_over(frame: Frame, subject: str, part: Any, whole: Any) -> Message | None:
+    """Return what to say of a result that has dimensions which its function made for itself."""
+    if not is_batched(part):
+        return None
+    told = whole if isinstance(whole, tuple) else ()
+    own = [d for d in part.dims if d._level >= frame.born and not any(d is one for one in told)]
+    if not own:
+        return None
+    question = _Question(frame)
+    value = question.tensor(part)
+    return explain.left_over(subject, value, [question.free(dim) for dim in own])
+
+
+def install() -> None:
+    """Follow functorch's dimensions from now on, if the program uses them."""
+    if _wrapped or "functorch.dim" not in sys.modules:
+        return
+    from functorch.dim import _getsetitem, _order  # type: ignore[import-untyped]
+
+    _wrapped.append(_order)
+    _wrap(_getsetitem, "getitem", lambda args: (args[3][0], args[3][1]), _get)
+    _wrap(_getsetitem, "setitem", lambda args: args, _set)
+    _wrap(_order, "order", lambda args: (args[0], args[1:]), _order_axes)
+
+
+_wrapped: Final[list[ModuleType]] = []
+
+
+def _wrap(
+    module: ModuleType,
+    name: str,
+    given: Callable[[Any], Sequence[Any]],
+    judge: Callable[[_Question, Sequence[Any]], Value],
+) -> None:
+    original = getattr(module, name)
+
+    @wraps(original)
+    def wrapper(*args: Any) -> Any:
+        frame = state.frame
+        if frame is None or _compiling():
+            return original(*args)
+        operands = given(args)
+        if judge is not _order_axes and not _concerned(operands):
+            return original(*args)
+        question, known, refused = _asked(frame, judge, operands)
+        if refused is not None and judge is not _order_axes:  # functorch compares no sizes
+            raise question.error(refused, operands) from None
+        try:
+            result = original(*args)
+        except Exception as error:
+            if refused is None:
+                raise
+            raise question.error(refused, operands) from error
+        _name(frame, question, known, result)
+        return result
+
+    setattr(module, name, wrapper)
+
+
+def _concerned(operands: Sequence[Any]) -> bool:
+    """Whether a first-class dimension takes part."""
+    parts = [
+        part for one in operands for part in (one if isinstance(one, (tuple, list)) else [one])
+    ]
+    parts += [p for part in parts if isinstance(part, (tuple, list)) for p in part]
+    return any(is_dim(part) or is_batched(part) for part in parts)
+
+
+def _asked(
+    frame: Frame, judge: Callable[[_Question, Sequence[Any]], Value], operands: Sequence[Any]
+) -> tuple[_Question, Value, Mismatch | None]:
+    question = _Question(frame)
+    try:
+        with LOCK:
+            return question, judge(question, operands), None
+    except Mismatch as refused:
+        return question, UNKNOWN, refused
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault("on first-class dimensions", error)
+        return question, UNKNOWN, None
+
+
+def _get(question: _Question, operands: Sequence[Any]) -> Value:
+    owner, index = map(question.convert, operands)
+    return RULES["getitem"](question.call, input=owner, index=index)
+
+
+def _set(question: _Question, operands: Sequence[Any]) -> Value:
+    owner, index, value = map(question.convert, operands)
+    return RULES["setitem"](question.call, input=owner, index=index, value=value)
+
+
+def _order_axes(question: _Question, operands: Sequence[Any]) -> Value:
+    owner, dims = map(question.convert, operands)
+    return RULES["dim.order"](question.call, input=owner, dims=dims)
+
+
+def _name(frame: Frame, question: _Question, known: Value, result: Any) -> None:
+    """Keep what was learned: what dimensions are bound to, and the names of the result's axes."""
+    try:
+        question.keep()
+        if not isinstance(known, Tensor):
+            return
+        found = sizes_of(result)
+        items = known.shape.known
+        if found is not None and items is not None and len(items) == len(found):
+            shown = [
+                size if value_of(item, question.values) != size else item
+                for item, size in zip(items, found, strict=True)
+            ]
+            frame.name(result, record(tuple(shown), found, question.values))
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault("to name first-class dimensions", error)
+
+
+class _Question:
+    """One use of first-class dimensions, as the rules see it."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.values: dict[Sym, int] = {}
+        self.facts = ValueFacts(self.values, strict=True)
+        self.call = Call(self.facts, "")
+        self.met: dict[int, tuple[Any, Free]] = {}
+
+    def convert(self, value: Any) -> Value:
+        """Return an argument as rules see it."""
+        if is_dim(value):
+            return self.free(value)
+        if isinstance(value, torch.Tensor) or is_batched(value):
+            return self.tensor(value)
+        if isinstance(value, tuple | list):
+            parts = [self.convert(part) for part in value]
+            return parts if isinstance(value, list) else tuple(parts)
+        if isinstance(value, slice):
+            return slice(*map(self.convert, (value.start, value.stop, value.step)))
+        plain = value is None or value is ... or isinstance(value, bool | int | float | complex)
+        return value if plain else UNKNOWN
+
+    def free(self, dim: Any) -> Free:
+        """Return a dimension, with what the running call knows of it."""
+        found = self.met.get(id(dim))
+        if found is not None:
+            return found[1]
+        free = Free(Sym(dim._name, Kind.UNKNOWN, ("dim", len(self.met))))
+        self.met[id(dim)] = dim, free
+        known = self.frame.bound.get(id(dim))
+        if known is not None and known[0]() is dim:
+            self.facts.learn(free.symbol, size_of(known[1]))
+            self.values.update(known[2])
+        elif dim.is_bound:
+            self.facts.learn(free.symbol, dim.size)
+        else:
+            self.facts.learn(free.bound, 1)
+        return free
+
+    def tensor(self, value: Any) -> Tensor:
+        """Return a tensor with the names that the running call knows."""
+        batched = is_batched(value)
+        free = tuple(self.free(dim) for dim in value.dims) if batched else ()
+        found = sizes_of(value)
+        if found is None:
+            return Tensor(Shape.unknown(), free=free)
+        known = record_of(self.frame, value)
+        with DisableTorchFunction():
+            held = value._get_tensor() if batched else value
+            dtype = dtype_mask(held.dtype)
+        if known is None or known.sizes != found:
+            return Tensor(Shape(found), dtype, free=free)
+        known = apart(known, self.values)
+        self.values.update(known.values)
+        return Tensor(Shape(known.dims), dtype, free=free)
+
+    def keep(self) -> None:
+        """Remember in the running call what dimensions are bound to, so far as it has names."""
+        for dim, free in self.met.values():
+            (item,) = self.facts.shape(Shape((free.size,))).dims
+            if isinstance(item, Run) or not symbols(item) <= self.values.keys():
+                continue
+            if not isinstance(item, int) and dim.is_bound:
+                if value_of(item, self.values) == dim.size:
+                    own = {symbol: self.values[symbol] for symbol in symbols(item)}
+                    self.frame.bound[id(dim)] = weakref.ref(dim), item, own
+
+    def error(self, refused: Mismatch, operands: Sequence[Any]) -> ShapeError:
+        """Return the exception for what a rule refuses."""
+        place = user_place()
+        label, node = _spelled(place)
+        value = self.convert(operands[0])
+        spoken = []
+        if isinstance(value, Tensor) and isinstance(node, ast.Name) and place is not None:
+            since = place.since(node.id)
+            spoken.append(explain.Operand("tensor", value, node.id, since))
+        message = explain.operation(label, refused.problem, spoken)
+        known: Mapping[str, int] = {s.name: v for s, v in self.values.items()}
+        here = {**self.frame.names, **{k: v for k, v in known.items() if k not in self.frame.names}}
+        return ShapeError(message, here, None if place is None else str(place))
+
+
+def _spelled(place: Place | None) -> tuple[str, ast.expr | None]:
+    """Return what the user writes for indexing, assigning or `order`, and what it is done to."""
+    match None if place is None else place.node:
+        case ast.Subscript(value=value, ctx=ast.Load()):
+            return "[...]", value
+        case ast.Call(func=ast.Attribute(value=value, attr=name)):
+            return name, value
+    return "[...] =", None
