@@ -17,6 +17,7 @@ from shapecheck.analysis.values import Argument, Bound, Ref, Union
 from shapecheck.dims import Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Call, Value
+from shapecheck.ops.agree import counted
 from shapecheck.ops.first_class import (
     bind,
     free_in,
@@ -51,7 +52,8 @@ def _dims(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: as
     if len(names) != count:
         names = [f"d{at}" for at in range(count)]
     if listed_sizes is not None and len(listed_sizes) != count:
-        text = f"can't make {_counted(count)} of {len(listed_sizes)} sizes"
+        sizes_given = counted(len(listed_sizes), "size")
+        text = f"can't make {counted(count, 'dimension')} of {sizes_given}"
         frame.error(node, Message(f'"{frame.segment(node.func)}" {text}'))
         return UNKNOWN
     made = tuple(Free(Sym.fresh(name)) for name in names)
@@ -65,10 +67,6 @@ def _dims(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: as
 
 
 _MOST: Final = 64
-
-
-def _counted(count: int) -> str:
-    return "1 dimension" if count == 1 else f"{count} dimensions"
 
 
 def _names(frame: Frame, node: ast.Call) -> list[str]:
@@ -95,6 +93,7 @@ def attribute(frame: Frame, owner: Free, name: str, node: ast.expr) -> Value:
             refuse_unbound(frame.state.facts, owner)
         except Mismatch as mismatch:
             frame.error(node, explain.operation(f".{name}", mismatch.problem))
+            loosen(frame.state.facts, owner)
             return UNKNOWN
         return frame.state.facts.dim(owner.size)
     if name == "dims":
@@ -116,7 +115,7 @@ def _give_size(frame: Frame, dim: Free, value: Value, node: ast.expr) -> None:
         loosen(facts, dim)
         return
     try:
-        bind(Call(facts, ""), dim, value, f"can't make the size of {dim} {value}")
+        bind(Call(facts, ""), dim, value, f"can't be {value}")
     except Mismatch as mismatch:
         label = frame.segment(node) if isinstance(node, ast.Attribute) else frame.segment(node.func)  # type: ignore[attr-defined]  # a call otherwise
         frame.error(node, explain.operation(label, mismatch.problem))

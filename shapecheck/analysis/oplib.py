@@ -29,6 +29,7 @@ from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.analysis.views import Lesson, View, view
 from shapecheck.dims import Dim, IntSize, Size, unknown
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value, ragged
+from shapecheck.ops.first_class import free_in, loosen
 from shapecheck.shapes import CertainFacts, Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature
 
@@ -152,6 +153,8 @@ def apply(
         if mismatch.problem.code == "shape-broadcast" and _one_source(frame, site):
             return signature.apply(facts, given, named, site.label, instance, same_source=True)
         facts.atoms, facts.runs = before.atoms, before.runs
+        for dim in free_in((*given, *named.values())):  # one that is unbound is told of once
+            loosen(facts, dim)
         rest = _whatever_dtype(signature, before, given, named, site, instance, mismatch)
         if frame.silent:
             frame.errors += 1

@@ -14,6 +14,8 @@ LOOSE_PARAMETERS: Final = frozenset({"output_size", "input_lengths", "target_len
 ANNOTATED: Final = ("typing.Annotated", "typing_extensions.Annotated")
 ISINSTANCE: Final = ("builtins.isinstance", "builtins.issubclass")
 OBJECT: Final = "builtins.object"
+GETITEM: Final = ("torch._tensor.Tensor.__getitem__", "torch._C.TensorBase.__getitem__")
+FIRST_CLASS: Final = "functorch.dim"
 
 # A method that mypy names after the class of the receiver: my_project.model.Net.__call__
 CALL_METHOD: Final = ".__call__"

@@ -14,6 +14,7 @@ from shapecheck.analysis import Options as AnalysisOptions
 from shapecheck.mypy_plugin import _names as names
 from shapecheck.mypy_plugin._ahead import Ahead, Start
 from shapecheck.mypy_plugin._analysis import ModuleAnalysis
+from shapecheck.mypy_plugin._first_class import indexed
 from shapecheck.mypy_plugin._isinstance import IsInstance
 from shapecheck.mypy_plugin._looked import LookedRecords
 from shapecheck.mypy_plugin._module_call import call_as_forward
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         AnalyzeTypeContext,
         FunctionContext,
         FunctionSigContext,
+        MethodContext,
         MethodSigContext,
         ReportConfigContext,
     )
@@ -126,6 +128,10 @@ class ShapecheckPlugin(Plugin):
     ) -> Callable[[MethodSigContext], FunctionLike] | None:
         """Answer for calls of instances, which mypy names after the class of the instance."""
         return call_as_forward if fullname.endswith(names.CALL_METHOD) else None
+
+    def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
+        """Answer for methods whose results torch's annotations don't tell."""
+        return indexed if fullname in names.GETITEM else None
 
     def _first_type(self, ctx: AnalyzeTypeContext) -> Type:
         """Keep mypy's list of errors, which no other hook is sure to get; the type is mypy's."""

@@ -67,17 +67,18 @@ def as_operand(facts: Facts, value: Value) -> Value:
 # Binding ----------------------------------------------------------------------------------------
 
 
-def bind(call: Call, dim: Free, item: DimExpr, headline: str, what: str = "that") -> None:
+def bind(call: Call, dim: Free, item: DimExpr, headline: str, what: str = "") -> None:
     """Bind a dimension to what it meets, an axis or a number; `what` is that in words."""
     (known,) = call.facts.shape(Shape((dim.size,))).dims
     if not call.unify(dim.size, item):
-        raise mismatch(f'{what} is {item}, and "{dim}" is bound to {known}', headline)
+        found = f"{what} is {item}, and " if what else ""
+        raise mismatch(f'{found}"{dim}" is bound to {known}', headline)
     call.facts.learn(dim.bound, 0)
 
 
 def bind_axis(call: Call, shape: Shape, dim: Free, item: DimExpr, at: int) -> None:
     """Bind a dimension to an axis of a tensor."""
-    bind(call, dim, item, f'can\'t bind "{dim}" to axis {at} of {shape}')
+    bind(call, dim, item, f'can\'t bind "{dim}" to axis {at} of {shape}', "that")
 
 
 def bind_pack(call: Call, shape: Shape, pack: Sequence[Free], item: DimExpr, at: int) -> None:
@@ -317,7 +318,7 @@ def expand(call: Call, input: Value, dims: Value, **rest: Value) -> Value:
     for dim in dims:
         refuse_unbound(call.facts, dim)
         if dim in tensor.free:
-            raise mismatch("it is there already", f'can\'t expand {tensor} over "{dim}"')
+            raise mismatch("it is there already", f'can\'t expand {tensor} by "{dim}"')
     return replace(tensor, free=union(dims, tensor.free))
 
 
@@ -337,7 +338,8 @@ def index(call: Call, input: Value, dims: Value, indices: Value, **rest: Value) 
     if type(indices) is Free:
         (item,) = call.facts.shape(Shape((dims.size,))).dims
         assert not isinstance(item, Run)
-        bind(call, indices, item, f'can\'t put "{indices}" in the place of "{dims}"')
+        headline = f'can\'t put "{indices}" in the place of "{dims}"'
+        bind(call, indices, item, headline, f'"{dims}"')
         return replace(tensor, free=union(left, (indices,)))
     if isinstance(indices, (int, Size)):
         return replace(tensor, free=left)

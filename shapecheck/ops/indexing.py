@@ -45,6 +45,10 @@ _INDEX: Final = dtypes.INTEGER | dtypes.BOOL
 def getitem(call: Call, input: Value, index: Value, **rest: Value) -> Value:
     """Return `input[index]`."""
     tensor = as_tensor(as_operand(call.facts, input))
+    if tensor.free and _counts_otherwise(index):
+        _loosen(call, index)
+        free = union(tensor.free, free_in(index))
+        return Tensor(Shape.unknown(), tensor.dtype, free=free, more=has_more(index))
     shape, inserted = indexed(call, call.facts.shape(tensor.shape), index)
     free = union(tensor.free, free_in(index))
     more = tensor.more or (bool(free) and has_more(index))
@@ -198,6 +202,11 @@ def _masked(call: Call, parts: Sequence[Value]) -> Shape | None:
     if len(parts) > 1 or not isinstance(only, Tensor) or not _is_mask(only):
         return None
     return Shape((dims.unknown(), *Shape.unknown().dims))
+
+
+def _counts_otherwise(index: Value) -> bool:
+    """Whether there is a `...` with something behind it, for which functorch counts dimensions."""
+    return isinstance(index, tuple) and any(part is ... for part in index[:-1])
 
 
 def _loosen(call: Call, index: Value) -> None:

@@ -134,8 +134,7 @@ def _name(dim: DimExpr) -> bool:
 
 def _renamed(a: DimExpr, b: DimExpr) -> bool:
     """Whether two sizes are one expression, but for a name that is another name in it."""
-    if isinstance(a, Composite) or isinstance(b, Composite):
-        return False
+    a, b = dims.size_of(a), dims.size_of(b)
     mine, other = dims.symbols(a) - dims.symbols(b), dims.symbols(b) - dims.symbols(a)
     if len(mine) != 1 or len(other) != 1 or any(s.kind is not Kind.NAME for s in (*mine, *other)):
         return False
