@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from typing import Any, Final
 
+from torch._C import DisableTorchFunction
+
 from shapecheck.dims import Kind, Sym
 from shapecheck.shapes import Free
 
@@ -18,6 +20,14 @@ def is_batched(value: Any) -> bool:
     """Whether a value is a tensor with first-class dimensions."""
     module = sys.modules.get(_MODULE)
     return module is not None and type(value) is module.Tensor
+
+
+def batched_sizes(value: Any) -> tuple[int, ...]:
+    """Return the sizes of the axes of a tensor with first-class dimensions."""
+    with DisableTorchFunction():
+        whole = value._get_tensor().shape
+    levels = value._get_levels()
+    return tuple([size for size, at in zip(whole, levels, strict=True) if at.is_positional()])
 
 
 def free_of(value: Any) -> tuple[Free, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import sys
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import wraps
 from types import ModuleType
 from typing import Any, Final
@@ -27,7 +27,7 @@ from shapecheck.runtime.batched import is_batched, is_dim
 from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
 from shapecheck.runtime.facts import ValueFacts, value_of
 from shapecheck.runtime.hints import dtype_mask
-from shapecheck.runtime.names import Frame, Record, apart, record, sizes_of, state
+from shapecheck.runtime.names import Frame, Record, apart, dtype_of, record, sizes_of, state
 from shapecheck.runtime.source import Place, user_place
 from shapecheck.shapes import Free, Mismatch, Run, Shape, Tensor
 
@@ -95,8 +95,16 @@ def _wrap(
         if frame is None or _compiling():
             return original(*args)
         operands = given(args)
-        if judge is not _order_axes and not _concerned(operands):
+        key = _Key(frame, judge)
+        key.add(operands)
+        if not key.dims:
             return original(*args)
+        whole = tuple(key.parts)
+        seen = _seen.get(whole)
+        if seen is not None:
+            result = original(*args)
+            _tell(frame, seen, key.dims, result)
+            return result
         question, known, refused = _asked(frame, judge, operands)
         if refused is not None and judge is not _order_axes:  # functorch compares no sizes
             raise question.error(refused, operands) from None
@@ -106,19 +114,79 @@ def _wrap(
             if refused is None:
                 raise
             raise question.error(refused, operands) from error
-        _name(frame, question, known, result)
+        named = _name(frame, question, known, result)
+        if len(_seen) >= _KEPT:
+            _seen.clear()
+        _seen[whole] = named, tuple(_bound_to(frame, dim) for dim in key.dims)
         return result
 
     setattr(module, name, wrapper)
 
 
-def _concerned(operands: Sequence[Any]) -> bool:
-    """Whether a first-class dimension takes part."""
-    parts = [
-        part for one in operands for part in (one if isinstance(one, (tuple, list)) else [one])
-    ]
-    parts += [p for part in parts if isinstance(part, (tuple, list)) for p in part]
-    return any(is_dim(part) or is_batched(part) for part in parts)
+_KEPT: Final = 1 << 12
+_seen: Final[dict[Hashable, tuple[Record | None, tuple[Record | None, ...]]]] = {}
+"""What came of a use, by what decides it: the names of the result and of each dimension in it."""
+
+
+class _Key:
+    """What decides the outcome of a use, and the first-class dimensions in it, each once."""
+
+    def __init__(self, frame: Frame, judge: object) -> None:
+        self.frame = frame
+        self.parts: list[Any] = [judge]
+        self.dims: list[Any] = []
+        self._places: dict[int, int] = {}
+
+    def add(self, value: Any) -> None:
+        """Add an operand, or a part of one."""
+        if is_dim(value):
+            self._dim(value)
+        elif is_batched(value):
+            self.parts += (
+                record_of(self.frame, value) or sizes_of(value),
+                dtype_of(value._get_tensor()),
+            )
+            self.add(value.dims)
+        elif isinstance(value, torch.Tensor):
+            self.parts += (self.frame.of(value) or sizes_of(value), dtype_of(value))
+        elif isinstance(value, tuple | list):
+            self.parts += (type(value), len(value))
+            for part in value:
+                self.add(part)
+        elif isinstance(value, slice):
+            self.add((slice, value.start, value.stop, value.step))
+        elif value is None or value is ... or isinstance(value, int | type):
+            self.parts += (type(value), value)
+        else:
+            self.parts.append(type(value))
+
+    def _dim(self, dim: Any) -> None:
+        place = self._places.setdefault(id(dim), len(self.dims))
+        if place == len(self.dims):
+            self.dims.append(dim)
+            self.parts += (dim._name, _bound_to(self.frame, dim) or dim._size)
+        self.parts.append(place)
+
+
+def _bound_to(frame: Frame, dim: Any) -> Record | None:
+    """Return the axis that a call knows a dimension to be bound to."""
+    found = frame.bound.get(id(dim))
+    return found[1] if found is not None and found[0]() is dim else None
+
+
+def _tell(
+    frame: Frame,
+    seen: tuple[Record | None, tuple[Record | None, ...]],
+    dims: Sequence[Any],
+    result: Any,
+) -> None:
+    """Keep again what came of a use that was like this one."""
+    named, axes = seen
+    if named is not None:
+        frame.name(result, named)
+    for dim, axis in zip(dims, axes, strict=True):
+        if axis is not None:
+            frame.bound[id(dim)] = weakref.ref(dim), axis
 
 
 def _asked(
@@ -150,22 +218,24 @@ def _order_axes(question: _Question, operands: Sequence[Any]) -> Value:
     return RULES["dim.order"](question.call, input=owner, dims=dims)
 
 
-def _name(frame: Frame, question: _Question, known: Value, result: Any) -> None:
+def _name(frame: Frame, question: _Question, known: Value, result: Any) -> Record | None:
     """Keep what was learned: what dimensions are bound to, and the names of the result's axes."""
     try:
         question.keep()
-        if not isinstance(known, Tensor):
-            return
-        found = sizes_of(result)
-        items = known.shape.known
-        if found is not None and items is not None and len(items) == len(found):
-            shown = [
-                size if value_of(item, question.values) != size else item
-                for item, size in zip(items, found, strict=True)
-            ]
-            frame.name(result, record(tuple(shown), found, question.values))
+        items = known.shape.known if isinstance(known, Tensor) else None
+        found = None if items is None else sizes_of(result)
+        if found is None or items is None or len(items) != len(found):
+            return None
+        shown = [
+            size if value_of(item, question.values) != size else item
+            for item, size in zip(items, found, strict=True)
+        ]
+        named = record(tuple(shown), found, question.values)
+        frame.name(result, named)
+        return named
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault("to name first-class dimensions", error)
+        return None
 
 
 class _Question:
@@ -199,10 +269,10 @@ class _Question:
             return found[1]
         free = Free(Sym(dim._name, Kind.UNKNOWN, ("dim", len(self.met))))
         self.met[id(dim)] = dim, free
-        known = self.frame.bound.get(id(dim))
-        if known is not None and known[0]() is dim:
-            self.facts.learn(free.symbol, size_of(known[1]))
-            self.values.update(known[2])
+        known = _bound_to(self.frame, dim)
+        if known is not None:
+            self.facts.learn(free.symbol, size_of(known.dims[0]))
+            self.values.update(known.values)
         elif dim.is_bound:
             self.facts.learn(free.symbol, dim.size)
         else:
@@ -232,10 +302,9 @@ class _Question:
             (item,) = self.facts.shape(Shape((free.size,))).dims
             if isinstance(item, Run) or not symbols(item) <= self.values.keys():
                 continue
-            if not isinstance(item, int) and dim.is_bound:
-                if value_of(item, self.values) == dim.size:
-                    own = {symbol: self.values[symbol] for symbol in symbols(item)}
-                    self.frame.bound[id(dim)] = weakref.ref(dim), item, own
+            axis = record((item,), (dim.size,), self.values) if dim.is_bound else None
+            if axis is not None:
+                self.frame.bound[id(dim)] = weakref.ref(dim), axis
 
     def error(self, refused: Mismatch, operands: Sequence[Any]) -> ShapeError:
         """Return the exception for what a rule refuses."""

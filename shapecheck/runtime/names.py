@@ -17,6 +17,7 @@ from torch._C import DisableTorchFunction, _len_torch_function_stack
 
 import shapecheck.dims as dims
 from shapecheck.dims import Atom, Composite, DimExpr, IntSize, Size, Sym
+from shapecheck.runtime.batched import batched_sizes, is_batched
 from shapecheck.runtime.facts import value_of
 from shapecheck.shapes import Shape
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from shapecheck.runtime.mode import NamesMode
 
 Sizes = tuple[int, ...]
-Bound = dict[int, tuple["weakref.ref[Any]", DimExpr, Mapping[Sym, int]]]
+Bound = dict[int, tuple["weakref.ref[Any]", "Record"]]
 Table = dict[int, tuple[weakref.ref[torch.Tensor], "Record"]]
 
 _RECORDS: Final = 1 << 15
@@ -61,6 +62,8 @@ def sizes_of(tensor: torch.Tensor) -> Sizes | None:
     try:
         if tensor.__class__ in _PLAIN and not _len_torch_function_stack():
             return tuple(tensor.shape)
+        if is_batched(tensor):
+            return batched_sizes(tensor)
         with DisableTorchFunction():
             sizes = tuple(tensor.shape)
     except RuntimeError:
@@ -143,8 +146,8 @@ class Frame:
     the names to the caller's dimensions, for the way back. `plan` and `entry` belong to the
     decorator; both are None in a thread's root, the frame outside of all calls. `alone`: the mode
     calls no other one, which would see what is asked of tensors; `plain`: and no `nn.Parameter` has
-    names. `read`: a shape was read. `bound` is what first-class dimensions are bound to, weakly,
-    with the values of the names in it, and `born` how many of them there were before the call.
+    names. `read`: a shape was read. `bound` is the axis that each first-class dimension is bound
+    to, by the identity of the dimension, and `born` how many of them there were before the call.
     """
 
     __slots__ = (

@@ -22,6 +22,18 @@ warn_unreachable = True
 """
 
 CASES = {
+    "first_class_dims": """\
+from functorch.dim import dims  # type: ignore[import-untyped]
+from torch import Tensor
+
+def swapped(x: Tensor, n: int) -> Tensor:
+    i, j = dims(2)
+    x[0].order(i)  # E: "Tensor" has no attribute "order"  [attr-defined]
+    x[n, ...].order(i)  # E: "Tensor" has no attribute "order"  [attr-defined]
+    x[[i, j]].order(i, j)
+    x[:, (i, j)].sum(i).order(j)
+    return x[i, j].order(j, i)
+""",
     "strict_forward": """\
 from torch import Tensor, nn
 from jaxtyping import Float

@@ -1,0 +1,151 @@
+"""What becomes of names at run time where first-class dimensions are used."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+import torch
+from functorch.dim import dimlists, dims
+from torch import Tensor
+
+from shapecheck import Float, ShapeError, dims_of, shapecheck
+
+
+@shapecheck
+def turn(x: Float[Tensor, "n m"], check: Any) -> Float[Tensor, "n m"]:
+    check(x)
+    return x
+
+
+def inside(check: Any) -> None:
+    """Run what looks at a tensor with names inside of a decorated call, twice: also from memory."""
+    turn(torch.rand(3, 3), check)
+    turn(torch.rand(3, 3), check)
+
+
+def test_axes_keep_their_names_beside_dimensions() -> None:
+    def check(x: Tensor) -> None:
+        i, j = dims(2)
+        assert dims_of(x[i].order(i)) == ("n", "m")
+        assert dims_of((x[:, j] + 1).order(j)) == ("m", "n")
+        assert dims_of(x[i].sum(0).order(i)) == ("n",)
+        assert dims_of(x[i][:2].order(i))[0] == "n"
+        assert dims_of(x[i, j].order((j, i))) == ("(m n)",)
+        assert dims_of(torch.where(i <= j, x[i, j], 0).order(j, i)) == ("m", "n")
+        assert dims_of(x[i, None, j].order(j, i)) == ("m", "n", None)
+
+    inside(check)
+
+
+def test_a_dimension_of_another_size_is_refused_though_functorch_accepts_it() -> None:
+    i = dims(1)
+    assert (torch.rand(3)[i].order(i).shape, torch.rand(7)[i].order(i).shape) == ((3,), (7,))
+
+    def check(x: Tensor) -> None:
+        j = dims(1)
+        x[j]
+        torch.rand(7)[j]
+
+    with pytest.raises(ShapeError) as raised:
+        inside(check)
+    assert str(raised.value).partition("\n")[0] == (
+        '"[...]" can\'t bind "j" to axis 0 of (7): that is 7, and "j" is bound to n  [shape]'
+    )
+
+
+def test_an_index_too_many_is_refused_though_functorch_drops_it() -> None:
+    i = dims(1)
+    assert torch.rand(3, 4)[i][0, 0].order(i).shape == (3,)
+
+    def check(x: Tensor) -> None:
+        x[dims(1)][0, 0]
+
+    with pytest.raises(ShapeError) as raised:
+        inside(check)
+    assert str(raised.value).partition("\n")[0] == (
+        '"[...]" can\'t index (m) with [0, 0]: the tensor has 1 axis, and 2 are indexed  [shape]'
+    )
+
+
+def test_what_is_bound_where_nothing_is_named_has_no_names() -> None:
+    def check(x: Tensor) -> None:
+        i, j = dims(2)
+        assert dims_of(torch.rand(2, 4)[i, j].order(j, i)) == (None, None)
+        several = dimlists(1)
+        assert dims_of(x[several,].order(several)) == (None, None)
+
+    inside(check)
+
+
+def test_dimensions_of_the_caller_are_unnamed_in_a_call() -> None:
+    @shapecheck
+    def inner(x: Float[Tensor, "k"]) -> Float[Tensor, "k"]:
+        assert not isinstance(x, Tensor)
+        j = dims(1)
+        y = x[j].order(j)
+        assert y.shape == (3,)
+        return y
+
+    def check(x: Tensor) -> None:
+        i, j = dims(2)
+        assert dims_of(inner(x[i]).order(i)) == ("n", "m")
+        assert dims_of(inner(x[:, j]).order(j)) == ("m", "n")
+
+    inside(check)
+
+
+def test_an_argument_with_dimensions_is_checked_by_its_axes() -> None:
+    @shapecheck
+    def product(x: Float[Tensor, "k"], y: Float[Tensor, "k"]) -> Float[Tensor, ""]:
+        return (x * y).sum()
+
+    i = dims(1)
+    x = torch.rand(2, 3)
+    assert torch.equal(product(x[i], torch.ones(3)).order(i), x.sum(1))
+    with pytest.raises(ShapeError) as raised:
+        product(x[i], torch.ones(4))
+    assert str(raised.value).partition("\n")[0] == (
+        'argument "y" of "product" is (4), declared "k": axis 0 is 4, declared k (here 3)  [shape]'
+    )
+    with pytest.raises(ShapeError) as raised:
+        product(x, x[i])
+    assert str(raised.value).partition("\n")[0] == (
+        'argument "x" of "product" is (2 3), declared "k": it has 2 axes, declared 1  [shape]'
+    )
+
+
+def test_nothing_is_kept_alive() -> None:
+    found: list[weakref.ref[Any]] = []
+
+    def check(x: Tensor) -> None:
+        i, j = dims(2)
+        found.extend((weakref.ref(i), weakref.ref(j)))
+        x[i, j].order(j, i)
+
+    inside(check)
+    gc.collect()
+    assert [ref() for ref in found] == [None] * 4
+
+
+def test_outside_of_decorated_calls_functorch_is_as_it_was() -> None:
+    inside(lambda x: x[dims(1)])
+    i, j = dims(2)
+    x = torch.rand(2, 3)
+    assert torch.equal(x[i, j].order(j, i), x.T)
+    k = dims(1)
+    with pytest.raises(ValueError, match="tensor does not contain dim k"):
+        x[i, j].order(k)
+
+
+def test_gradients_go_through() -> None:
+    x = torch.rand(3, 3, requires_grad=True)
+
+    def check(y: Tensor) -> None:
+        i, j = dims(2)
+        (y[i, j] * y[i, j]).sum((i, j)).backward()
+
+    turn(x, check)
+    assert torch.allclose(x.grad, 2 * x)  # type: ignore[arg-type]
