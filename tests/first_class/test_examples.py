@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from first_class.cases import CASES, HEAD, Case
+from first_class.cases import CASES, HEAD, Case, table
 
 from shapecheck import ShapeError, dims_of
 from shapecheck.analysis import Options, Source, analyze_module
@@ -82,3 +82,9 @@ def test_its_wrong_variant_is_found_when_it_runs(case: Case, tmp_path: Path) -> 
     text = str(error).partition("  [shape")[0]
     told = text if isinstance(error, ShapeError) else f"{type(error).__name__}: {text}"
     assert told == case.runtime
+
+
+def test_the_page_shows_all() -> None:
+    """The table in the documentation is that of the cases."""
+    page = Path(__file__).parents[2] / "docs" / "first_class_dims.md"
+    assert table() in page.read_text("utf-8")
