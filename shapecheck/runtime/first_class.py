@@ -142,10 +142,8 @@ class _Key:
         if is_dim(value):
             self._dim(value)
         elif is_batched(value):
-            self.parts += (
-                record_of(self.frame, value) or sizes_of(value),
-                dtype_of(value._get_tensor()),
-            )
+            known = record_of(self.frame, value) or sizes_of(value)
+            self.parts += (known, dtype_of(value._get_tensor()))
             self.add(value.dims)
         elif isinstance(value, torch.Tensor):
             self.parts += (self.frame.of(value) or sizes_of(value), dtype_of(value))

@@ -68,12 +68,16 @@ def case(
     return register
 
 
+def _on_one_line(text: str) -> str:
+    return "; ".join(line.strip() for line in text.strip().split("\n"))
+
+
 def table() -> str:
     """Return the examples with their edits, as docs/first_class_dims.md shows them."""
     lines = ["| example | edit | found when it runs by |", "|---|---|---|"]
     for one in CASES:
         by = "shapecheck" if one.static == one.runtime or "Error: " not in one.runtime else "torch"
-        before, after = (" ".join(text.split()) for text in (one.right, one.wrong))
+        before, after = (_on_one_line(text) for text in (one.right, one.wrong))
         lines.append(f"| {one.name.replace('_', ' ')} | `{before}` → `{after}` | {by} |")
     return "\n".join(lines) + "\n"
 
