@@ -10,7 +10,7 @@ import ast
 import functools
 import gc
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, ParamSpec, TypeVar
 
@@ -24,7 +24,6 @@ from shapecheck.analysis.looking import end_of
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import (
     Argument,
-    Class,
     Function,
     Object,
     Path,
@@ -49,7 +48,8 @@ class Study:
     of the body were worth, `sizes` the sizes that an attribute of the instance or an int parameter
     has, with the expression for it. `bare` are the parameters that something shows to be tensors
     though no annotation says so, `clashes` how many errors there were on the way, `calls` the
-    functions that it calls, with their arguments. `given` is what it was studied with.
+    functions that it calls, with their arguments. `given` is what it was studied with, `plain` what
+    was seen when nothing was supposed of its parameters.
     """
 
     function: Function
@@ -62,6 +62,7 @@ class Study:
     clashes: int = 0
     calls: list[tuple[Function, dict[str, Value]]] = field(default_factory=list)
     given: Mapping[str, Value] = field(default_factory=dict)
+    plain: Study | None = None
 
 
 def without_collecting(function: Callable[P, T]) -> Callable[P, T]:
@@ -80,12 +81,8 @@ def without_collecting(function: Callable[P, T]) -> Callable[P, T]:
     return run
 
 
-Given = Mapping[ast.AST, Mapping[str, Value]]
-"""Values for parameters of functions, by the functions' nodes, that are known from elsewhere."""
-
-
 @without_collecting
-def study(source: Source, host: Host, options: Options, given: Given | None = None) -> list[Study]:
+def study(source: Source, host: Host, options: Options) -> list[Study]:
     """Study the functions and methods of a module; raises SyntaxError.
 
     What can't be analysed to its end is left out.
@@ -96,14 +93,20 @@ def study(source: Source, host: Host, options: Options, given: Given | None = No
     module = program.add(source)
     names = dict(qualnames(module.tree))
     found = []
-    for function, owner in interpreter.functions(module):
-        qualname = names[function.node]
+    for function, _ in interpreter.functions(module):
         # What one function stumbles over must not hide what there is to say of the others.
-        try:
-            found.append(_study(function, owner, qualname, given or {}))
-        except (BudgetExceeded, RecursionError):
-            continue
+        with suppress(BudgetExceeded, RecursionError):
+            found.append(_study(_run(function, {}, names[function.node]), {}))
     return found
+
+
+@without_collecting
+def with_known(seen: Study, known: Mapping[str, Value]) -> Study:
+    """Study a function again with values of parameters that are known from elsewhere."""
+    try:
+        return _study(seen.plain or seen, known)
+    except (BudgetExceeded, RecursionError):
+        return seen
 
 
 def qualnames(tree: ast.AST, outer: str = "") -> Iterator[tuple[ast.AST, str]]:
@@ -118,17 +121,17 @@ def qualnames(tree: ast.AST, outer: str = "") -> Iterator[tuple[ast.AST, str]]:
             yield from qualnames(node, outer)
 
 
-def _study(function: Function, owner: Class | None, qualname: str, given: Given) -> Study:
-    known = given.get(function.node, {})
-    first = _run(function, owner, {}, qualname)
-    tensors = shown(function, owner, first) | {n for n, v in known.items() if _is_tensor(v)}
+def _study(first: Study, known: Mapping[str, Value]) -> Study:
+    function = first.function
+    tensors = shown(function, function.owner, first)
+    tensors |= {name for name, value in known.items() if _is_tensor(value)}
     values = {**_sizes_of(function, first), **_hypotheses(function, tensors), **known}
     if not values:
         return first
-    second = _run(function, owner, values, qualname)
+    second = _run(function, values, first.qualname)
     if second.clashes > first.clashes and known:
-        return _study(function, owner, qualname, {})
-    second.bare, second.given = tensors, values
+        return _study(first, {})
+    second.bare, second.given, second.plain = tensors, values, first
     return second
 
 
@@ -138,37 +141,38 @@ def with_dtypes(seen: Study) -> Study:
 
     A parameter is a float tensor if the body works with that, and doesn't with ints and bools.
     """
-    function, owner, given = seen.function, seen.function.owner, seen.given
 
-    def tried(values: Mapping[str, Value]) -> Study:
-        return _run(function, owner, {**given, **values}, seen.qualname)
+    def tried(kinds: Mapping[str, dtypes.DTypes]) -> Study:
+        typed = {n: _of(seen.given.get(n, seen.params[n]), kind) for n, kind in kinds.items()}
+        given = {**seen.given, **typed}
+        study = _run(seen.function, given, seen.qualname)
+        study.bare, study.given, study.plain = seen.bare, given, seen.plain
+        return study
 
-    def fits(name: str, kind: dtypes.DTypes) -> bool:
-        value = _of(given.get(name, seen.params[name]), kind)
-        return tried({name: value}).clashes <= seen.clashes
+    def misfits(names: list[str], kind: dtypes.DTypes) -> set[str]:
+        """Return those that can't be of a kind; all at once, then by halves."""
+        if not names or tried(dict.fromkeys(names, kind)).clashes <= seen.clashes:
+            return set()
+        half = len(names) // 2
+        if not half:
+            return set(names)
+        return misfits(names[:half], kind) | misfits(names[half:], kind)
 
-    found: dict[str, Value] = {}
-    open_ = [name for name, value in seen.params.items() if _has_any_dtype(value)]
+    open_ = [name for name, value in seen.params.items() if _has_any_dtype(value)][:_MOST_TRIED]
     try:
-        for name in open_[:_MOST_TRIED]:
-            # What bools fit, ints do too, but for masks.
-            floats, ints = fits(name, dtypes.FLOAT), fits(name, dtypes.SIGNED)
-            if floats and ints:
-                continue
-            kind = dtypes.FLOAT if floats else dtypes.SIGNED if ints else dtypes.BOOL
-            if kind == dtypes.BOOL and not fits(name, kind):
-                continue
-            found[name] = _of(given.get(name, seen.params[name]), kind)
-        if not found:
-            return seen
-        typed = tried(found)
+        # What bools fit, ints do too, but for masks.
+        no_ints = misfits(open_, dtypes.SIGNED)
+        no_floats = misfits(open_, dtypes.FLOAT)
+        neither = no_ints & no_floats
+        found = dict.fromkeys(no_ints - neither, dtypes.FLOAT)
+        found |= dict.fromkeys(no_floats - neither, dtypes.SIGNED)
+        masks = [name for name in open_ if name in neither]
+        found |= dict.fromkeys(neither - misfits(masks, dtypes.BOOL), dtypes.BOOL)
+        return tried(found) if found else seen
     except (BudgetExceeded, RecursionError):
         return seen
-    typed.bare, typed.given = seen.bare, {**given, **found}
-    return typed
 
 
-_KINDS: Final = (dtypes.FLOAT, dtypes.SIGNED, dtypes.BOOL)
 _MOST_TRIED: Final = 8
 
 
@@ -191,11 +195,9 @@ def _is_tensor(value: Value) -> bool:
     )
 
 
-def _run(
-    function: Function, owner: Class | None, values: Mapping[str, Value], qualname: str
-) -> Study:
+def _run(function: Function, values: Mapping[str, Value], qualname: str) -> Study:
     """Run a function's body once, watching what its expressions are worth and whom it calls."""
-    state, start = interpreter.start(function, owner, None)
+    state, start = interpreter.start(function, function.owner, None)
     given = {**start, **values}
     seen: dict[ast.expr, Value] = {}
     calls: list[tuple[Function, dict[str, Value]]] = []

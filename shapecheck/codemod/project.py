@@ -21,18 +21,25 @@ def module_of(path: Path) -> tuple[str, Path]:
 
 
 class ProjectHost:
-    """Finds modules below one folder, and beside it in `src`; `changed` has texts by path."""
+    """Finds modules below one folder, and beside it in `src`; `changed` has texts by path.
+
+    `asked` are the files of the modules that were asked for.
+    """
 
     def __init__(self, root: Path, changed: Mapping[Path, str] | None = None) -> None:
         self.root = root
         self._changed = changed or {}
+        self.asked: set[Path] = set()
         self._known: dict[str, Source | None] = {}
 
     def source(self, module: str) -> Source | None:
         """Return the source of a module by its dotted name, None where there is none to read."""
         if module not in self._known:
             self._known[module] = self._find(module)
-        return self._known[module]
+        found = self._known[module]
+        if found is not None:
+            self.asked.add(Path(found.path))
+        return found
 
     def _find(self, module: str) -> Source | None:
         parts = module.split(".")

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import shapecheck.dims as dims
-from shapecheck.analysis import Options, Source
 from shapecheck.analysis.annotations import (
     AnyDecl,
     Declared,
@@ -19,9 +18,8 @@ from shapecheck.analysis.annotations import (
     UnionDecl,
 )
 from shapecheck.analysis.declarations import declaration, speaks
-from shapecheck.analysis.inference import Study, study, with_dtypes
+from shapecheck.analysis.inference import Study, with_dtypes, with_known
 from shapecheck.analysis.values import Union
-from shapecheck.codemod.project import ProjectHost
 from shapecheck.dims import Size
 from shapecheck.ops import Value
 from shapecheck.shapes import Run, Shape, Tensor
@@ -30,30 +28,20 @@ Studies = dict[Path, list[Study]]
 
 
 def studies(
-    sources: Mapping[Path, Source],
-    host: ProjectHost,
-    options: Options,
-    said: Mapping[ast.AST, Mapping[str, Value]] | None = None,
-    first: Mapping[Path, list[Study]] | None = None,
+    first: Mapping[Path, list[Study]], said: Mapping[ast.AST, Mapping[str, Value]]
 ) -> Studies:
-    """Study the functions of modules: with what is `said` of them, then with what callers say.
-
-    `first` are studies without all that, which hold where nothing is said.
-    """
-    found = {}
-    for path, source in sources.items():
-        known = (first or {}).get(path)
-        is_done = known is not None and not any(one.function.node in (said or {}) for one in known)
-        again = known if is_done and known is not None else study(source, host, options, said)
-        found[path] = again
-    given = _from_callers(found, said or {})
-    touched = {path for path, some in found.items() if any(s.function.node in given for s in some)}
-    for path in touched:
-        found[path] = study(sources[path], host, options, {**(said or {}), **given})
-    return {path: [_typed(one) for one in some] for path, some in found.items()}
+    """Study functions again with what is `said` of them, then with what their callers hand over."""
+    found = {path: [_again(one, said) for one in some] for path, some in first.items()}
+    given = _from_callers(found, said)
+    return {path: [_again(one, given) for one in some] for path, some in found.items()}
 
 
-def _typed(one: Study) -> Study:
+def _again(one: Study, known: Mapping[ast.AST, Mapping[str, Value]]) -> Study:
+    values = known.get(one.function.node)
+    return with_known(one, values) if values else one
+
+
+def typed(one: Study) -> Study:
     """Study a function with the dtypes that its parameters must have, where there are any."""
     return (
         with_dtypes(one) if any(_tensor(one.params[n]) for n in wanted(one) - {"return"}) else one

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
 from shapecheck.analysis.inference import qualnames
-from shapecheck.codemod.project import ProjectHost
+from shapecheck.codemod import parallel
+from shapecheck.codemod.files import PythonFile
+from shapecheck.codemod.project import ProjectHost, module_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +37,71 @@ class Complaint:
         return found[1].rpartition(".")[2] if found else None
 
 
-def complaints(
-    sources: Iterable[tuple[Path, Source]], host: ProjectHost, options: Options
-) -> list[Complaint]:
-    """Return the errors in modules; one that can't be parsed has none."""
-    found = []
-    for path, source in sources:
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """What the analysis said of a module in some round, and the files that it looked at."""
+
+    round: int
+    complaints: tuple[Complaint, ...]
+    looked_at: frozenset[Path]
+
+
+class Verifier:
+    """Analyses the files of a tree, as they are to become; each again only if it may matter."""
+
+    def __init__(
+        self,
+        root: Path,
+        files: Mapping[Path, PythonFile],
+        options: Options,
+        advance: Callable[[str, int], None],
+    ) -> None:
+        self._root, self._files, self._options, self._advance = root, files, options, advance
+        self._texts = {path: file.text for path, file in files.items()}
+        self._changed = dict.fromkeys(files, 0)
+        self._round = 0
+        self._checked: dict[Path, _Checked] = {}
+
+    def complaints(
+        self, texts: Mapping[Path, str], paths: Iterable[Path] | None = None
+    ) -> list[Complaint]:
+        """Return the errors in files (in all by default) of which some have other texts now."""
+        self._round += 1
+        for path, text in texts.items():
+            if self._texts[path] != text:
+                self._texts[path] = text
+                self._changed[path] = self._round
+        asked = [*(self._files if paths is None else filter(self._files.__contains__, paths))]
+        old = [path for path in asked if not self._holds(path)]
+        host = ProjectHost(self._root, self._texts)
+        lines = {path: self._texts[path].count("\n") for path in old}
+        found = parallel.each(
+            lambda path: self._check(path, host),
+            old,
+            lines.__getitem__,
+            lambda path: self._advance("verifying", lines[path]),
+        )
+        self._checked.update(zip(old, found, strict=True))
+        return [one for path in asked for one in self._checked[path].complaints]
+
+    def _holds(self, path: Path) -> bool:
+        """Whether what was found out of a file is what would be found out now."""
+        known = self._checked.get(path)
+        return known is not None and all(
+            self._changed.get(one, 0) <= known.round for one in (path, *known.looked_at)
+        )
+
+    def _check(self, path: Path, host: ProjectHost) -> _Checked:
+        """Analyse one file; one that can't be parsed has no errors."""
+        source = Source(module_of(path)[0], str(path), self._texts[path])
+        host.asked.clear()
         try:
-            said = analyze_module(source, host, options)
-            tree = ast.parse(source.text)
+            said = analyze_module(source, host, self._options)
+            places = _functions(ast.parse(source.text)) if said else []
         except (SyntaxError, ValueError, RecursionError):
-            continue
-        places = _functions(tree) if said else []
-        found += [_complaint(path, one, places) for one in said if one.severity == "error"]
-    return found
+            said, places = [], []
+        errors = tuple(_complaint(path, one, places) for one in said if one.severity == "error")
+        return _Checked(self._round, errors, frozenset(host.asked))
 
 
 def _functions(tree: ast.AST) -> list[tuple[int, int, str]]:

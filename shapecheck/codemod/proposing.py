@@ -1,0 +1,209 @@
+"""What is proposed for the functions of one module: from all that says something of them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from shapecheck import spec
+from shapecheck.analysis import Options
+from shapecheck.analysis.declarations import declaration, speaks
+from shapecheck.analysis.inference import Study
+from shapecheck.analysis.values import Union
+from shapecheck.codemod import docstrings
+from shapecheck.codemod.comments import Claim, Claims, Comments, given
+from shapecheck.codemod.edit import Slot
+from shapecheck.codemod.files import PythonFile
+from shapecheck.codemod.fitting import contradiction
+from shapecheck.codemod.kinds import NONE, TensorType, Type, either, tensors
+from shapecheck.codemod.naming import Names, category, proposals
+from shapecheck.codemod.recorded import known, propose
+from shapecheck.codemod.static import has_tensor, typed, wanted
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.record.store import Key, Recorded
+from shapecheck.shapes import Tensor
+
+SOURCES: Final = ("torchtyping", "comments", "docstrings", "record", "static")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An annotation for a slot, where it comes from, and the line that says so."""
+
+    slot: Slot
+    kind: Type
+    origin: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A function whose annotations aren't written, and why."""
+
+    path: Path
+    line: int
+    function: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to annotate: where from, in which style, and whether in spite of complaints."""
+
+    origins: tuple[str, ...] = SOURCES
+    style: str = "shapecheck"
+    despite_complaints: bool = False
+    record: Mapping[Key, Recorded] | None = None
+    options: Options = field(default_factory=Options)
+
+
+Proposed = dict[Slot, Proposal]
+Told = dict[str, tuple[Claim, str]]
+
+
+class Proposer:
+    """Collects what is said of the functions of a module, then proposes annotations for them."""
+
+    def __init__(
+        self, path: Path, file: PythonFile, settings: Settings, first: Sequence[Study]
+    ) -> None:
+        self.path, self.file, self.settings, self.first = path, file, settings, first
+        self.comments = Comments(file.text)
+        self.code = set(re.findall(r"[^\W\d]\w*", file.text))
+        self.by_name: defaultdict[str, list[tuple[Key, Recorded]]] = defaultdict(list)
+        resolved = path.resolve().as_posix()
+        for key, seen in (settings.record or {}).items():
+            if resolved.endswith(f"/{key.file.lstrip('/')}"):
+                self.by_name[key.name].append((key, seen))
+        self._told: dict[ast.AST, Told] = {}
+
+    def said(self) -> dict[ast.AST, dict[str, Value]]:
+        """Return what a record, comments and docstrings say of parameters, by function."""
+        said: dict[ast.AST, dict[str, Value]] = {}
+        for one in self.first:
+            node = one.function.node
+            seen = self._recorded(one)
+            if seen is not None:
+                open_ = _open_parameters(one)
+                shapes = {n: v for n, v in known(seen, one).items() if n in open_}
+                if shapes:
+                    said[node] = shapes
+            claimed = self._claimed(one)
+            if claimed:
+                self._told[node] = claimed
+                claims = {name: claim for name, (claim, _) in claimed.items()}
+                said.setdefault(node, {}).update(given(claims, one))
+        return said
+
+    def _claimed(self, one: Study) -> Told:
+        """Return what comments and the docstring say of parameters that may be annotated."""
+        found: Told = {}
+        open_ = _open_parameters(one)
+        if "comments" in self.settings.origins:
+            claims = self.comments.of(one).params
+            found |= {n: (claim, "comments") for n, claim in claims.items() if n in open_}
+        if "docstrings" in self.settings.origins:
+            for name, claim in docstrings.claims(one).params.items():
+                if name in open_:
+                    found.setdefault(name, (claim, "docstrings"))
+        return found
+
+    def proposals(self, studies: Sequence[Study]) -> tuple[Proposed, list[Refusal]]:
+        """Return annotations for functions, and what of them recorded calls contradict."""
+        found: Proposed = {}
+        refused: list[Refusal] = []
+        counts: defaultdict[str, int] = defaultdict(int)
+        for one in map(typed, studies):
+            nth = counts[one.qualname]
+            counts[one.qualname] += 1
+            mine: Proposed = {}
+            for name, kind, origin, line, local in self._of(one):
+                slot = Slot(one.qualname, nth, name, local)
+                mine.setdefault(slot, Proposal(slot, kind, origin, line))
+            seen = self._recorded(one)
+            signature = {s.name: p.kind for s, p in mine.items() if not s.local}
+            reason = None if seen is None else contradiction(seen, signature)
+            if reason is not None:
+                line = next(iter(mine.values())).line
+                refused.append(Refusal(self.file.path, line, one.qualname, reason))
+                continue
+            found |= mine
+        return found, refused
+
+    def _of(self, one: Study) -> list[tuple[str, Type, str, int, int]]:
+        """Return slots of a function with what is proposed for them, what counts most first."""
+        origins, line = self.settings.origins, one.function.node.lineno
+        claimed = self.comments.of(one) if "comments" in origins else Claims()
+        names = Names(one.sizes, claimed.hints, self.code)
+        told = self._told.get(one.function.node, {})
+        found = [
+            (name, _typed(claim.text, one.params[name]), origin, claim.line, 0)
+            for name, (claim, origin) in told.items()
+        ]
+        results = [(claimed.result, "comments")]
+        if "docstrings" in origins:
+            results.append((docstrings.claims(one).result, "docstrings"))
+        allowed = wanted(one)
+        for result, origin in results:
+            if result is not None and "return" in allowed:
+                found.append(("return", _typed(result.text, one.result), origin, result.line, 0))
+        for name, (claim, value) in claimed.locals.items():
+            kind = _typed(claim.text, one.values.get(value, UNKNOWN))
+            found.append((name, kind, "comments", claim.line, 1))
+        seen = self._recorded(one)
+        if seen is not None and seen.kinds:
+            open_ = _open_parameters(one)
+            slots = [*(name for name in one.params if name in open_), *({"return"} & allowed)]
+            inferred = propose(seen, one, slots, self.code)
+            found += [(name, kind, "record", line, 0) for name, kind in inferred.items()]
+        if "static" in origins:
+            inferred = proposals(one, names, allowed)
+            found += [(name, kind, "static", line, 0) for name, kind in inferred.items()]
+        return found
+
+    def _recorded(self, one: Study) -> Recorded | None:
+        """Return what is recorded of a function, None if nothing is."""
+        node = one.function.node
+        lines = range(node.lineno - 2 * len(getattr(node, "decorator_list", ())), node.lineno + 1)
+        some = (seen for key, seen in self.by_name.get(one.qualname, ()) if key.line in lines)
+        return next(some, None)
+
+
+def is_loose(proposal: Proposal) -> bool:
+    """Whether the analysis alone says so, and leaves open how many axes there are."""
+    texts = (spec.parse(one.text) for one in tensors(proposal.kind))
+    return proposal.origin == "static" and any(text.groups for text in texts)
+
+
+def _open_parameters(one: Study) -> Collection[str]:
+    """Return the parameters that may be annotated if a text says that they have a shape.
+
+    Where there is numpy, a shape alone doesn't make a tensor.
+    """
+    says = declaration(one.function)
+    arrays = any(root in one.function.module.bindings for root in ("np", "numpy", "jnp", "tf"))
+    arguments = one.function.node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    bare = {argument.arg for argument in every if argument.annotation is None} - {"self", "cls"}
+    return {
+        param.name
+        for param in says.params
+        if not speaks(param.declared)
+        and (
+            has_tensor(param.declared)
+            or (param.name in bare and (not arrays or param.name in one.bare))
+        )
+    }
+
+
+def _typed(text: spec.Spec, value: Value) -> Type:
+    """Return the annotation of this shape for a value, which may be None."""
+    options = value.options if isinstance(value, Union) else (value,)
+    tensor = next((option for option in options if isinstance(option, Tensor)), Tensor.unknown())
+    kind = TensorType(category(tensor), str(text))
+    return either(kind, NONE) if None in options else kind
