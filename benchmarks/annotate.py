@@ -88,6 +88,8 @@ def compare(before: str, after: str, show: bool) -> Counter[str]:
         counts["places"] += 1
         again = new.get((name, slot))
         if again is None:
+            if show:
+                print(f"  {name}({slot}): {found}, not annotated")
             continue
         counts["again"] += 1
         shapes = zip(found, again, strict=False)

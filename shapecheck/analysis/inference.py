@@ -32,7 +32,7 @@ from shapecheck.analysis.values import (
     Union,
     own_size,
 )
-from shapecheck.dims import IntSize, Size
+from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Run, Shape, Tensor
 
@@ -125,7 +125,7 @@ def _study(first: Study, known: Mapping[str, Value]) -> Study:
     function = first.function
     tensors = shown(function, function.owner, first)
     tensors |= {name for name, value in known.items() if _is_tensor(value)}
-    values = {**_sizes_of(function, first), **_hypotheses(function, tensors), **known}
+    values = {**_sizes_of(function, first), **_hypotheses(first, tensors), **known}
     if not values:
         return first
     second = _run(function, values, first.qualname)
@@ -308,14 +308,30 @@ def resolved(value: Value, facts: Facts) -> Value:
 # What to study a function with --------------------------------------------------------------------
 
 
-def _hypotheses(function: Function, tensors: set[str]) -> dict[str, Value]:
+def _hypotheses(seen: Study, tensors: set[str]) -> dict[str, Value]:
     """Return values for parameters that are tensors, or tensors or None."""
     found: dict[str, Value] = {}
-    for param in declarations.declaration(function).params:
+    for param in declarations.declaration(seen.function).params:
         if param.name in tensors:
-            tensor = Tensor.unknown()
+            tensor = _supposed(Tensor.unknown())
             found[param.name] = tensor if param.default is None else Union((tensor, None))
+        elif param.kind in ("positional", "keyword"):
+            known = seen.params[param.name]
+            supposed = _supposed(known)
+            if supposed is not known:
+                found[param.name] = supposed
     return found
+
+
+def _supposed(value: Value) -> Value:
+    """Return a value in which a tensor of unknown shape has the one that the program needs."""
+    if isinstance(value, Tensor) and value.shape.opaque:
+        return Tensor(Shape((Run(Sym.suppose("...")),)), value.dtype)
+    if isinstance(value, Union):
+        options = tuple(map(_supposed, value.options))
+        if any(new is not old for new, old in zip(options, value.options, strict=True)):
+            return Union(options)
+    return value
 
 
 def _sizes_of(function: Function, seen: Study) -> dict[str, Value]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -169,23 +170,30 @@ class _Tree:
             lines = texts.get(one.path, self.files[one.path].text).split("\n")
             around = "\n".join(lines[one.line - 1 - one.offset : one.line])
             for path, function in verify.blamed(one, annotated, (lines[one.line - 1], around)):
-                self._drop(path, function, one.message)
+                self._drop(path, function, one, lines[one.line - 1])
                 dropped.add(path)
         return dropped
 
-    def _drop(self, path: Path, function: str, reason: str) -> None:
-        """Take back what is proposed for a function: first what was inferred for any rank.
+    def _drop(self, path: Path, function: str, complaint: verify.Complaint, text: str) -> None:
+        """Take back what is proposed for a function: first the one place that it is about.
 
-        A body may need more axes than the analysis has found out; the rest may hold without.
+        Then what was inferred for any rank: a body may need more axes than the analysis has found
+        out. The rest may hold without. `text` is the line of the complaint.
         """
         slots = [slot for slot in self.found[path] if slot.function == function]
         loose = [slot for slot in slots if is_loose(self.found[path][slot])]
-        if loose and len(loose) < len(slots):
+        about = [slot for slot in slots if slot.name == complaint.slot() and not slot.local]
+        if not about or self.found[path][about[0]].origin != "static":
+            local = re.match(r"\s*(\w+): ", text)
+            about = [slot for slot in slots if local and slot.local and slot.name == local[1]]
+        if about and len(about) < len(slots):
+            slots = about
+        elif loose and len(loose) < len(slots):
             slots = loose
         elif slots:
             line = self.found[path][slots[0]].line
             shown = self.files[path].path
-            self.outcome.refused.append(Refusal(shown, line, function, reason))
+            self.outcome.refused.append(Refusal(shown, line, function, complaint.message))
         for slot in slots:
             del self.found[path][slot]
 

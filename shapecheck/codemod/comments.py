@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -70,6 +71,7 @@ class Comments:
         if isinstance(node, ast.Lambda):
             return found
         self._parameters(node, study, found)
+        labels = _labels(study)
         first = node.body[0].lineno
         lines = [n for n in self._said if first - 1 <= n <= (node.end_lineno or n) + 1]
         if not lines:
@@ -85,7 +87,7 @@ class Comments:
             agrees = None if value is None else judge(said.result, study.values.get(value, UNKNOWN))
             if value is None or agrees is False or (agrees is None and not said.sure):
                 continue
-            claim = Claim(said.result, line)
+            claim = Claim(_spelled(said.result, labels), line)
             found.hints.update(_hints(said.result, study.values.get(value, UNKNOWN)))
             if isinstance(statement, ast.Return):
                 returned.append(claim)
@@ -105,6 +107,7 @@ class Comments:
     def _parameters(self, node: FunctionNode, study: Study, found: Claims) -> None:
         """Read the comments behind the parameters of a definition of several lines."""
         ends = Counter(line for _, line in _parameter_ends(node))
+        labels = _labels(study)
         for name, line in _parameter_ends(node):
             if line not in self._said or ends[line] > 1 or line >= node.body[0].lineno:
                 continue
@@ -113,7 +116,27 @@ class Comments:
             if one.alone or said.inputs or judge(said.result, value) is False:
                 continue
             if said.sure or not _may_be_prose(said.result):
-                found.params[name] = Claim(said.result, line)
+                found.params[name] = Claim(_spelled(said.result, labels), line)
+
+
+def _labels(study: Study) -> dict[str, str]:
+    """Return what the code of a function calls dimensions, by these names in lower case."""
+    found: dict[str, str] = {}
+    for value in (*study.params.values(), *study.values.values()):
+        for item in value.shape.dims if isinstance(value, Tensor) else ():
+            symbols = () if isinstance(item, Run) else dims.symbols(item)
+            for name in (symbol.name for symbol in symbols if symbol.telling):
+                found[name.lower()] = name if found.get(name.lower(), name) == name else ""
+    return found
+
+
+def _spelled(text: spec.Spec, labels: Mapping[str, str]) -> spec.Spec:
+    """Return a shape with its names in the case that they have in the code: `B` is its `b`."""
+    renamed = {n: labels.get(n.lower()) or n for n in text.names()}
+    if len(set(renamed.values())) < len(renamed):
+        return text
+    words = (renamed.get(word, word) for word in re.split(r"(\{[^}]*\}|\w+)", str(text)))
+    return spec.parse("".join(words))
 
 
 def _may_be_prose(text: spec.Spec) -> bool:

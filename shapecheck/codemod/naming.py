@@ -70,10 +70,11 @@ class Names:
         usual = () if any(isinstance(i, Run) for i in items) else USUAL.get(len(items), ())
         words = []
         for at, item in enumerate(items):
+            last = "d" if at == len(items) - 1 else "n"
             if isinstance(item, Run):
                 words.append(self._run(item.symbol))
             else:
-                words.append(self._dim(item, usual[at] if at < len(usual) else "n"))
+                words.append(self._dim(item, usual[at] if at < len(usual) else last))
         text = " ".join(words)
         try:
             spec.parse(text)

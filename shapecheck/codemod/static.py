@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import shapecheck.dims as dims
 from shapecheck.analysis.annotations import (
     AnyDecl,
     Declared,
@@ -20,7 +19,7 @@ from shapecheck.analysis.annotations import (
 from shapecheck.analysis.declarations import declaration, speaks
 from shapecheck.analysis.inference import Study, with_dtypes, with_known
 from shapecheck.analysis.values import Union
-from shapecheck.dims import Size
+from shapecheck.dims import Size, Sym
 from shapecheck.ops import Value
 from shapecheck.shapes import Run, Shape, Tensor
 
@@ -95,7 +94,7 @@ def _agreed(calls: Sequence[Mapping[str, Value]], names: Iterable[str]) -> dict[
         for column in zip(*(one.shape.dims for one in tensors if one is not None), strict=True):
             labels = {_label(item) for item in column}
             label = labels.pop() if len(labels) == 1 else ""
-            axis = dims.unknown(label or "_")
+            axis = Size.of(Sym.suppose(label or "_"))
             # Numbers are equal by accident, too.
             is_number = all(isinstance(item, int) for item in column)
             axes.append(axis if is_number else columns.setdefault(column, axis))

@@ -36,6 +36,12 @@ class Complaint:
         found = re.match(r'argument "[^"]*" of "([^"]*)"', self.message)
         return found[1].rpartition(".")[2] if found else None
 
+    def slot(self) -> str | None:
+        """Return the parameter, or `return`, that doesn't fit, if it is about one."""
+        found = re.match(r'argument "([^"]*)" of "', self.message)
+        is_result = self.message.startswith("returned value")
+        return "return" if is_result else found[1] if found else None
+
 
 @dataclass(frozen=True, slots=True)
 class _Checked:

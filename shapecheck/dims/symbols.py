@@ -28,6 +28,7 @@ ARBITRARY: Final = "arbitrary"
 
 _LEFT_OPEN: Final = "left open"
 _COUNTED: Final = "counted"
+_SUPPOSED: Final = "supposed"
 
 
 class StandIn:
@@ -137,6 +138,16 @@ class Sym:
         """Return a new unknown for how many items a mask takes: what is beside it is another."""
         return cls._make(name, Kind.UNKNOWN, _COUNTED, None)
 
+    @classmethod
+    def suppose(cls, name: str) -> Sym:
+        """Return a new unknown that is as the program needs it: what uses it says what it is."""
+        return cls._make(name, Kind.UNKNOWN, _SUPPOSED, None)
+
+    @property
+    def supposed(self) -> bool:
+        """Whether this is as the program needs it."""
+        return self._about(_SUPPOSED)
+
     @property
     def counted(self) -> bool:
         """Whether this is how many items a mask takes."""
@@ -155,7 +166,7 @@ class Sym:
     @property
     def is_anonymous(self) -> bool:
         """Whether this is an unknown that has no name yet."""
-        return self.scope is None and self.name == "_"
+        return (self.scope is None or self.supposed) and self.name == "_"
 
     def again(self) -> Sym:
         """Return a new unknown of which as much is said as of this one."""
@@ -163,6 +174,8 @@ class Sym:
             return Sym.one_of(self.name, self.options)
         if self.counted:
             return Sym.count(self.name)
+        if self.supposed:
+            return Sym.suppose(self.name)
         return Sym.fresh(self.name, self.left_open)
 
     @property
@@ -216,7 +229,7 @@ class Sym:
         return self.scope.value if isinstance(self.scope, Default) else None
 
     def __reduce__(self) -> tuple[type[Sym], tuple[str, Kind, object, int | None]]:
-        if self.scope in (None, _LEFT_OPEN, _COUNTED):  # findable once it is pickled
+        if self.scope in (None, _LEFT_OPEN, _COUNTED, _SUPPOSED):  # findable once it is pickled
             self.scope = os.urandom(16) if self.scope is None else (self.scope, os.urandom(16))
             self._interned[self.name, self.kind, self.scope, self.size] = self
         return Sym, (self.name, self.kind, self.scope, self.size)

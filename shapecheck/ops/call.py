@@ -168,8 +168,11 @@ class Call:
         if isinstance(dim, bool) or not isinstance(dim, int):
             return None
         rank = shape.rank
+        if rank is None and insert:
+            return _gap(shape, dim)
         if rank is None:
-            return _gap(shape, dim) if insert else shape.position(dim)
+            self.facts.stretched(shape, max(dim + 1, 0), max(-dim, 0))
+            return shape.position(dim)
         room = rank + insert
         limit = max(room, 1)
         if not -limit <= dim < limit:

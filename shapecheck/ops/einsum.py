@@ -171,8 +171,12 @@ def contract(
 
 def _bind(state: _Sum, terms: Sequence[str], part: Tensor, operand: int) -> None:
     """Bind the letters of one operand."""
-    shape = state.call.facts.shape(part.shape)
     count = len(terms) - (ELLIPSIS in terms)
+    if ELLIPSIS in terms:
+        front = terms.index(ELLIPSIS)
+        shape = state.call.facts.stretched(part.shape, front, count - front)
+    else:
+        shape = state.call.facts.stretched(part.shape, count=count)
     short = shape.least_rank < count if shape.rank is not None else False
     long = shape.least_rank > count and ELLIPSIS not in terms
     if short or long:

@@ -290,11 +290,15 @@ def _listed(part: Sequence[Value]) -> Tensor:
 
 
 def _read(reader: _Reader, parts: Sequence[Value]) -> Shape:
-    items = reader.shape.dims
     widths = [_width(reader, part) for part in parts]
     if sum(part is ... for part in parts) > 1:
         raise _Lost
     total = sum(widths)
+    spread = next((i for i, part in enumerate(parts) if part is ...), len(parts))
+    before, after = sum(widths[:spread]), sum(widths[spread:])
+    if not any(_ragged(reader.call, part) for part in parts):
+        reader.shape = reader.call.facts.stretched(reader.shape, before, after)
+    items = reader.shape.dims
     if reader.shape.rank is not None and any(_ragged(reader.call, part) for part in parts):
         raise _Lost
     if reader.shape.rank is not None and total > reader.shape.rank:
@@ -304,8 +308,6 @@ def _read(reader: _Reader, parts: Sequence[Value]) -> Shape:
             f"and {total} {'is' if total == 1 else 'are'} indexed",
             reader.headline,
         )
-    spread = next((i for i, part in enumerate(parts) if part is ...), len(parts))
-    before, after = sum(widths[:spread]), sum(widths[spread:])
     kept_back = len(items) - after
     if before > kept_back:
         raise _Lost

@@ -117,6 +117,11 @@ class Binding:
         """Give the left side's names the tensor's dimensions."""
         cut = left.ellipsis
         count = len(left.axes) - (cut is not None)
+        self.shape = (
+            self.call.facts.stretched(self.shape, count=count)
+            if cut is None
+            else self.call.facts.stretched(self.shape, cut, count - cut)
+        )
         least = self.shape.least_rank
         if least > count if cut is None else self.shape.rank is not None and least < count:
             more = "" if self.shape.rank is not None else "at least "

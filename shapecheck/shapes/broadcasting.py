@@ -65,6 +65,9 @@ def broadcast_dim(
             raise Clash(axis, x, y)
         return dims.unknown() if all(ones) else y if ones[0] else x
     left, right = _loose(p), _loose(q)
+    if left and right and _supposed(p) and _supposed(q) and verdict.learn is not None:
+        facts.learn(*verdict.learn)
+        return x
     if left and right:
         return _of_either(p, q)
     if (left or right) and facts.stand_together(p, q, beside):
@@ -80,6 +83,10 @@ def broadcast_dim(
 
 def _loose(dim: DimExpr) -> bool:
     return any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(dim))
+
+
+def _supposed(dim: DimExpr) -> bool:
+    return all(symbol.supposed for symbol in dims.symbols(dim))
 
 
 def _of_either(p: DimExpr, q: DimExpr) -> DimExpr:

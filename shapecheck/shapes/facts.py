@@ -282,10 +282,35 @@ class Facts:
         inside = axis - at + 1 if axis >= 0 else -axis - behind
         if run.symbol in self.runs or (behind if axis >= 0 else at):
             return None
-        made = tuple(dims.unknown() for _ in range(inside))
-        more = Run(Sym.fresh("..."))
+        made = tuple(_another(run) for _ in range(inside))
+        more = Run(run.symbol.again() if run.symbol.supposed else Sym.fresh("..."))
         self.learn_run(run.symbol, (*made, more) if axis >= 0 else (more, *made))
         return made[-1] if axis >= 0 else made[0]
+
+    def stretched(
+        self, shape: Shape, front: int = 0, back: int = 0, count: int | None = None
+    ) -> Shape:
+        """Return what is known of a shape that an operation needs to have so many axes.
+
+        `front` and `back` are axes that it uses from either end, `count` is how many there must be.
+        Only what is supposed, as the parameters of a function that is studied, learns from it.
+        """
+        shape = self.shape(shape)
+        runs = [at for at, item in enumerate(shape.dims) if isinstance(item, Run)]
+        if len(runs) != 1 or not (run := shape.dims[runs[0]]).symbol.supposed:  # type: ignore[union-attr]
+            return shape
+        assert isinstance(run, Run)
+        if count is not None:
+            if count >= shape.least_rank:
+                made = tuple(_another(run) for _ in range(count - shape.least_rank))
+                self.learn_run(run.symbol, made)
+            return self.shape(shape)
+        if front > runs[0]:
+            self.reach(shape.dims, front - 1)
+        shape = self.shape(shape)
+        if back > shape.least_rank or (back and isinstance(shape.dims[-back], Run)):
+            self.reach(shape.dims, -back)
+        return self.shape(shape)
 
     def join(self, other: Facts) -> Facts:
         """Return what holds on both of two paths."""
@@ -295,6 +320,11 @@ class Facts:
             self.guarded and other.guarded,
             self.declared,
         )
+
+
+def _another(run: Run) -> Size:
+    """Return a new dimension that is part of a run: unknown, or supposed as the run is."""
+    return Size.of(Sym.suppose("_") if run.symbol.supposed else Sym.fresh())
 
 
 def _as_long(option: tuple[Item, ...], items: tuple[Item, ...]) -> bool:

@@ -80,8 +80,11 @@ class Matcher:
             if entry.leaf:
                 self.names.pop(_key(entry), None)
                 self.runs.pop(_key(entry), None)
-        items = self.facts.shape(shape).dims
         entries = text.entries
+        if text.groups == 1:
+            at = next(i for i, entry in enumerate(entries) if isinstance(entry, spec.Group))
+            shape = self.facts.stretched(shape, at, len(entries) - 1 - at)
+        items = self.facts.shape(shape).dims
         least = len(entries) - text.groups
         if not any(isinstance(item, Run) for item in items):
             if len(items) < least or (len(items) > least and not text.groups):

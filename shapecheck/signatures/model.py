@@ -190,7 +190,12 @@ class Signature:
         for candidate in (self, *self.overloads):
             bound = candidate.bind(args, kwargs)
             if bound is not None and candidate.admits(bound):
-                found = candidate.run(facts, bound, label or self.name, instance, same_source)
+                about = label or self.name, instance, same_source
+                known, given = facts.runs, dict(bound)
+                found = candidate.run(facts, bound, *about)
+                if facts.runs is not known and any(map(_is_supposed, given.values())):
+                    given = {name: _refreshed(value, facts) for name, value in given.items()}
+                    found = candidate.run(facts, given, *about)
                 return _into(facts, found, kwargs.get("out"))
         return UNKNOWN
 
@@ -454,6 +459,21 @@ def _wanted(misfit: Misfit) -> str:
     if "{" not in misfit.expected:  # the signature's own names mean nothing to the reader
         return str(misfit.value)
     return str(misfit.value) if text == str(misfit.value) else f"{misfit.value} ({text})"
+
+
+def _is_supposed(value: Value) -> bool:
+    """Whether there is a tensor in a value that is as the operation needs it."""
+    if isinstance(value, (tuple, list)):
+        return any(map(_is_supposed, value))
+    items = value.shape.dims if isinstance(value, Tensor) else ()
+    return any(isinstance(item, Run) and item.symbol.supposed for item in items)
+
+
+def _refreshed(value: Value, facts: Facts) -> Value:
+    """Return a value with what was learned of the tensors in it."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_refreshed(item, facts) for item in value)
+    return replace(value, shape=facts.shape(value.shape)) if isinstance(value, Tensor) else value
 
 
 def _into(facts: Facts, result: Value, out: Value) -> Value:

@@ -311,3 +311,43 @@ def test_the_names_of_an_ops_signature_are_not_the_codes(tmp_path: Path) -> None
     text = HEAD + "def f(one, other):\n    return torch.mm(one, other)\n"
     found = annotated(tmp_path, text, "static")
     assert 'one: Shaped[torch.Tensor, "b d"], other: Shaped[torch.Tensor, "d d2"])' in found
+
+
+# What operations need of their arguments ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "signature"),
+    [
+        ("return x.sum(dim=-1)", 'x: Shaped[torch.Tensor, "*batch d"]'),
+        ("return x[..., :2]", 'x: Shaped[torch.Tensor, "*batch d"]'),
+        ("return x[:, None, 2:]", 'x: Shaped[torch.Tensor, "n n2 *batch"]'),
+        ("return F.normalize(x, dim=-1)", 'x: Shaped[torch.Tensor, "*batch d"]'),
+        ("return x.softmax(1)", 'x: Shaped[torch.Tensor, "n n2 *batch"]'),
+        ("return nn.Linear(3, 4)(x)", 'x: Float[torch.Tensor, "*batch 3"]'),
+        ("a, b = x.unbind(-1)\n    return a", 'x: Shaped[torch.Tensor, "... 2"]'),
+        ('return rearrange(x, "... h w -> ... w h")', 'x: Shaped[torch.Tensor, "*batch h w"]'),
+        ('return torch.einsum("ij,kj->ik", x, x)', 'x: Shaped[torch.Tensor, "b d"]'),
+    ],
+)
+def test_operations_say_which_axes_there_are(tmp_path: Path, body: str, signature: str) -> None:
+    head = HEAD + "import torch.nn.functional as F\nfrom einops import rearrange\n"
+    text = f"{head}def f(x):\n    x.device\n    {body}\n"
+    assert f"def f({signature})" in annotated(tmp_path, text)
+    typed = annotated(tmp_path, text.replace("f(x)", "f(x: torch.Tensor)"))
+    assert f"def f({signature})" in typed
+
+
+def test_axes_that_an_operation_brings_together_are_one(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(t: torch.Tensor, h: torch.Tensor):\n"
+        '    return torch.einsum("...ij,...j->...i", t, h)\n'
+    )
+    assert 'f(t: Shaped[torch.Tensor, "... n d"], h: Shaped[torch.Tensor, "... d"])' in (
+        annotated(tmp_path, text)
+    )
+
+
+def test_a_comment_has_the_names_of_the_code_in_their_case(tmp_path: Path) -> None:
+    text = HEAD + "def f(x):\n    b, t = x.shape\n    y = x.mT  # (T, B)\n    return y.relu()\n"
+    assert 'y: Shaped[torch.Tensor, "t b"] = x.mT' in annotated(tmp_path, text, "comments")
