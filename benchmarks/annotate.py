@@ -2,6 +2,7 @@
 
 python benchmarks/annotate.py again examples/*.py           # strip, run, annotate, compare
 python benchmarks/annotate.py again --no-run FOLDER ...     # without a run: static, comments
+python benchmarks/annotate.py share FOLDER [--tests "ARGS"] # functions annotated, and accepted
 python benchmarks/annotate.py speed FOLDER                  # lines a second
 python benchmarks/annotate.py record                        # overhead, memory, size of the file
 """
@@ -13,6 +14,7 @@ import ast
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,12 +23,18 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from libcst import ParserSyntaxError
+
 from shapecheck import dtypes, spec
-from shapecheck.analysis.inference import qualnames
+from shapecheck.analysis import Options, Source
+from shapecheck.analysis.inference import qualnames, study
 from shapecheck.codemod.annotate import Settings, annotate_files
-from shapecheck.codemod.files import find, read
+from shapecheck.codemod.files import FileProblem, find, read, write
+from shapecheck.codemod.project import ProjectHost, module_of
+from shapecheck.codemod.static import wanted
 from shapecheck.codemod.strip import strip
 from shapecheck.record.store import load
+from shapecheck.shapes import Tensor
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -128,6 +136,8 @@ def again(paths: list[Path], run: bool, show: bool) -> None:
         written = {changed.file.path: changed.text for changed in outcome.changed}
         for copy, text in copies.items():
             total += compare(text, written.get(copy, copy.read_text()), show)
+    for refusal in outcome.refused if show else ():
+        print(f"  {refusal.function} refused: {refusal.reason}")
     accepted = sum(len(changed.proposals) for changed in outcome.changed)
     print(
         f"{total['places']} places that people annotated; {total['again']} annotated again "
@@ -156,6 +166,128 @@ def speed(paths: list[Path]) -> None:
         f"100,000 lines; {slots} annotations, {len(outcome.refused)} functions refused"
     )
 
+
+# Functions annotated, and accepted by mypy --------------------------------------------------------
+
+
+def with_tensors(files: dict[Path, str]) -> set[tuple[Path, str]]:
+    """Return the functions that take or give tensors, as far as the analysis can tell."""
+    found = set()
+    for path, text in files.items():
+        name, root = module_of(path)
+        try:
+            studied = study(Source(name, str(path), text), ProjectHost(root), Options())
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        for one in studied:
+            is_given = bool(wanted(one) - {"return"})
+            if is_given or any(isinstance(v, Tensor) for v in (*one.params.values(), one.result)):
+                found.add((path, one.qualname))
+    return found
+
+
+def mypy_errors(folder: Path, cache: Path) -> Counter[tuple[str, str, str]]:
+    """Return the errors of mypy with the plugin, each with its file and function."""
+    settings = cache / "mypy.ini"
+    settings.write_text(
+        "[mypy]\nplugins = shapecheck.mypy_plugin\nignore_missing_imports = True\n"
+        "check_untyped_defs = True\nnamespace_packages = True\nexplicit_package_bases = True\n"
+        f"cache_dir = {cache / 'cache'}\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--config-file", str(settings), "--no-error-summary"]
+    command += ["--no-pretty", "--hide-error-context"]
+    found: Counter[tuple[str, str, str]] = Counter()
+    done = subprocess.run(
+        [*command, "."],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode > 1:
+        sys.exit(f"mypy stops: {(done.stdout + done.stderr).strip()[-500:]}")
+    places: dict[str, list[tuple[int, int, str]]] = {}
+    for line in done.stdout.splitlines():
+        match = re.match(r"(.+?):(\d+): error: (.*)", line)
+        if match is None:
+            continue
+        if match[1] not in places:
+            places[match[1]] = spans((folder / match[1]).read_text(errors="replace"))
+        at = int(match[2])
+        inside = [place for place in places[match[1]] if place[0] <= at <= place[1]]
+        found[match[1], max(inside)[2] if inside else "", match[3]] += 1
+    return found
+
+
+def spans(text: str) -> list[tuple[int, int, str]]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return []
+    return [(n.lineno, n.end_lineno or n.lineno, name) for n, name in qualnames(tree)]
+
+
+def share(paths: list[Path], tests: str | None, show: bool) -> None:
+    """Annotate a copy of a folder; count functions, and what mypy and the tests say of them."""
+    (source,) = paths
+    with tempfile.TemporaryDirectory() as temporary:
+        folder, cache = Path(temporary, "code"), Path(temporary, "mypy")
+        cache.mkdir()
+        shutil.copytree(source, folder, ignore=shutil.ignore_patterns(".git"))
+        texts: dict[Path, str] = {}
+        for path in find([folder]):
+            try:
+                texts[path] = strip(read(path).text)
+            except (FileProblem, SyntaxError, ParserSyntaxError) as error:
+                print(f"  {path.relative_to(folder)} is left out: {error}")
+                continue
+            path.write_text(texts[path])
+        candidates = with_tensors(texts)
+        before = mypy_errors(folder, cache)
+        green = passed(folder, tests, "") if tests else None
+        outcome = annotate_files(texts, Settings())
+        annotated = set()
+        for changed in outcome.changed:
+            write(changed.file, changed.text)
+            annotated |= {(changed.file.path, one.slot.function) for one in changed.proposals}
+        added = mypy_errors(folder, cache) - before
+        blamed = {(folder / file, function) for file, function, _ in added}
+        shaped = {(folder / file, function) for file, function, text in added if "[shape" in text}
+        of = annotated & candidates
+        accepted, quiet = annotated - blamed, annotated - shaped
+        print(
+            f"{source.name}: {len(candidates)} functions with tensors, {len(of)} annotated "
+            f"({len(of) / len(candidates):.0%}); of all {len(annotated)} annotated functions mypy "
+            f"has nothing new to say about {len(accepted)} ({len(accepted) / len(annotated):.0%}), "
+            f"the plugin about {len(quiet)} ({len(quiet) / len(annotated):.0%}); "
+            f"{sum(added.values())} new errors in all"
+        )
+        if show:
+            for (file, function, text), count in sorted(added.items()):
+                print(f"  {file} {function}: {text}" + (f" ({count} times)" if count > 1 else ""))
+        if tests:
+            print(
+                f"  tests: {green}; annotated, with --shapecheck: "
+                f"{passed(folder, tests, f'--shapecheck={package}')}"
+            )
+
+
+def passed(folder: Path, tests: str, option: str) -> str:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests.split()]
+    path = os.pathsep.join([str(folder), str(ROOT)])
+    done = subprocess.run(
+        [*command, *filter(None, [option])],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr[-300:]
+
+
+# Speed --------------------------------------------------------------------------------------------
 
 _PROGRAM = """
 import torch
@@ -199,13 +331,16 @@ def record() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("again", "speed", "record"))
+    parser.add_argument("what", choices=("again", "share", "speed", "record"))
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--no-run", action="store_true")
     parser.add_argument("--show", action="store_true", help="print what differs")
+    parser.add_argument("--tests", help="what of a folder to run with pytest")
     options = parser.parse_intermixed_args()
     if options.what == "again":
         again(options.paths, not options.no_run, options.show)
+    elif options.what == "share":
+        share(options.paths, options.tests, options.show)
     elif options.what == "speed":
         speed(options.paths)
     else:

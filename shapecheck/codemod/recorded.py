@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.values import Union
@@ -23,7 +24,7 @@ from shapecheck.codemod.kinds import (
     either,
 )
 from shapecheck.codemod.naming import USUAL, unused
-from shapecheck.dims import Kind, Size, size_of
+from shapecheck.dims import Kind, Size, Sym, size_of
 from shapecheck.ops import Value
 from shapecheck.record.store import Call, Recorded
 from shapecheck.shapes import Run, Shape, Tensor
@@ -73,7 +74,13 @@ def known(recorded: Recorded, study: Study) -> dict[str, Value]:
         ranks, mask = {len(value[3]) for value in some}, 0
         for value in some:
             mask |= dtypes.of(value[1])
-        shape = Shape.of_rank(ranks.pop()) if len(ranks) == 1 else Shape.unknown()
+        shape = Shape.unknown()
+        if len(ranks) == 1:  # what is never 1 doesn't broadcast
+            columns = zip(*(value[3] for value in some), strict=True)
+            axes = (
+                dims.unknown() if 1 in sizes else Size.of(Sym.suppose("_")) for sizes in columns
+            )
+            shape = Shape(tuple(axes))
         tensor = Tensor(shape, dtypes.CATEGORIES[_category_of(mask)])
         found[name] = tensor if len(some) == len(values) else Union((tensor, None))
     return found
@@ -230,13 +237,24 @@ class _Found:
                 self.names[number] = self._derived(group) or self._usual(group)
 
     def _join(self, axis: _Axis) -> None:
-        for number, group in enumerate(self.groups):
-            if all(self._agree(axis, other) for other in group):
-                group.append(axis)
-                axis.group = number
-                return
-        axis.group = len(self.groups)
-        self.groups.append([axis])
+        agreeing = [
+            number
+            for number, group in enumerate(self.groups)
+            if all(self._agree(axis, other) for other in group)
+        ]
+        if not agreeing:
+            self.groups.append([])
+            agreeing = [len(self.groups) - 1]
+        axis.group = max(agreeing, key=lambda number: self._likeness(axis, self.groups[number]))
+        self.groups[axis.group].append(axis)
+
+    def _likeness(self, axis: _Axis, group: list[_Axis]) -> tuple[bool, bool, int]:
+        """Return how likely an axis is one of a group that has its size: what broadcasts, aligns.
+
+        The analysis counts most, then the place from the right, then how many there are.
+        """
+        known = any(isinstance(axis.item, Size) and axis.item == other.item for other in group)
+        return known, any(axis.place[1] == other.place[1] for other in group), len(group)
 
     def _agree(self, one: _Axis, other: _Axis) -> bool:
         common = one.sizes.keys() & other.sizes.keys()
