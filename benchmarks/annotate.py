@@ -267,6 +267,7 @@ def share(paths: list[Path], tests: str | None, show: bool) -> None:
             for (file, function, text), count in sorted(added.items()):
                 print(f"  {file} {function}: {text}" + (f" ({count} times)" if count > 1 else ""))
         if tests:
+            package = ",".join(sorted(one.parent.name for one in folder.glob("*/__init__.py")))
             print(
                 f"  tests: {green}; annotated, with --shapecheck: "
                 f"{passed(folder, tests, f'--shapecheck={package}')}"

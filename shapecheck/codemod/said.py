@@ -22,6 +22,7 @@ _LEAD: Final = re.compile(
     r"|[A-Za-z_][\w.]*\s*(?::|=|is)\s*"
     r"|(?:(?:a |the )?(?:\w+ )?tensor )?(?:of|with) (?:shape|size)\s*:?\s*)+"
 )
+_VALUE: Final = re.compile(r"[A-Za-z_][\w.]*\s*=")
 _SHAPE_WORD: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b")
 _STEP: Final = re.compile(r"^[A-Z][\w -]{0,40}[:;]\s*")
 _TIMES: Final = re.compile(r"\s+[xX\u00d7]\s+|\s*\u00d7\s*")
@@ -63,7 +64,8 @@ def comment(text: str) -> Said | None:
         named = _SHAPE_WORD.search(text[: len(text) - len(body)]) is not None
         if len(entries.entries) < 2 and rest.strip(" .`") and not named:
             return None
-        return Said(entries, sure=_is_plain(entries, inside, rest, named))
+        is_value = _VALUE.match(text) is not None and not named
+        return Said(entries, sure=_is_plain(entries, inside, rest, named) and not is_value)
     words = _bare(body, explicit)
     return None if words is None else Said(words, sure=False)
 
@@ -113,7 +115,7 @@ def _is_plain(entries: spec.Spec, inside: str, rest: str, named: bool) -> bool:
     if rest.lstrip().startswith(","):
         return False
     is_separated = "," in inside or _TIMES.search(inside) is not None
-    return is_separated and (not rest.strip() or rest.strip()[0] in ".,;:" or _is_short(entries))
+    return is_separated and (not rest.strip(" .,;:") or _is_short(entries))
 
 
 def _is_number(entry: spec.Axis) -> bool:
@@ -202,7 +204,10 @@ def _is_code(text: str) -> bool:
         return statement.value is not None
     if not isinstance(statement, ast.Expr):
         return not isinstance(statement, ast.Assign)
-    return isinstance(statement.value, ast.Call) and not isinstance(statement.value.func, ast.Name)
+    if not isinstance(statement.value, ast.Call):
+        return False
+    called = statement.value.func
+    return not isinstance(called, ast.Name) and ast.unparse(called) != "torch.Size"
 
 
 def parse(inside: str) -> spec.Spec | None:
