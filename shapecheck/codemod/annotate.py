@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -15,7 +16,7 @@ import libcst as cst
 from shapecheck.analysis import Source
 from shapecheck.analysis.inference import Study, study, without_collecting
 from shapecheck.codemod import parallel, verify
-from shapecheck.codemod.edit import annotate
+from shapecheck.codemod.edit import Slot, annotate
 from shapecheck.codemod.files import FileProblem, PythonFile, read
 from shapecheck.codemod.project import ProjectHost, module_of
 from shapecheck.codemod.proposing import (
@@ -33,7 +34,9 @@ from shapecheck.ops import Value
 
 __all__ = ["SOURCES", "Changed", "Outcome", "Proposal", "Refusal", "Settings", "annotate_files"]
 
-_ROUNDS: Final = 8
+_GENTLE: Final = 6
+_PATIENT: Final = 12
+"""After so many rounds of complaints whole functions, then whole files, are left as they were."""
 
 
 @dataclass(slots=True)
@@ -151,51 +154,64 @@ class _Tree:
             return texts
         before = verify.Verifier(self.root, self.files, self.settings.options, self.advance)
         after = verify.Verifier(self.root, self.files, self.settings.options, self.advance)
-        for _ in range(_ROUNDS):
+        for number in itertools.count():
             found = after.complaints(texts)
             old = before.complaints({}, {one.path for one in found})
             complaints = verify.new(old, found)
             if not complaints:
                 return texts
-            dropped = self._refuse(complaints, texts)
+            dropped = self._refuse(complaints, texts, number)
+            if not dropped:
+                break
             texts.update(self._texts(dropped))
         self.found.clear()
         return {}
 
-    def _refuse(self, complaints: Sequence[verify.Complaint], texts: dict[Path, str]) -> set[Path]:
-        """Take back the annotations of the functions that complaints are about; return where."""
+    def _refuse(
+        self, complaints: Sequence[verify.Complaint], texts: dict[Path, str], number: int
+    ) -> set[Path]:
+        """Take back the annotations of the functions that complaints are about; return where.
+
+        The later the round (`number`), the more is taken back.
+        """
         dropped = set()
         annotated = {p: {slot.function for slot in found} for p, found in self.found.items()}
         for one in complaints:
             lines = texts.get(one.path, self.files[one.path].text).split("\n")
             around = "\n".join(lines[one.line - 1 - one.offset : one.line])
-            for path, function in verify.blamed(one, annotated, (lines[one.line - 1], around)):
-                self._drop(path, function, one, lines[one.line - 1])
-                dropped.add(path)
+            blamed = verify.blamed(one, annotated, (lines[one.line - 1], around))
+            if number >= _PATIENT:
+                blamed |= {(one.path, name) for name in annotated.get(one.path, ())}
+            for path, function in blamed:
+                slots = [slot for slot in self.found[path] if slot.function == function]
+                if number < _GENTLE:
+                    slots = self._at_first(path, slots, one, lines[one.line - 1])
+                self._drop(path, slots, one.message)
+                dropped |= {path} if slots else set()
         return dropped
 
-    def _drop(self, path: Path, function: str, complaint: verify.Complaint, text: str) -> None:
-        """Take back what is proposed for a function: first the one place that it is about.
+    def _at_first(
+        self, path: Path, slots: list[Slot], complaint: verify.Complaint, text: str
+    ) -> list[Slot]:
+        """Return which of the annotations of a function to take back first, at least one of them.
 
-        Then what was inferred for any rank: a body may need more axes than the analysis has found
-        out. The rest may hold without. `text` is the line of the complaint.
+        That is the one place that the complaint is about; then what was inferred for any rank: a
+        body may need more axes than the analysis has found out. `text` is the complaint's line.
         """
-        slots = [slot for slot in self.found[path] if slot.function == function]
-        loose = [slot for slot in slots if is_loose(self.found[path][slot])]
         about = [slot for slot in slots if slot.name == complaint.slot() and not slot.local]
         if not about or self.found[path][about[0]].origin != "static":
             local = re.match(r"\s*(\w+): ", text)
             about = [slot for slot in slots if local and slot.local and slot.name == local[1]]
-        if about and len(about) < len(slots):
-            slots = about
-        elif loose and len(loose) < len(slots):
-            slots = loose
-        elif slots:
-            line = self.found[path][slots[0]].line
-            shown = self.files[path].path
-            self.outcome.refused.append(Refusal(shown, line, function, complaint.message))
+        return about or [slot for slot in slots if is_loose(self.found[path][slot])] or slots
+
+    def _drop(self, path: Path, slots: list[Slot], reason: str) -> None:
+        """Take back what is proposed for these places; a function that has nothing is refused."""
+        line = min((self.found[path][slot].line for slot in slots), default=1)
         for slot in slots:
             del self.found[path][slot]
+            if not any(other.function == slot.function for other in self.found[path]):
+                shown = self.files[path].path
+                self.outcome.refused.append(Refusal(shown, line, slot.function, reason))
 
     def _texts(self, paths: Collection[Path] | None = None) -> dict[Path, str]:
         """Return the texts of files with all that is proposed at the moment; of all by default."""
