@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from shapecheck.cli._changes import add_arguments, files_of, print_diff, tell
@@ -59,6 +62,27 @@ def register(commands: Commands) -> None:
     )
 
 
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int], None]]:
+    """Show on a terminal what is done and of how many lines; nothing elsewhere."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    console = Console(stderr=True)
+    # It refreshes itself without a thread: half of the work is done by a copy of this process.
+    shown = {"transient": True, "auto_refresh": False, "disable": not console.is_terminal}
+    with Progress(*columns, console=console, **shown) as progress:  # type: ignore[arg-type]
+        task = progress.add_task("reading", total=None)
+        lines: Counter[str] = Counter()
+
+        def advance(what: str, count: int) -> None:
+            lines[what] += count
+            progress.update(task, description=f"{what}: {lines[what]:,} lines", refresh=True)
+
+        yield advance
+
+
 def run(options: Namespace) -> int:
     """Run the command; return 0, or 1 where a file couldn't be read or written."""
     from shapecheck import config
@@ -85,7 +109,8 @@ def run(options: Namespace) -> int:
             raise CommandError(str(error)) from None
     analysis = Options(found.strict, found.stubs, found.wrappers)
     settings = Settings(origins, options.style, options.despite_complaints, record, analysis)
-    outcome = annotate_files(paths, settings)
+    with _progress() as advance:
+        outcome = annotate_files(paths, settings, advance)
     problems = [*outcome.problems]
     for changed in outcome.changed:
         if not options.write:

@@ -26,6 +26,7 @@ _ENTRY: Final = re.compile(
 _FIELD: Final = re.compile(r"^:(?:param(?:eter)?|arg)\s+(?:\w+\s+)?(\w+)\s*:(.*)$")
 _RETURNS: Final = re.compile(r"^:returns?\s*:(.*)$")
 _SHAPE: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b[^(\[.]{0,20}$")
+_SEVERAL: Final = re.compile(r"(?i)\b(?:lists?|tuples?|dicts?|sequences?) of\b")
 _RESULT: Final = "return"
 
 
@@ -98,10 +99,12 @@ def _shape(prose: str) -> spec.Spec | None:
     found: dict[str, bool] = {}
     for inside in groups(re.sub(r"[`$]|:math:", "", prose)):
         shape = parse(inside)
-        if shape is None:
-            continue
         before = prose[: prose.find(inside)].rstrip("`$([ ")
         told = _SHAPE.search(before) is not None
+        if told and (shape is None or _SEVERAL.search(before)):
+            return None
+        if shape is None:
+            continue
         names = list(shape.names())
         plain = len(shape.entries) > 1 and "," in inside and all(map(_is_short, names))
         if told or (plain and (names or shape.groups)):

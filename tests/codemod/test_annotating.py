@@ -161,6 +161,20 @@ def test_a_docstring_with_two_shapes_says_nothing(tmp_path: Path) -> None:
     assert annotated(tmp_path, text, "docstrings") == text
 
 
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "list of tensors of shape (N, C)",
+        "if n is given: of shape (len(x), N, C)\n            otherwise: of shape (N, C)",
+    ],
+)
+def test_a_docstring_about_several_results_says_nothing(tmp_path: Path, prose: str) -> None:
+    text = HEAD + (
+        f'def f(x):\n    """Do.\n\n    Returns:\n        {prose}\n    """\n    return g(x)\n'
+    )
+    assert annotated(tmp_path, text, "docstrings") == text
+
+
 def test_a_complaint_is_reported_and_the_function_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
