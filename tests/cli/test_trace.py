@@ -204,7 +204,6 @@ def test_what_makes_the_model(
         ),
         (["net:number"], "number gives int, which can't be called"),
         (["net:Net", "--input", "2 x"], 'in --input "2 x": "x" is no size; write "1 3 224 224", '),
-        (["net:Net", "--device", "abacus"], '"abacus" is no device of torch'),
         (["net:Net", "--input", "2 3 8", "--svg", "no/x.svg"], "can't write no/x.svg: No such"),
     ],
 )
