@@ -34,7 +34,7 @@ class Layer:
 # depth. `packages` are the third-party ones; the standard library is free to all.
 LAYERS = {
     "language": Layer(
-        modules=frozenset({"spec", "dims", "dtypes", "config"}),
+        modules=frozenset({"spec", "dims", "dtypes", "config", "machine"}),
         packages=frozenset({"tomli"}),
     ),
     "shapes": Layer(modules=frozenset({"shapes"}), on=("language",)),

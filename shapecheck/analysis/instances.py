@@ -8,20 +8,13 @@ isn't, nor one that an argument admits whose `*#batch` stands for no axis at all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.analysis import bodies, declarations
-from shapecheck.analysis.annotations import (
-    Declared,
-    DictDecl,
-    ListDecl,
-    TensorDecl,
-    TupleDecl,
-    UnionDecl,
-)
+from shapecheck.analysis.annotations import texts
 from shapecheck.analysis.host import Diagnostic
 from shapecheck.analysis.report import Reporter
 from shapecheck.analysis.state import State
@@ -101,7 +94,7 @@ def _only_group(function: Function) -> tuple[spec.Group | None, list[str]]:
     holders = 0
     broadcasting: dict[str, None] = {}
     for param in declarations.declaration(function).params:
-        for text in _texts(param.declared):
+        for text in texts(param.declared):
             for entry in text.entries:
                 if isinstance(entry, spec.Group):
                     found[_key(entry)] = entry
@@ -112,17 +105,3 @@ def _only_group(function: Function) -> tuple[spec.Group | None, list[str]]:
     if len(found) != 1 or unnamed > 1:
         return None, []
     return next(iter(found.values())), list(broadcasting) if holders > 1 else []
-
-
-def _texts(declared: Declared) -> Iterator[spec.Spec]:
-    match declared:
-        case TensorDecl(text=text) if text is not None:
-            yield text
-        case UnionDecl(options=options):
-            for option in options:
-                yield from _texts(option)
-        case TupleDecl(items=items) if items is not None:
-            for item in items:
-                yield from _texts(item)
-        case TupleDecl(element=element) | ListDecl(element=element) | DictDecl(value=element):
-            yield from _texts(element)

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
+from shapecheck.machine import cores
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -58,9 +60,7 @@ def _halves(items: Sequence[T], cost: Callable[[T], int]) -> tuple[list[int], li
 
 
 def _can_fork() -> bool:
-    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
-    cores = os.cpu_count() or 1 if affinity is None else len(affinity(0))
-    return cores > 1 and hasattr(os, "fork") and threading.active_count() == 1
+    return cores() > 1 and hasattr(os, "fork") and threading.active_count() == 1
 
 
 def _begun(work: Callable[[T], R], items: Sequence[T]) -> tuple[int, int]:

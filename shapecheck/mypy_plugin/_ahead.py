@@ -22,6 +22,7 @@ from queue import Empty, PriorityQueue, SimpleQueue
 from typing import IO, TYPE_CHECKING, Final, TypeAlias
 
 from shapecheck import analysis
+from shapecheck.machine import cores
 from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHosts, SourceReader
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Ahead:
         self._to_begin: dict[str, None] = {}
         self._has_begun = False
         # With one core there is nothing to win.
-        self._is_open = _cores() > 1 and bool(sys.executable)
+        self._is_open = cores() > 1 and bool(sys.executable)
 
     def submit(self, module: str, path: str) -> None:
         """Have a module analysed."""
@@ -210,12 +211,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             with contextlib.suppress(OSError):
                 stream.close()
     process.wait()
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
-    return os.cpu_count() or 1 if affinity is None else len(affinity(0))
 
 
 def serve() -> None:

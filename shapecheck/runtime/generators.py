@@ -12,6 +12,7 @@ import inspect
 import typing
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import torch
@@ -71,11 +72,11 @@ def _shaped(annotation: Any) -> Hint:
 
 def checked(plan: Plan, asked: Parts, values: Sequence[Any], bound: Bound, made: Any) -> Any:
     """Return a generator that gives what `made` gives, and checks it."""
-    checks = _Checks(plan, values, bound, made)
+    checks = _Checks(plan, asked, values, bound, made)
     if inspect.isasyncgen(made):
-        found: Any = _asynchronous(made, asked, checks)
+        found: Any = _asynchronous(made, checks)
     else:
-        found = _synchronous(made, asked, checks)
+        found = _synchronous(made, checks)
     found.__name__, found.__qualname__ = made.__name__, made.__qualname__
     return found
 
@@ -83,8 +84,10 @@ def checked(plan: Plan, asked: Parts, values: Sequence[Any], bound: Bound, made:
 class _Checks:
     """The checks of one generator object; `bound` is what the arguments bound."""
 
-    def __init__(self, plan: Plan, values: Sequence[Any], bound: Bound, made: Any) -> None:
-        self.plan = plan
+    def __init__(
+        self, plan: Plan, asked: Parts, values: Sequence[Any], bound: Bound, made: Any
+    ) -> None:
+        self.plan, self.asked = plan, asked
         self.made = made
         self.scope = {p.name: value for p, value in zip(plan.params, values, strict=True)}
         held = {**plan.fixed, **own.held(plan.own, values[0] if values else None)}
@@ -92,19 +95,26 @@ class _Checks:
         self.runs = dict(bound[1])
         self.seen: set[object] = set()
 
-    def yielded(self, hint: Hint, value: Any) -> None:
+    def yielded(self, value: Any) -> None:
         """Check what is yielded. Raises `ShapeError`."""
-        self.check(hint, value, "yielded value", self.yield_place)
+        self.check(self.asked.yielded, value, "yielded value", self.yield_place)
 
-    def sent(self, hint: Hint, value: Any) -> None:
-        """Check what is sent. Raises `ShapeError`."""
+    def resumed(
+        self, value: Any, advance: Callable[[], Any], send: Callable[[Any], Any]
+    ) -> Callable[[], Any]:
+        """Check what is sent, and return what goes on with it. Raises `ShapeError`."""
+        if value is None:
+            return advance
         subject = f'value sent to "{self.plan.label}"'
-        self.check(hint, value, subject, lambda: (user_place(), None))
+        self.check(self.asked.sent, value, subject, lambda: (user_place(), None))
+        return partial(send, value)
 
-    def returned(self, hint: Hint, value: Any) -> None:
+    def returned(self, value: Any) -> None:
         """Check what is returned. Raises `ShapeError`."""
         place, texts = return_place(self.plan.function)
-        self.check(hint, value, "returned value", lambda: (place, " ".join(texts[:1])))
+        self.check(
+            self.asked.returned, value, "returned value", lambda: (place, " ".join(texts[:1]))
+        )
 
     def check(
         self,
@@ -175,36 +185,30 @@ class _Checks:
         return Place(frame.f_code, frame.f_lineno, None, tree), text
 
 
-def _synchronous(
-    made: Generator[Any, Any, Any], asked: Parts, checks: _Checks
-) -> Generator[Any, Any, Any]:
+def _synchronous(made: Generator[Any, Any, Any], checks: _Checks) -> Generator[Any, Any, Any]:
     step: Callable[[], Any] = made.__next__
     try:
         while True:
             try:
                 item = step()
             except StopIteration as stop:
-                checks.returned(asked.returned, stop.value)
+                checks.returned(stop.value)
                 return stop.value
-            checks.yielded(asked.yielded, item)
+            checks.yielded(item)
             try:
                 sent = yield item
             except GeneratorExit:
                 raise
             except BaseException as error:  # noqa: BLE001 - what is thrown in goes on inside
-                step = _with(made.throw, error)
+                step = partial(made.throw, error)
                 continue
-            if sent is None:
-                step = made.__next__
-            else:
-                checks.sent(asked.sent, sent)
-                step = _with(made.send, sent)
+            step = checks.resumed(sent, made.__next__, made.send)
     finally:
         made.close()
 
 
 async def _asynchronous(
-    made: AsyncGenerator[Any, Any], asked: Parts, checks: _Checks
+    made: AsyncGenerator[Any, Any], checks: _Checks
 ) -> AsyncGenerator[Any, Any]:
     step: Callable[[], Any] = made.__anext__
     try:
@@ -213,22 +217,14 @@ async def _asynchronous(
                 item = await step()
             except StopAsyncIteration:
                 return
-            checks.yielded(asked.yielded, item)
+            checks.yielded(item)
             try:
                 sent = yield item
             except GeneratorExit:
                 raise
             except BaseException as error:  # noqa: BLE001 - what is thrown in goes on inside
-                step = _with(made.athrow, error)
+                step = partial(made.athrow, error)
                 continue
-            if sent is None:
-                step = made.__anext__
-            else:
-                checks.sent(asked.sent, sent)
-                step = _with(made.asend, sent)
+            step = checks.resumed(sent, made.__anext__, made.asend)
     finally:
         await made.aclose()
-
-
-def _with(method: Callable[[Any], Any], value: Any) -> Callable[[], Any]:
-    return lambda: method(value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import dis
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
@@ -22,7 +22,7 @@ from shapecheck.dims import DimExpr, Size, Sym, size_of
 from shapecheck.runtime.facts import value_of
 from shapecheck.runtime.names import Frame, Record
 from shapecheck.runtime.regroup import is_mixed
-from shapecheck.runtime.source import function_of, span_at, users_frame
+from shapecheck.runtime.source import FUNCTIONS, function_of, own_syntax, span_at, users_frame
 
 READ: Final[frozenset[Any]] = frozenset((torch.Tensor.shape.__get__, torch.Tensor.size))  # type: ignore[attr-defined]
 """What gives the sizes of a tensor."""
@@ -44,7 +44,6 @@ GIVEN: Final[frozenset[Any]] = frozenset(
 _IN_PYTHON: Final = frozenset(func for func in GIVEN if isinstance(func, FunctionType))
 """Those that are called by torch's own code, not by the user's."""
 
-SIZES: Final = READ | GIVEN
 _NOTED: Final = 4096
 Place = tuple[int, int]
 """The id of code, and an offset in it."""
@@ -221,9 +220,7 @@ def _call_place(code: CodeType, offset: int) -> CallPlace | None:
         return None
     tree = function_of(code)
     span = span_at(code, offset)
-    function = (
-        next((n for n in ast.walk(tree) if isinstance(n, _FUNCTIONS)), None) if tree else None
-    )
+    function = next((n for n in ast.walk(tree) if isinstance(n, FUNCTIONS)), None) if tree else None
     if function is None or span is None:
         return None
     calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and _span(n) == span]
@@ -242,10 +239,6 @@ def _call_place(code: CodeType, offset: int) -> CallPlace | None:
     reads = tuple(tuple(offsets.get(_span(node), ())) for node in finder.reads)
     index = {node: at for at, node in enumerate(finder.reads)}
     return CallPlace(calls[0], reads, index, finder.values, frozenset(finder.params))
-
-
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SCOPES: Final = (*_FUNCTIONS, ast.Lambda, ast.ClassDef)
 
 
 @dataclass(slots=True)
@@ -287,7 +280,7 @@ class _Finder:
             if bound[0] in _own_arguments(self.function):
                 self.params.add(name)
             return
-        for statement in _own_statements(self.function):
+        for statement in own_syntax(self.function):
             if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
                 at = _place_in(statement.targets[0], name)
                 if at is not None:
@@ -314,16 +307,6 @@ def _place_in(target: ast.expr, name: str) -> int | None:
 def _own_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
     given = function.args
     return [*given.posonlyargs, *given.args, *given.kwonlyargs]
-
-
-def _own_statements(function: ast.AST) -> Iterator[ast.AST]:
-    """Yield what stands in a function itself, not in functions inside of it."""
-    waiting = list(ast.iter_child_nodes(function))
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, _SCOPES):
-            waiting += ast.iter_child_nodes(node)
 
 
 def _binds(node: ast.AST, name: str) -> bool:

@@ -187,15 +187,20 @@ def _return_place(code: CodeType) -> tuple[Place | None, list[str]]:
 
 
 def _returns(tree: ast.AST) -> Iterator[ast.Return]:
-    """Yield the returns of a function's own body, not those of functions inside of it."""
-    outer = next((n for n in ast.walk(tree) if isinstance(n, _FUNCTIONS)), None)
-    waiting: list[ast.AST] = list(outer.body) if outer is not None else []
+    """Return the returns of a function's own body, not those of functions inside of it."""
+    outer = next((n for n in ast.walk(tree) if isinstance(n, FUNCTIONS)), None)
+    inside = own_syntax(outer) if outer is not None else iter(())
+    return (node for node in inside if isinstance(node, ast.Return))
+
+
+def own_syntax(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield what stands in a function itself, not in functions and classes inside of it."""
+    waiting = list(ast.iter_child_nodes(function))
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.Return):
-            yield node
-        elif not isinstance(node, (*_FUNCTIONS, ast.Lambda, ast.ClassDef)):
+        yield node
+        if not isinstance(node, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
             waiting += ast.iter_child_nodes(node)
 
 
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -13,7 +13,7 @@ import copy
 import inspect
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -29,7 +29,7 @@ from shapecheck.runtime.hints import Hint, OtherHint, classify, resolve
 from shapecheck.runtime.names import Frame, state
 from shapecheck.runtime.plan import Plan, tensor_hints
 from shapecheck.runtime.settings import stands_aside
-from shapecheck.runtime.source import function_of, user_place
+from shapecheck.runtime.source import FUNCTIONS, function_of, own_syntax, user_place
 from shapecheck.types import ShapeAnnotationError
 
 _BEGIN: Final = "__shapecheck_begin__"
@@ -37,8 +37,6 @@ _LOCAL: Final = "__shapecheck_local__"
 _FUTURE: Final = reduce(
     or_, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
 )
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SCOPES: Final = (*_FUNCTIONS, ast.Lambda, ast.ClassDef)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ def with_variables(function: types.FunctionType, namespace: Mapping[str, Any]) -
             stacklevel=4,
         )
         return None
-    assignments = list(_assignments(node))
+    assignments = _assignments(node)
     texts = {str(i): ast.unparse(one.annotation) for i, one in enumerate(assignments)}
     found, failed = _resolved(function, texts, namespace)
     for index, reason in failed.items():
@@ -110,18 +108,15 @@ def with_variables(function: types.FunctionType, namespace: Mapping[str, Any]) -
 def _node(function: types.FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """Return the syntax of a function."""
     tree = function_of(function.__code__)
-    nodes = (one for one in ast.walk(tree) if isinstance(one, _FUNCTIONS)) if tree else iter(())
+    nodes = (one for one in ast.walk(tree) if isinstance(one, FUNCTIONS)) if tree else iter(())
     return next((one for one in nodes if one.name == function.__code__.co_name), None)
 
 
-def _assignments(node: ast.AST) -> Iterator[ast.AnnAssign]:
-    """Yield the annotated assignments to variables in a function's own body, in their order."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.AnnAssign):
-            if isinstance(child.target, ast.Name) and child.value is not None:
-                yield child
-        elif not isinstance(child, _SCOPES):
-            yield from _assignments(child)
+def _assignments(node: ast.AST) -> list[ast.AnnAssign]:
+    """Return the annotated assignments to variables in a function's own body, in their order."""
+    found = (one for one in own_syntax(node) if isinstance(one, ast.AnnAssign))
+    to_variables = (one for one in found if isinstance(one.target, ast.Name) and one.value)
+    return sorted(to_variables, key=lambda one: (one.lineno, one.col_offset))
 
 
 def _resolved(
