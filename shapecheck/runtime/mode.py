@@ -94,72 +94,81 @@ class NamesMode(TorchFunctionMode):
         find = frame.table.get
         passed: Passed | None = None
         whole: tuple[Any, ...] | None = None
+        key: list[Any]
+        named = False
+        operands = args
         try:
-            special = func in _SPECIAL
-            if kwargs is None and args and not special:
-                a: Any = args[0]
+            if func not in _SPECIAL or (func in GIVEN and not frame.read):
+                a: Any = args[0] if args else None
                 found = find(id(a))
                 if found is not None and found[0]() is a:
                     a = found[1]
-                    count = len(args)
-                    if count == 1:
-                        whole = func, a
-                    elif count < 4:
-                        b = args[1]
-                        kind = type(b)
-                        if kind is _Parameter and frame.plain:
-                            b = b.shape
-                        elif kind not in _PLAIN:
+                    if kwargs is None:
+                        count = len(args)
+                        if count == 2:
+                            b = args[1]
                             found = find(id(b))
                             if found is not None and found[0]() is b:
-                                b = found[1]
-                            elif kind is float:
-                                b = float
+                                whole = func, a, found[1]
                             else:
-                                count = 0
-                        if count == 2:
-                            whole = func, a, b
-                        elif count:
-                            c = args[2]
-                            kind = type(c)
-                            if kind is _Parameter and frame.plain:
-                                c = c.shape
-                            elif kind not in _PLAIN:
-                                found = find(id(c))
-                                if found is not None and found[0]() is c:
-                                    c = found[1]
+                                kind = type(b)
+                                if kind in _PLAIN:
+                                    whole = func, a, b
                                 elif kind is float:
-                                    c = float
-                                else:
-                                    count = 0
-                            whole = (func, a, b, c) if count else None
+                                    whole = func, a, kind
+                                elif kind is _Parameter and frame.plain:
+                                    whole = func, a, b.shape
+                        elif count == 1:
+                            whole = func, a
+                        elif count == 3:
+                            _, b, c = args
+                            if type(b) is type(c) is _Parameter and frame.plain:
+                                whole = func, a, b.shape, c.shape
+                    if whole is None:
+                        key = [func, a]
+                        named = True
+                        operands = args[1:]
+                else:
+                    key = [func]
+            elif func is _GETITEM:
+                a, b = args
+                found = find(id(a))
+                if found is not None and found[0]() is a:
+                    kind = type(b)
+                    if kind in _PLAIN:
+                        whole = func, found[1], b
+                    elif kind is tuple:  # of what is plain, and of `:`
+                        key = [func, found[1]]
+                        for item in b:
+                            kind = type(item)
+                            if kind in _PLAIN:
+                                key.append(item)
+                            elif kind is slice and item.start is item.stop is item.step is None:
+                                key.append(kind)
+                            else:
+                                break
+                        else:
+                            whole = tuple(key)
+                if whole is None:
+                    key, operands = [func], ()
+                    named = index(key, args, frame)
+            elif func in GIVEN:
+                passed = self.readings.at(func, sys._getframe(1), frame)
+                named = passed is not None
+                key = [func, passed] if named else [func]
+            elif func in READ:
+                frame.read = True
+                self.readings.note(sys._getframe(1), wrapped.known(args[0], frame.table))
+                return _run(frame, func, args, kwargs or {})
+            else:
+                key, operands = [func], ()
+                named = index(key, args, frame)
             if whole is None:
-                key: list[Any] = [func]
-                named = False
-                operands = args
-                if special:
-                    if func in READ:
-                        frame.read = True
-                        self.readings.note(sys._getframe(1), wrapped.known(args[0], frame.table))
-                        return _run(frame, func, args, kwargs or {})
-                    if func in GIVEN:
-                        if frame.read or (frame.plan is not None and frame.plan.numbers):
-                            passed = self.readings.at(func, sys._getframe(1), frame)
-                            if passed is not None:
-                                key.append(passed)
-                                named = True
-                    else:
-                        named = index(key, args, frame)
-                        operands = ()
                 for arg in operands:
                     if (kind := type(arg)) in _PLAIN:
                         key.append(arg)
                         continue
-                    found = find(id(arg))
-                    if found is not None and found[0]() is arg:
-                        key.append(found[1])
-                        named = True
-                    elif kind is tuple or kind is list:  # as in `cat((x, y))`; see `freeze`
+                    if kind is tuple or kind is list:  # as in `cat((x, y))`; see `freeze`
                         key.append(kind)
                         key.append(len(arg))
                         for item in arg:
@@ -171,6 +180,11 @@ class NamesMode(TorchFunctionMode):
                                 key.append(item)
                             else:
                                 named = freeze(key, item, frame) or named
+                        continue
+                    found = find(id(arg))
+                    if found is not None and found[0]() is arg:
+                        key.append(found[1])
+                        named = True
                     elif kind is float:
                         key.append(float)
                     elif kind is _Parameter and frame.plain:
@@ -178,13 +192,12 @@ class NamesMode(TorchFunctionMode):
                     else:
                         named = freeze(key, arg, frame) or named
                 if kwargs:
-                    for pair in kwargs.items():
-                        arg = pair[1]
+                    for word in kwargs:
+                        key.append(word)
+                        arg = kwargs[word]
                         if (kind := type(arg)) in _WORDS:
-                            key.append(pair)
-                            continue
-                        key.append(pair[0])
-                        if kind is float:
+                            key.append(arg)
+                        elif kind is float:
                             key.append(float)
                         elif kind is _Parameter and frame.plain:
                             key.append(arg.shape)

@@ -146,8 +146,9 @@ class Frame:
     the names to the caller's dimensions, for the way back. `plan` and `entry` belong to the
     decorator; both are None in a thread's root, the frame outside of all calls. `alone`: the mode
     calls no other one, which would see what is asked of tensors; `plain`: and no `nn.Parameter` has
-    names. `read`: a shape was read. `bound` is the axis that each first-class dimension is bound
-    to, by the identity of the dimension, and `born` how many of them there were before the call.
+    names. `read`: a shape was read, or an argument may be a size. `bound` is the axis that each
+    first-class dimension is bound to, by the identity of the dimension, and `born` how many of them
+    there were before the call.
     """
 
     __slots__ = (
@@ -171,7 +172,8 @@ class Frame:
         self.table: Table = {}
         self.limit = _SWEEP
         self.pushed = False
-        self.alone = self.read = False
+        self.alone = False
+        self.read = plan is not None and plan.numbers
         self.plain = True
         self.bound: Bound = {}
         self.born = 0
