@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from mutation.corpus import SOMETIMES, Left, Target, judged, targets  # noqa: E402
 from mutation.edits import KINDS, Edit, edits  # noqa: E402
-from mutation.programs import breaks  # noqa: E402
+from mutation.programs import breaks, run_main  # noqa: E402
 from mutation.static import Folder, Static  # noqa: E402
 from seeded_bugs import EXAMPLES, MODELS, example  # noqa: E402
 
@@ -62,11 +62,14 @@ def chosen(found: list[Edit], limit: int, seed: str) -> list[Edit]:
 def of_example(name: str, part: int, parts: int, limit: int) -> list[Mutant]:
     """Judge every so-manieth edit of an example."""
     text = example(name)
+    path = str(EXAMPLES / f"{name}.py")
+    for mode in ("off", "full"):
+        run_main(text, path, mode)  # what it imports, the processes that run the edits have then
     static = Static(Folder(), "model", "model.py", text)
     found = []
     for edit in chosen(edits(text), limit, name)[part::parts]:
         mutated = edit.apply(text)
-        fails = breaks(mutated, str(EXAMPLES / f"{name}.py"))
+        fails = breaks(mutated, path)
         said = tuple(static.finds(mutated))
         found.append(Mutant(f"examples/{name}.py", text, edit, fails, said))
     return found

@@ -6,6 +6,7 @@ import ast
 import contextlib
 import io
 import linecache
+import multiprocessing
 import os
 import signal
 import sys
@@ -14,8 +15,9 @@ import warnings
 from typing import Any, Final
 
 SECONDS: Final = 20
+CRASHED: Final = "crashed"
 SHAPE_ERRORS: Final = frozenset(
-    ("RuntimeError", "IndexError", "ValueError", "EinopsError", "ShapeError")
+    ("RuntimeError", "IndexError", "ValueError", "EinopsError", "ShapeError", CRASHED)
 )
 """The errors that a wrong shape leads to; a misspelt attribute, for one, is mypy's own business."""
 
@@ -84,7 +86,22 @@ class _Prepared(ast.NodeTransformer):
 
 def breaks(text: str, path: str) -> str:
     """Say how an edited example fails: `torch`, `annotation`, or not at all."""
-    error = run_main(text, path, "off")
+    error = run_apart(text, path, "off")
     if error:
         return "torch" if error in SHAPE_ERRORS else ""
-    return "annotation" if run_main(text, path, "full") == "ShapeError" else ""
+    return "annotation" if run_apart(text, path, "full") == "ShapeError" else ""
+
+
+def run_apart(text: str, path: str, mode: str) -> str:
+    """Do `run_main` in a process of its own: some shapes make torch write where it must not."""
+    ends = multiprocessing.get_context("fork")
+    receive, send = ends.Pipe(duplex=False)
+    process = ends.Process(target=lambda: send.send(run_main(text, path, mode)))
+    process.start()
+    send.close()
+    try:
+        return str(receive.recv())
+    except EOFError:
+        return CRASHED
+    finally:
+        process.join()
