@@ -61,9 +61,10 @@ mutants: $(INSTALLED) ## Break the examples in one place at a time, and count wh
 
 clean: ## Remove the virtual environment, caches and built files
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -f shapecheck/runtime/_lookup.*.so shapecheck/runtime/_lookup.*.pyd
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(INSTALLED): pyproject.toml constraints-dev.txt
+$(INSTALLED): pyproject.toml constraints-dev.txt hatch_build.py shapecheck/runtime/_lookup.c
 	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
 		if [ -z "$(PYTHON)" ]; then \
 			echo "No Python 3.10 or newer found: install one, or name it: make PYTHON=/path/to/python" >&2; \

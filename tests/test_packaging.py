@@ -83,6 +83,23 @@ def test_wheel_from_the_sdist_is_the_same(wheel: Path, sdist: Path, tmp_path: Pa
     assert names_in(Path(rebuilt)) == names_in(wheel)
 
 
+def test_a_wheel_is_for_this_platform_if_it_is_compiled(wheel: Path) -> None:
+    """Its name says so to installers."""
+    compiled = any(name.endswith((".so", ".pyd")) for name in names_in(wheel))
+    assert compiled is not wheel.name.endswith("-py3-none-any.whl")
+
+
+def test_a_wheel_without_a_compiler_is_pure_python(
+    sdist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It installs everywhere, and lacks nothing but the compiled module."""
+    monkeypatch.setenv("CC", str(tmp_path / "no-compiler"))
+    (made,) = WheelBuilder(str(sdist)).build(directory=str(tmp_path), versions=["standard"])
+    assert made.endswith("-py3-none-any.whl")
+    assert "shapecheck/runtime/lookup.py" in names_in(Path(made))
+    assert not [name for name in names_in(Path(made)) if name.endswith((".so", ".pyd"))]
+
+
 def test_the_changelog_tells_of_this_version() -> None:
     """A version has its section, or is what [Unreleased] leads to."""
     titles = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)

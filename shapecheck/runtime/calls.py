@@ -119,7 +119,6 @@ def _open(mode: NamesMode, frame: Frame) -> None:
         _push_on_torch_function_stack(mode)
         frame.pushed = True
     frame.alone = _get_function_stack_at(0) is mode
-    frame.plain = frame.plain and frame.alone
     mode.frame = frame
 
 

@@ -8,7 +8,6 @@ what wasn't seen before.
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -23,24 +22,27 @@ from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.facts import ValueFacts, value_of
 from shapecheck.runtime.hints import dtype_mask
-from shapecheck.runtime.keys import PLAIN, WORDS, freeze, index
+from shapecheck.runtime.keys import GETITEM, PLAIN, SETITEM, Key, key_of
 from shapecheck.runtime.lengths import GIVEN, READ, Lengths, Passed, Readings, is_told, lengths_of
-from shapecheck.runtime.names import Frame, Record, Table, apart, dtype_of, record, sizes_of, state
+from shapecheck.runtime.lookup import Lookup, keep
+from shapecheck.runtime.names import (
+    Frame,
+    Record,
+    Table,
+    apart,
+    dtype_of,
+    record,
+    sizes_of,
+    state,
+)
 from shapecheck.runtime.regroup import REGROUPING, crossed, regrouped
 from shapecheck.shapes import Mismatch, Problem, Run, Shape
 from shapecheck.shapes import Tensor as Known
 from shapecheck.signatures import Signature
 
 _compiling: Final = torch.compiler.is_dynamo_compiling
-_GETITEM: Final = torch.Tensor.__getitem__
-_SETITEM: Final = torch.Tensor.__setitem__
 _levels: Final = wrapped.levels
-_ref: Final = weakref.ref
 _CACHED: Final = 1 << 14
-_PLAIN: Final = PLAIN
-_WORDS: Final = WORDS
-_Parameter: Final = torch.nn.Parameter
-_SPECIAL: Final = frozenset((_GETITEM, _SETITEM)) | READ | GIVEN
 _NEW: Final = object()
 _DROP: Final = object()
 _REFUSED: Final = object()
@@ -72,6 +74,23 @@ Nones (of a result that is a tuple), None (the result has no names), `_DROP` (an
 names), `_REFUSED`, or one of these in a `_Blind`.
 """
 
+_find: Final = (
+    None
+    if Lookup is None
+    else Lookup(
+        cache=_cache,
+        plain=tuple(PLAIN),
+        tensor=torch.Tensor,
+        parameter=torch.nn.Parameter,
+        record=Record,
+        getitem=GETITEM,
+        given=GIVEN,
+        other=READ | {SETITEM},
+        transforming=wrapped.transforming,
+    )
+)
+"""What looks most ops up: a record, False if no operand has a name, None for `key_of` to say."""
+
 
 class NamesMode(TorchFunctionMode):
     """The mode of one thread; `frame` is the decorated call that is running."""
@@ -91,133 +110,34 @@ class NamesMode(TorchFunctionMode):
         frame = self.frame
         if frame is None or (kwargs is not None and _compiling()):  # dynamo passes a dict
             return func(*args, **kwargs) if kwargs else func(*args)
-        find = frame.table.get
+        outcome: object = None
+        key: Key | None = None
         passed: Passed | None = None
-        whole: tuple[Any, ...] | None = None
-        key: list[Any]
-        named = False
-        operands = args
-        try:
-            if func not in _SPECIAL or (func in GIVEN and not frame.read):
-                a: Any = args[0] if args else None
-                found = find(id(a))
-                if found is not None and found[0]() is a:
-                    a = found[1]
-                    if kwargs is None:
-                        count = len(args)
-                        if count == 2:
-                            b = args[1]
-                            found = find(id(b))
-                            if found is not None and found[0]() is b:
-                                whole = func, a, found[1]
-                            else:
-                                kind = type(b)
-                                if kind in _PLAIN:
-                                    whole = func, a, b
-                                elif kind is float:
-                                    whole = func, a, kind
-                                elif kind is _Parameter and frame.plain:
-                                    whole = func, a, b.shape
-                        elif count == 1:
-                            whole = func, a
-                        elif count == 3:
-                            _, b, c = args
-                            if type(b) is type(c) is _Parameter and frame.plain:
-                                whole = func, a, b.shape, c.shape
-                    if whole is None:
-                        key = [func, a]
-                        named = True
-                        operands = args[1:]
-                else:
-                    key = [func]
-            elif func is _GETITEM:
-                a, b = args
-                found = find(id(a))
-                if found is not None and found[0]() is a:
-                    kind = type(b)
-                    if kind in _PLAIN:
-                        whole = func, found[1], b
-                    elif kind is tuple:  # of what is plain, and of `:`
-                        key = [func, found[1]]
-                        for item in b:
-                            kind = type(item)
-                            if kind in _PLAIN:
-                                key.append(item)
-                            elif kind is slice and item.start is item.stop is item.step is None:
-                                key.append(kind)
-                            else:
-                                break
-                        else:
-                            whole = tuple(key)
-                if whole is None:
-                    key, operands = [func], ()
-                    named = index(key, args, frame)
-            elif func in GIVEN:
-                passed = self.readings.at(func, sys._getframe(1), frame)
-                named = passed is not None
-                key = [func, passed] if named else [func]
-            elif func in READ:
+        if _find is not None:
+            outcome = _find(frame.table, frame.alone, frame.read, func, args, kwargs)
+            if outcome is False:
+                return func(*args, **kwargs) if kwargs else func(*args)
+        if outcome is None:
+            if func in READ:
                 frame.read = True
                 self.readings.note(sys._getframe(1), wrapped.known(args[0], frame.table))
                 return _run(frame, func, args, kwargs or {})
-            else:
-                key, operands = [func], ()
-                named = index(key, args, frame)
-            if whole is None:
-                for arg in operands:
-                    if (kind := type(arg)) in _PLAIN:
-                        key.append(arg)
-                        continue
-                    if kind is tuple or kind is list:  # as in `cat((x, y))`; see `freeze`
-                        key.append(kind)
-                        key.append(len(arg))
-                        for item in arg:
-                            found = find(id(item))
-                            if found is not None and found[0]() is item:
-                                key.append(found[1])
-                                named = True
-                            elif type(item) in _PLAIN:
-                                key.append(item)
-                            else:
-                                named = freeze(key, item, frame) or named
-                        continue
-                    found = find(id(arg))
-                    if found is not None and found[0]() is arg:
-                        key.append(found[1])
-                        named = True
-                    elif kind is float:
-                        key.append(float)
-                    elif kind is _Parameter and frame.plain:
-                        key.append(arg.shape)
-                    else:
-                        named = freeze(key, arg, frame) or named
-                if kwargs:
-                    for word in kwargs:
-                        key.append(word)
-                        arg = kwargs[word]
-                        if (kind := type(arg)) in _WORDS:
-                            key.append(arg)
-                        elif kind is float:
-                            key.append(float)
-                        elif kind is _Parameter and frame.plain:
-                            key.append(arg.shape)
-                        else:
-                            named = freeze(key, arg, frame) or named
-                whole = tuple(key) if named else None
-        except RuntimeError:  # a nested parameter has no sizes
-            whole = None
-        if whole is None:
-            return func(*args, **kwargs) if kwargs else func(*args)
-        outcome = _cache.get(whole, _NEW)
+            if frame.read and func in GIVEN:
+                passed = self.readings.at(func, sys._getframe(1), frame)
+            key = key_of(func, args, kwargs or {}, frame, passed)
+            if key is None:
+                return func(*args, **kwargs) if kwargs else func(*args)
+            outcome = _cache.get(key, _NEW)
         if type(outcome) is Record:
             try:
                 result = func(*args, **kwargs) if kwargs else func(*args)
             except Exception as error:
                 _retell(error, frame, func, args, kwargs or {})
                 raise
-            frame.table[id(result)] = (_ref(result), outcome)
+            keep(frame.table, result, outcome)
         else:
-            result = _other(frame, outcome, whole, func, args, kwargs or {}, passed)
+            assert key is not None  # only what is kept under one is a `Record`
+            result = _other(frame, outcome, key, func, args, kwargs or {}, passed)
         if _levels and wrapped.transforming() is not None:
             _hand_down(result, (*args, *(kwargs or {}).values()), frame.table)
         return result
@@ -244,7 +164,7 @@ def _run(
 def _other(
     frame: Frame,
     outcome: object,
-    key: tuple[Any, ...],
+    key: Key,
     func: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -329,7 +249,7 @@ def _first_time(
         symbol = None if asked is None else asked.padded(known)
         if isinstance(outcome, Record):  # `Frame.name` must see a parameter
             sure = symbol is None and _decided(known, values)
-            if not sure or isinstance(result, _Parameter):
+            if not sure or isinstance(result, torch.nn.Parameter):
                 outcome = _Likely(outcome)
         if symbol is not None:
             blame.caution(frame, func, symbol)

@@ -19,6 +19,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import Atom, Composite, DimExpr, IntSize, Size, Sym
 from shapecheck.runtime.batched import batched_sizes, is_batched
 from shapecheck.runtime.facts import value_of
+from shapecheck.runtime.lookup import keep
 from shapecheck.shapes import Shape
 
 if TYPE_CHECKING:
@@ -145,15 +146,14 @@ class Frame:
     `names` maps dimension names to sizes, `symbols` what they are inside of shapes. `outer` maps
     the names to the caller's dimensions, for the way back. `plan` and `entry` belong to the
     decorator; both are None in a thread's root, the frame outside of all calls. `alone`: the mode
-    calls no other one, which would see what is asked of tensors; `plain`: and no `nn.Parameter` has
-    names. `read`: a shape was read, or an argument may be a size. `bound` is the axis that each
-    first-class dimension is bound to, by the identity of the dimension, and `born` how many of them
-    there were before the call.
+    calls no other one, which would see what is asked of tensors. `read`: a shape was read, or an
+    argument may be a size. `bound` is the axis that each first-class dimension is bound to, by the
+    identity of the dimension, and `born` how many of them there were before the call.
     """
 
     __slots__ = (
         *("alone", "born", "bound", "entry", "limit", "names", "parent"),
-        *("plain", "plan", "pushed", "read", "symbols", "table"),
+        *("plan", "pushed", "read", "symbols", "table"),
     )
 
     def __init__(
@@ -174,7 +174,6 @@ class Frame:
         self.pushed = False
         self.alone = False
         self.read = plan is not None and plan.numbers
-        self.plain = True
         self.bound: Bound = {}
         self.born = 0
 
@@ -188,9 +187,7 @@ class Frame:
         if known is None:
             self.table.pop(id(tensor), None)
         else:
-            self.table[id(tensor)] = (weakref.ref(tensor), known)
-            if isinstance(tensor, torch.nn.Parameter):
-                self.plain = False
+            keep(self.table, tensor, known)
 
     def forget(self, tensor: torch.Tensor) -> None:
         """Take a tensor's names away in this call and in all around it."""
@@ -220,7 +217,6 @@ class State(threading.local):
     def __init__(self) -> None:
         self.root = Frame({}, {}, None)
         self.given = Frame({}, {}, None)
-        self.root.plain = False
 
     @property
     def frame(self) -> Frame | None:

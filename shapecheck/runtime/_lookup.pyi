@@ -1,0 +1,34 @@
+"""What `_lookup.c` defines."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from shapecheck.runtime.names import Record, Table
+
+class Lookup:
+    def __init__(
+        self,
+        cache: dict[object, object],
+        plain: tuple[type, ...],
+        tensor: type,
+        parameter: type,
+        record: type,
+        getitem: object,
+        given: frozenset[Any],
+        other: frozenset[Any],
+        transforming: Callable[[], object],
+    ) -> None: ...
+    def __call__(
+        self,
+        table: Table,
+        alone: bool,
+        read: bool,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any] | None,
+        /,
+    ) -> Record | bool | None: ...
+
+def keep(table: Table, tensor: torch.Tensor, record: Record, /) -> None: ...
