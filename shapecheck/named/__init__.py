@@ -76,6 +76,7 @@ from shapecheck.named.reductions import (
     var,
 )
 from shapecheck.runtime.api import named
+from shapecheck.runtime.errors import hide_frames
 
 __all__ = [
     "Named",
@@ -200,3 +201,4 @@ class _Module(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Module
+hide_frames()

@@ -28,11 +28,17 @@ from shapecheck.runtime.api import (  # noqa: E402
     reveal_shape,
 )
 from shapecheck.runtime.decorator import shapecheck  # noqa: E402
-from shapecheck.runtime.errors import RaggedWarning, ShapeError  # noqa: E402
+from shapecheck.runtime.errors import (  # noqa: E402
+    RaggedWarning,
+    ShapeError,
+    hide_frames,
+)
 from shapecheck.runtime.hook import install_import_hook  # noqa: E402
 from shapecheck.runtime.settings import disabled  # noqa: E402
 from shapecheck.runtime.tracing import trace  # noqa: E402
 from shapecheck.runtime.watching import watch  # noqa: E402
+
+hide_frames()
 
 __all__ = [
     "RaggedWarning",

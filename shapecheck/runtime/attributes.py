@@ -15,12 +15,13 @@ from dataclasses import InitVar
 from inspect import Parameter
 from typing import Any, Final
 
+from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.runtime import own as instance
 from shapecheck.runtime.binding import Binding
 from shapecheck.runtime.codegen import compile_checks
-from shapecheck.runtime.errors import LOCK, Failed, ShapeError, own_fault
-from shapecheck.runtime.hints import Hint, OtherHint, classify, dims_in, resolve
+from shapecheck.runtime.errors import LOCK, Failed, ShapeError, hidden, own_fault
+from shapecheck.runtime.hints import Hint, OtherHint, classify, dims_in, mentioned, resolve
 from shapecheck.runtime.plan import Param, Plan, is_steady
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import user_place
@@ -35,17 +36,32 @@ def guard(cls: type, own: frozenset[str], namespace: Mapping[str, Any]) -> None:
     frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
     if frozen or not vars(cls).get(_WRITTEN, None if sys.version_info < (3, 14) else True):
         return
-    fields = _Fields(cls, own, namespace)
+    mentions = mentioned(cls, namespace)  # no more is kept: what is around may be large
+    dims = {name: value for name, value in namespace.items() if isinstance(value, Dim)}
+    fields = _Fields(cls, own, {**dims, **mentions})
     if fields.checks is not None and not fields.checks:
         return
-    assign: Any = cls.__setattr__
+    space: dict[str, Any] = {
+        "stands_aside": stands_aside,
+        "fields": fields,
+        "cls": cls,
+        "assign": vars(cls).get("__setattr__"),
+        _HIDDEN: hidden,
+    }
+    assign = "super(cls, self).__setattr__(" if space["assign"] is None else "assign(self, "
+    source = _ASSIGN.format(assign=assign)
+    exec(compile(source, f"<shapecheck {cls.__qualname__}>", "exec"), space)
+    setattr(cls, "__setattr__", space["__setattr__"])  # noqa: B010 - mypy: no attribute of `type`
 
-    def __setattr__(self: Any, name: str, value: Any) -> None:
-        if not stands_aside():
-            fields.check(self, name, value)
-        assign(self, name, value)
 
-    setattr(cls, "__setattr__", __setattr__)  # noqa: B010 - mypy: no attribute of `type`
+_HIDDEN: Final = "__tracebackhide__"
+_ASSIGN: Final = """
+def __setattr__(self, name, value):
+    if not stands_aside():
+        fields.check(self, name, value)
+    {assign}name, value)
+"""
+"""Has no closure: of an object that is made while it traces, dynamo looks at all that is in one."""
 
 
 class _Fields:

@@ -14,7 +14,13 @@ from shapecheck import explain
 from shapecheck.dims import Sym
 from shapecheck.ops import ragged
 from shapecheck.runtime import ops
-from shapecheck.runtime.errors import CarriedError, RaggedWarning, ShapeError, own_fault
+from shapecheck.runtime.errors import (
+    RaggedWarning,
+    ShapeError,
+    carried,
+    error_like,
+    own_fault,
+)
 from shapecheck.runtime.names import Frame, state
 from shapecheck.runtime.source import Place, by_operator, call_label, user_place
 from shapecheck.shapes import Mismatch, Problem
@@ -58,7 +64,7 @@ Spelled = tuple[str, list[tuple[str, ast.expr | None]]]
 
 def op_error(
     frame: Frame, asked: Question, problem: Problem, cause: Exception | None
-) -> ShapeError | CarriedError:
+) -> ShapeError:
     """Return the exception for an op that its rule refuses; `cause` is torch's own, if any."""
     place = user_place()
     label, texts = _spelling(asked, place)
@@ -74,10 +80,10 @@ def op_error(
 
     message = explain.operation(label, problem, operands, retry)
     where = None if place is None else str(place)
-    error = ShapeError(message, known_sizes(frame, asked), where)
+    error = error_like(cause)(message, known_sizes(frame, asked), where)
     error.__cause__ = cause
     name = str(getattr(asked.func, "__name__", ""))
-    return CarriedError(error) if by_operator() or name in _OPERATORS else error
+    return carried(error) if by_operator() or name in _OPERATORS else error
 
 
 def caution(frame: Frame, func: object, symbol: Sym) -> None:

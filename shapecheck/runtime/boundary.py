@@ -68,8 +68,7 @@ def fit_arguments(
     late = [param for param in params if not isinstance(param.hint, TensorHint | MaybeHint)]
     try:
         for param in (*(p for p in params if p not in late), *late):
-            value = binding.scope[param.name]
-            _check_param(binding, plan, param.name, param.kind, param.hint, value)
+            _check_param(binding, param, binding.scope[param.name])
             for name in (*binding.matcher.names, *binding.matcher.runs):
                 if name not in known:
                     binding.origin.setdefault(name, param.name)
@@ -78,11 +77,12 @@ def fit_arguments(
         raise _argument_error(binding, plan, failed, place()) from None
 
 
-def _check_param(
-    binding: Binding, plan: Plan, name: str, kind: Any, hint: Hint, value: Any
-) -> None:
-    subject = f'argument "{name}" of "{_ANY}"'
+def _check_param(binding: Binding, param: Param, value: Any) -> None:
+    kind, hint = param.kind, param.hint
+    subject = f'argument "{param.name}" of "{_ANY}"'
     if hint is None or value is _MADE_LATER:
+        return
+    if value is param.default and not isinstance(value, torch.Tensor):
         return
     if kind == kind.VAR_POSITIONAL:
         for index, item in enumerate(value):
@@ -116,7 +116,7 @@ def check_other(plan: Plan, name: str, value: Any) -> None:
     (param,) = (param for param in plan.params if param.name == name)
     binding = Binding(plan, {name: value})
     try:
-        _check_param(binding, plan, name, param.kind, param.hint, value)
+        _check_param(binding, param, value)
     except Failed as failed:
         raise _argument_error(binding, plan, failed, user_place()) from None
     except ShapeAnnotationError:

@@ -134,7 +134,23 @@ def exit(frame: Frame | None) -> None:
     mode = thread_mode()
     mode.frame = frame.parent
     if frame.pushed:
-        _pop_torch_function_stack()
+        taken = _pop_torch_function_stack()
+        if taken is not mode:
+            _take_off(mode, taken)
+
+
+def _take_off(mode: NamesMode, taken: Any) -> None:
+    """Take our mode from below the modes that the call has left on torch's stack.
+
+    `taken` is the one on top. Where ours is gone the call has taken one off that was there before;
+    what it got was ours, so that the one on top is its.
+    """
+    above = [taken]
+    active = is_active(mode)
+    while active and above[-1] is not mode:
+        above.append(_pop_torch_function_stack())
+    for other in reversed(above[:-1]):
+        _push_on_torch_function_stack(other)
 
 
 def _entry(

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import inspect
 import types
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import torch
@@ -24,16 +26,14 @@ from torch._C import DisableTorchFunction
 from torch.fx import _symbolic_trace
 
 from shapecheck.runtime import boundary, calls, compiled, generators, traced
-from shapecheck.runtime.errors import CarriedError, ShapeError
 from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint
-from shapecheck.runtime.plan import Plan, says_names
+from shapecheck.runtime.plan import Plan, is_wrapper, says_names
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import told_at_users_line
-from shapecheck.runtime.straight import Unusual, Writer
+from shapecheck.runtime.straight import Unusual, Writer, parameters
 
 _NAME: Final = "checked"
 _REMEMBERED: Final = 4096
-_BY_NAME: Final = inspect.Parameter.KEYWORD_ONLY
 _ARGS: Final = inspect.Parameter.VAR_POSITIONAL
 _KWARGS: Final = inspect.Parameter.VAR_KEYWORD
 
@@ -41,16 +41,20 @@ _KWARGS: Final = inspect.Parameter.VAR_KEYWORD
 def compile_checks(plan: Plan, full: bool, kind: str) -> types.FunctionType:
     """Return a function that checks a call, makes it, and checks its result.
 
-    `full`: with names carried through the ops. `kind`: `plain`, `async`, or `generator`, of which
-    each item is checked.
+    `full`: with names carried through the ops. `kind`: `plain`, `async`, `generator` or `async
+    generator`; of the last two each item is checked.
     """
     writer = _Program(plan, full and kind == "plain" and says_names(plan), kind)
     writer.write()
-    source = "\n".join(writer.lines) + "\n"
-    code = compile(source, f"<shapecheck {plan.label}>", "exec")
-    exec(code, writer.space)
-    made: types.FunctionType = writer.space[_NAME]
+    made = _made(plan, writer.lines, _NAME, writer.space)
     made.__code__ = made.__code__.replace(co_name=plan.function.__name__)
+    return made
+
+
+def _made(plan: Plan, lines: Sequence[str], name: str, space: dict[str, Any]) -> types.FunctionType:
+    source = "\n".join(lines) + "\n"
+    exec(compile(source, f"<shapecheck {plan.label}>", "exec"), space)
+    made: types.FunctionType = space[name]
     return made
 
 
@@ -68,62 +72,70 @@ class _Program(Writer):
 
     def write(self) -> None:
         plan = self.plan
-        signature = inspect.signature(plan.function)
-        head: list[str] = []
-        passed: list[str] = []
-        star = False
-        parameters = list(signature.parameters.values())
-        for index, parameter in enumerate(parameters):
-            name = parameter.name
-            default = ""
-            if parameter.default is not parameter.empty:
-                holder = f"{self.mark}default_{name}"
-                self.space[holder] = parameter.default
-                default = f"={holder}"
-            if parameter.kind is _ARGS:
-                head.append(f"*{name}")
-                passed.append(f"*{name}")
-                star = True
-            elif parameter.kind is _KWARGS:
-                head.append(f"**{name}")
-                passed.append(f"**{name}")
-            elif parameter.kind is _BY_NAME:
-                if not star:
-                    head.append("*")
-                    star = True
-                head.append(name + default)
-                passed.append(f"{name}={name}")
-            else:
-                head.append(name + default)
-                passed.append(name)
-                after = parameters[index + 1 : index + 2]
-                only = parameter.POSITIONAL_ONLY
-                if parameter.kind is only and not (after and after[0].kind is only):
-                    head.append("/")
+        head, passed, defaults = parameters(plan.function, self.mark)
+        self.space.update(defaults)
+        arrange = ""
+        if is_wrapper(plan.function):  # which may take other arguments: they go on as they came
+            arrange = self.give(self.arranged(head), "arrange")
+            head = passed = f"*{self.mark}args, **{self.mark}kwargs"
         function = self.give(plan.function, "function")
-        call = f"{function}({', '.join(passed)})"
+        call = f"{function}({passed})"
         if self.kind == "async":
             call = f"await {call}"
         compiling = self.give(torch.compiler.is_compiling, "compiling")
         skip = self.give(paused.get, "paused")
         fx = self.give(_symbolic_trace, "fx")
         jit = self.give(torch._C._get_tracing_state, "jit")
-        define = "async def" if self.kind == "async" else "def"
-        with self.block(f"{define} {_NAME}({', '.join(head)}):"):
+        define = "async def" if self.kind.startswith("async") else "def"
+        with self.block(f"{define} {_NAME}({head}):"):
+            if arrange:
+                with self.block("try:"):
+                    self.emit(f"{self.values} = {arrange}({passed})")
+                with self.block("except TypeError:"):
+                    self.deliver(call)
             names = self.full and traced.uses_names(plan.function)
             with self.block(f"if {compiling}():"):
                 held = self.give(traced.wrapper(plan), "with_names") if names else function
                 self.traced(call.replace(function, held, 1))
             pass_by = f"{fx}._is_fx_tracing_flag or {jit}() is not None"
             with self.block(f"if {pass_by if names else f'{skip}() or {pass_by}'}:"):
-                self.emit(f"return {call}")
-            self.arguments()
-            self.body(call)
+                self.deliver(call)
+            with self.block("try:"):
+                self.arguments()
+                self.body(call)
+            with self.block(f"except Exception as {self.mark}error:"):
+                told = self.give(told_at_users_line, "told")
+                self.emit(f"raise {told}({self.mark}error)")
+
+    def arranged(self, head: str) -> types.FunctionType:
+        """Return a function that gives the values of the parameters, in order."""
+        line = f"def arranged({head}): return {self.values}"
+        return _made(self.plan, [line], "arranged", dict(self.space))
+
+    def deliver(self, call: str) -> None:
+        """Make the call, and do nothing else."""
+        if self.kind == "async generator":
+            self.emit(f"{self.mark}checks = None")
+            self.emit(f"{self.mark}made = {call}")
+            self.delegate()
+        elif self.kind == "generator":
+            self.emit(f"return (yield from {call})")
+        else:
+            self.emit(f"return {call}")
+
+    def delegate(self) -> None:
+        """Yield what an async generator yields."""
+        names = {"made": f"{self.mark}made", "checks": f"{self.mark}checks"}
+        names |= {name: f"{self.mark}{name}" for name in ("step", "item", "sent", "thrown")}
+        names["partial"] = self.give(partial, "partial")
+        for line in generators.DELEGATE.format(**names).strip().splitlines():
+            self.emit(line)
+        self.emit("return")
 
     def traced(self, call: str) -> None:
         """Make the call inside of `torch.compile` or `torch.export`."""
         if self.kind != "plain":
-            self.emit(f"return {call}")
+            self.deliver(call)
             return
         result, comptime = f"{self.mark}result", f"{self.mark}comptime"
         before, after = compiled.steps(self.plan, result)
@@ -142,7 +154,7 @@ class _Program(Writer):
     def body(self, call: str) -> None:
         result = f"{self.mark}result"
         if not self.full:
-            if self.kind == "generator":
+            if self.kind.endswith("generator"):
                 self.generator(call)
                 return
             if self.plan.result is None:
@@ -166,10 +178,6 @@ class _Program(Writer):
             self.emit(f"{frame} = {enter}({plan}, {self.values}, [{direct}])")
         with self.block("try:"):
             self.emit(f"{result} = {call}")
-        ours = self.give((CarriedError, ShapeError), "ours")
-        with self.block(f"except {ours} as {self.mark}refused:"):
-            told = self.give(told_at_users_line, "told")
-            self.emit(f"raise {told}({self.mark}refused)")
         with self.block("finally:"):
             self.emit(f"{self.give(calls.exit, 'exit')}({frame})")
         if self.plan.result is not None:
@@ -181,14 +189,23 @@ class _Program(Writer):
         self.emit(f"return {result}")
 
     def generator(self, call: str) -> None:
-        """Make a generator whose items are checked as they come."""
+        """Yield the items of a generator, each checked as it comes."""
         asked = generators.parts(self.plan.result)
         if asked is None:
-            self.emit(f"return {call}")
+            self.deliver(call)
             return
-        checked, parts = self.give(generators.checked, "checked"), self.give(asked, "parts")
-        plan = self.give(self.plan, "plan")
-        self.emit(f"return {checked}({plan}, {parts}, {self.values}, {self.bound_code()}, {call})")
+        plan, parts = self.give(self.plan, "plan"), self.give(asked, "parts")
+        made, checks = f"{self.mark}made", f"{self.mark}checks"
+        start = self.give(generators.Checks, "Checks")
+        self.emit(f"{made} = {call}")
+        self.emit(
+            f"{checks} = {start}({plan}, {parts}, {self.values}, {self.bound_code()}, {made})"
+        )
+        if self.kind == "async generator":
+            self.delegate()
+        else:
+            checked = self.give(generators.checked, "checked_items")
+            self.emit(f"return (yield from {checked}({made}, {checks}))")
 
     def bound_code(self) -> str:
         """Return Python for what the arguments bound."""
@@ -204,7 +221,7 @@ class _Program(Writer):
         if all(hint is None for hint in hints) and not self.plan.own:
             self.emit(f"{self.binding} = None")
             return
-        start = len(self.lines)
+        start, depth = len(self.lines), self.depth
         if self.full:
             self.emit(f"with {self.give(DisableTorchFunction, 'Disable')}():")
             self.depth += 1
@@ -214,7 +231,7 @@ class _Program(Writer):
             self.straight_arguments()
         except Unusual:
             del self.lines[start + self.full :]
-            self.depth = 1 + self.full
+            self.depth = depth + self.full
             self.bound.clear()
             self.groups.clear()
             self.pending.clear()

@@ -9,6 +9,7 @@ import types
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from textwrap import indent
 from typing import Any, Final, TypeVar, overload
 
 import torch
@@ -17,7 +18,8 @@ from shapecheck.dims import Dim
 from shapecheck.runtime import settings, traced
 from shapecheck.runtime.attributes import guard
 from shapecheck.runtime.codegen import compile_checks
-from shapecheck.runtime.errors import LOCK, own_fault
+from shapecheck.runtime.errors import LOCK, hidden, own_fault
+from shapecheck.runtime.generators import DELEGATE
 from shapecheck.runtime.hints import (
     Hint,
     MaybeHint,
@@ -30,9 +32,18 @@ from shapecheck.runtime.hints import (
     dims_in,
     may_have_shape,
     mentioned,
+    or_default,
     resolve,
 )
-from shapecheck.runtime.plan import Param, Plan, is_steady
+from shapecheck.runtime.plan import (
+    Param,
+    Plan,
+    gives_its_result,
+    is_steady,
+    is_wrapper,
+    kind_of,
+)
+from shapecheck.runtime.straight import parameters
 from shapecheck.runtime.variables import names_in_variables, with_variables
 from shapecheck.types import ShapeAnnotationError
 
@@ -88,7 +99,7 @@ def decorate_in(
     """
     mode = Asked(settings.mode(), variables)
     if isinstance(target, type):
-        return _on_class(target, own, mode)
+        return _on_class(target, own, mode, namespace)
     if own and not mode.off:
         raise TypeError('shapecheck(dims="...") goes on a class: the names belong to its instances')
     return _on_member(target, own, mode, namespace)
@@ -107,27 +118,47 @@ class Asked:
         return self.mode is settings.Mode.OFF
 
 
-def _on_class(cls: type, own: frozenset[str], mode: Asked) -> type:
+def _on_class(cls: type, own: frozenset[str], mode: Asked, around: Mapping[str, Any]) -> type:
+    """Decorate the members of a class; `around` is the namespace that it is defined in."""
+    module = vars(sys.modules.get(cls.__module__, types))
+    scope = {**module, **around, cls.__name__: cls, **vars(cls)}
     for name, member in list(vars(cls).items()):
         if isinstance(member, type):
             continue
-        wrapped = _on_member(member, own, mode, vars(cls), strict=False)
+        wrapped = _on_member(member, own, mode, scope, strict=False)
         if wrapped is not member:
-            setattr(cls, name, wrapped)
+            if isinstance(wrapped, functools.cached_property):
+                wrapped.__set_name__(cls, name)
+            _put(cls, name, wrapped)
     if mode.off:
         return cls
-    guard(cls, own, vars(cls))
+    guard(cls, own, scope)
     if issubclass(cls, torch.nn.Module) and "__prepare_scriptable__" not in vars(cls):
-        setattr(cls, "__prepare_scriptable__", _refuse_script)  # noqa: B010 - torch asks for it
+        _put(cls, "__prepare_scriptable__", _refuse_script)  # torch asks for it
     return cls
+
+
+def _put(cls: type, name: str, value: Any) -> None:
+    """Set an attribute of a class, unless its metaclass forbids that."""
+    try:
+        setattr(cls, name, value)
+    except (AttributeError, TypeError) as error:
+        warnings.warn(
+            f"shapecheck: {cls.__qualname__}.{name} isn't checked: {error}",
+            RuntimeWarning,
+            stacklevel=5,
+        )
 
 
 def _refuse_script(module: torch.nn.Module) -> None:
     """Refuse to become TorchScript, which knows neither shape annotations nor wrapped functions."""
-    raise TypeError(
-        f"{type(module).__qualname__} is decorated with @shapecheck, and TorchScript can't read "
-        "shape annotations; use torch.compile or torch.export"
-    )
+    raise TypeError(_NO_SCRIPT.format(type(module).__qualname__))
+
+
+_NO_SCRIPT: Final = (
+    "{} is decorated with @shapecheck, and TorchScript can't read shape annotations; use "
+    "torch.compile or torch.export"
+)
 
 
 def _on_member(
@@ -150,10 +181,14 @@ def _on_member(
             return member if inner is member.__func__ else type(member)(inner)
         case property():
             get, set_, delete = (
-                None if part is None else _on_member(part, own, mode, namespace, strict)
+                _on_member(part, own, mode, namespace, strict) if part else None
                 for part in (member.fget, member.fset, member.fdel)
             )
-            return property(get, set_, delete, member.__doc__)
+            made: Any = member
+            return made.getter(get).setter(set_).deleter(delete)  # a subclass stays one
+        case functools.cached_property() if type(member) is functools.cached_property:
+            inner = _on_member(member.func, own, mode, namespace, strict)
+            return member if inner is member.func else functools.cached_property(inner)
         case types.FunctionType():
             full = mode.mode is settings.Mode.FULL or traced.uses_names(member)
             variables = mode.variables and not mode.off
@@ -166,7 +201,7 @@ def _on_member(
             return member
 
 
-_HOLDERS: Final = (staticmethod, classmethod, property)
+_HOLDERS: Final = (staticmethod, classmethod, property, functools.cached_property)
 
 
 def _wrap(
@@ -236,9 +271,15 @@ class Pending:
         found, failed = resolve(self.function, namespace)
         left = {name: reason for name, reason in failed.items() if name not in given}
         if self.given is not None:
-            texts = annotations_of(self.function)
-            left = {name: left[name] for name in left if may_have_shape(texts[name])}
+            left = {name: left[name] for name in left if self.may_have_shape(name)}
         return {**found, **given}, left
+
+    def may_have_shape(self, name: str) -> bool:
+        """Whether an annotation that can't be read looks as if it had a shape.
+
+        Others are often imported for type checkers only.
+        """
+        return may_have_shape(annotations_of(self.function)[name])
 
     def classify(self, annotations: Mapping[str, Any]) -> dict[str, Hint]:
         """Return what the annotations ask for."""
@@ -258,33 +299,44 @@ class Pending:
 
         Its first call compiles the checks and becomes them: it gets their code.
         """
-        space: dict[str, Any] = {"dynamo": torch.compiler.is_dynamo_compiling}
-        exec(compile(_FIRST, f"<shapecheck {self.function.__qualname__}>", "exec"), space)
+        function = self.function
+        space: dict[str, Any] = {
+            "__shapecheck_dynamo__": torch.compiler.is_dynamo_compiling,
+            "__tracebackhide__": hidden,
+        }
+        head = passed = "*args, **kwargs"
+        if not is_wrapper(function):  # so that dynamo sees the same frame as without us
+            head, passed, defaults = parameters(function)
+            space.update(defaults)
+        source = _FIRSTS[kind_of(function)].format(head=head, passed=passed)
+        exec(compile(source, f"<shapecheck {function.__qualname__}>", "exec"), space)
         made = space["first"]
+        made.__code__ = made.__code__.replace(co_firstlineno=function.__code__.co_firstlineno)
 
         def become() -> Any:
             with LOCK:
-                if "ready" not in space:
+                if _READY not in space:
                     checks = self.compiled()
                     if checks is self.function:
-                        space["ready"] = checks
+                        space[_READY] = checks
                         return checks
                     space.update({k: v for k, v in checks.__globals__.items() if k not in space})
                     made.__defaults__ = checks.__defaults__
                     made.__kwdefaults__ = checks.__kwdefaults__
                     made.__code__ = checks.__code__
-                    space["ready"] = made
-            return space["ready"]
+                    space[_READY] = made
+            return space[_READY]
 
         def prepare(context: Any) -> None:
             """Compile the checks for dynamo, which would trace the function again for new code."""
             with LOCK:
-                if "ready" not in space:
-                    space["ready"] = self.compiled()
+                if _READY not in space:
+                    space[_READY] = self.compiled()
 
-        space["become"] = become
-        space["prepare"] = prepare
-        functools.update_wrapper(made, self.function)
+        space["__shapecheck_become__"] = become
+        space["__shapecheck_prepare__"] = prepare
+        functools.update_wrapper(made, function)
+        made.__dict__["__script_unsupported"] = _NO_SCRIPT.format(function.__qualname__)
         made.__dict__[MARK] = self
         return made
 
@@ -292,7 +344,7 @@ class Pending:
         """Return the checks; the function itself where writing them fails for a defect of ours."""
         try:
             return self.compile()
-        except ShapeAnnotationError:
+        except (ShapeAnnotationError, RuntimeWarning):  # warnings may be asked to be errors
             raise
         except Exception as error:  # noqa: BLE001 - a defect here must not break the call
             own_fault(f"to read the annotations of {self.function.__qualname__}", error)
@@ -300,7 +352,7 @@ class Pending:
 
     def compile(self) -> types.FunctionType:
         """Write the checks."""
-        return compile_checks(self.plan(), self.full, _kind(self.function))
+        return compile_checks(self.plan(), self.full, kind_of(self.function))
 
     def plan(self) -> Plan:
         """Read what is left of the annotations; return what is known of the function."""
@@ -309,6 +361,8 @@ class Pending:
         if hints is None:
             found, failed = self.resolve(self.namespace)
             for name, reason in failed.items():
+                if not self.may_have_shape(name):
+                    continue
                 warnings.warn(
                     f'shapecheck: the annotation of "{name}" of {function.__qualname__} isn\'t '
                     f"checked: {reason}",
@@ -317,8 +371,8 @@ class Pending:
                 )
             hints = self.classify(found)
         params = tuple(
-            Param(parameter.name, parameter.kind, hints.get(parameter.name))
-            for parameter in inspect.signature(function).parameters.values()
+            Param(one.name, one.kind, or_default(hints.get(one.name), one.default), one.default)
+            for one in inspect.signature(function).parameters.values()
         )
         written = inspect.unwrap(function)
         scope = {**written.__globals__, **closure(written)}
@@ -330,7 +384,7 @@ class Pending:
             function,
             function.__qualname__.rpartition("<locals>.")[2],
             params,
-            hints.get("return"),
+            hints.get("return") if gives_its_result(self.function) else None,
             self.own,
             dims,
         )
@@ -341,14 +395,47 @@ class Pending:
         return plan
 
 
+_READY: Final = "__shapecheck_ready__"
 _FIRST: Final = """
-def first(*args, **kwargs):
-    if dynamo():
-        from torch._dynamo.comptime import comptime
-        comptime(prepare)
-        return ready(*args, **kwargs)
-    return become()(*args, **kwargs)
+def first({head}):
+    if __shapecheck_dynamo__():
+        from torch._dynamo.comptime import comptime as __shapecheck_comptime__
+        __shapecheck_comptime__(__shapecheck_prepare__)
+        return __shapecheck_ready__({passed})
+    return __shapecheck_become__()({passed})
 """
+_FIRST_ASYNC: Final = """
+async def first({head}):
+    return await __shapecheck_become__()({passed})
+"""
+_FIRST_GENERATOR: Final = """
+def first({head}):
+    if __shapecheck_dynamo__():
+        from torch._dynamo.comptime import comptime as __shapecheck_comptime__
+        __shapecheck_comptime__(__shapecheck_prepare__)
+        return (yield from __shapecheck_ready__({passed}))
+    return (yield from __shapecheck_become__()({passed}))
+"""
+_FIRST_ASYNC_GENERATOR: Final = """
+async def first({head}):
+    from functools import partial as __shapecheck_partial__
+    __shapecheck_checks__, __shapecheck_made__ = None, __shapecheck_become__()({passed})
+""" + indent(
+    DELEGATE.format(
+        **{
+            name: f"__shapecheck_{name}__"
+            for name in ("step", "made", "item", "checks", "sent", "thrown", "partial")
+        }
+    ),
+    "    ",
+)
+_FIRSTS: Final = {
+    "plain": _FIRST,
+    "async": _FIRST_ASYNC,
+    "generator": _FIRST_GENERATOR,
+    "async generator": _FIRST_ASYNC_GENERATOR,
+}
+"""The function before its first call: of the same kind, as others ask what kind it is of."""
 
 
 def _is_annotated(function: types.FunctionType) -> bool:
@@ -356,11 +443,3 @@ def _is_annotated(function: types.FunctionType) -> bool:
         return bool(function.__annotations__)
     except NameError:
         return True
-
-
-def _kind(function: types.FunctionType) -> str:
-    if inspect.iscoroutinefunction(function):
-        return "async"
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        return "generator"
-    return "plain"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copyreg
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from shapecheck.explain import Message
 
@@ -18,7 +20,12 @@ class ShapeError(TypeError):
     the error code and the notes. `names` holds the sizes of the names that were bound.
 
     Made from a text alone, as who passes exceptions between processes does, it says that text.
+
+    One that stands in the place of an error of torch's own is of that error's class too, so that
+    `except RuntimeError` or `except IndexError` catches it as before.
     """
+
+    __module__ = "shapecheck"
 
     def __init__(
         self,
@@ -46,7 +53,7 @@ class ShapeError(TypeError):
         return self.message.code
 
     def __reduce__(self) -> tuple[type[ShapeError], tuple[object, ...]]:
-        return ShapeError, (self.message, self.names, self.place)
+        return type(self), (self.message, self.names, self.place)
 
 
 class RaggedWarning(UserWarning):
@@ -55,16 +62,82 @@ class RaggedWarning(UserWarning):
     warnings.filterwarnings("ignore", category=RaggedWarning)
     """
 
+    __module__ = "shapecheck"
 
-class CarriedError(Exception):
+
+class _Kind(type):
+    """The class of a `ShapeError` that is something else besides; `carried`: and no TypeError."""
+
+    likeness: type[Exception] | None = None
+    carried = False
+
+    def mro(cls) -> list[type]:
+        """Return the order of the bases."""
+        return [base for base in super().mro() if base is not TypeError or not cls.carried]
+
+
+class _Carried(_Kind):
+    carried = True
+
+
+class CarriedError(ShapeError, metaclass=_Carried):
     """A `ShapeError` on its way through an operator; the decorated call around it unpacks it.
 
-    torch's operators take any TypeError for "unsupported operand" and drop it.
+    torch's operators take any TypeError for "unsupported operand" and drop it, so this is none.
+    Who catches it on the way finds all that `error` has.
     """
 
     def __init__(self, error: ShapeError) -> None:
+        super().__init__(error.message, error.names, error.place)
         self.error = error
-        super().__init__(str(error))
+
+    def __reduce__(self) -> Any:
+        return self.error.__reduce__()
+
+
+def carried(error: ShapeError) -> CarriedError:
+    """Return what takes an error through an operator."""
+    kind: type[CarriedError] = _kind(CarriedError, getattr(type(error), "likeness", None))
+    return kind(error)
+
+
+def error_like(cause: BaseException | None) -> type[ShapeError]:
+    """Return the class of an error that is raised in the place of one of torch's."""
+    found = (base for base in type(cause).__mro__ if base.__module__ == "builtins")
+    likeness = next(found, None)
+    plain = likeness is None or not issubclass(likeness, Exception)
+    kind: type[ShapeError] = _kind(ShapeError, None if plain else likeness)
+    return kind
+
+
+def _kind(base: Any, likeness: Any) -> Any:
+    """Return a class that is called like `base`, and is of another class besides."""
+    if likeness is None or issubclass(base, likeness) or likeness is TypeError:
+        return base
+    found = _kinds.get((base, likeness))
+    if found is None:
+        names = {"__module__": base.__module__, "__qualname__": base.__qualname__}
+        kind = _Carried if base is CarriedError else _Kind
+        try:
+            found = kind(base.__name__, (base, likeness), names)
+        except TypeError:  # instances of the two have nothing in common
+            return base
+        found.likeness = likeness
+        _kinds[base, likeness] = found
+    return found
+
+
+_kinds: Final[dict[object, _Kind]] = {}
+
+
+def _reduce(kind: _Kind) -> Any:
+    if kind.likeness is None:
+        return kind.__qualname__
+    return _kind, (kind.__bases__[0], kind.likeness)
+
+
+copyreg.pickle(_Kind, _reduce)
+copyreg.pickle(_Carried, _reduce)
 
 
 class Failed(Exception):
@@ -78,10 +151,27 @@ class Failed(Exception):
 LOCK: Final = threading.RLock()
 """Held while rules are asked and code is compiled: parsing isn't safe in several threads."""
 
+if hasattr(os, "register_at_fork"):  # else a fork while another thread has it waits for ever
+    os.register_at_fork(
+        before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release
+    )
+
 
 def debugging() -> bool:
     """Whether `SHAPECHECK_DEBUG=1` asks for shapecheck's own errors."""
     return os.environ.get("SHAPECHECK_DEBUG", "0") not in ("", "0")
+
+
+def hidden(excinfo: object) -> bool:
+    """Tell pytest, which asks each frame's `__tracebackhide__`, to leave ours out of its report."""
+    return not debugging()
+
+
+def hide_frames() -> None:
+    """Have pytest leave out the frames of all our modules that are loaded by now."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "shapecheck":
+            vars(module)["__tracebackhide__"] = hidden
 
 
 _warned: set[str] = set()

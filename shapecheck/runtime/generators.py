@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ast
 import collections.abc
-import inspect
 import typing
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -70,18 +69,7 @@ def _shaped(annotation: Any) -> Hint:
     return None if isinstance(hint, OtherHint) and not hint.tensors else hint
 
 
-def checked(plan: Plan, asked: Parts, values: Sequence[Any], bound: Bound, made: Any) -> Any:
-    """Return a generator that gives what `made` gives, and checks it."""
-    checks = _Checks(plan, asked, values, bound, made)
-    if inspect.isasyncgen(made):
-        found: Any = _asynchronous(made, checks)
-    else:
-        found = _synchronous(made, checks)
-    found.__name__, found.__qualname__ = made.__name__, made.__qualname__
-    return found
-
-
-class _Checks:
+class Checks:
     """The checks of one generator object; `bound` is what the arguments bound."""
 
     def __init__(
@@ -185,7 +173,8 @@ class _Checks:
         return Place(frame.f_code, frame.f_lineno, None, tree), text
 
 
-def _synchronous(made: Generator[Any, Any, Any], checks: _Checks) -> Generator[Any, Any, Any]:
+def checked(made: Generator[Any, Any, Any], checks: Checks) -> Generator[Any, Any, Any]:
+    """Yield what a generator yields, and check it."""
     step: Callable[[], Any] = made.__next__
     try:
         while True:
@@ -207,24 +196,28 @@ def _synchronous(made: Generator[Any, Any, Any], checks: _Checks) -> Generator[A
         made.close()
 
 
-async def _asynchronous(
-    made: AsyncGenerator[Any, Any], checks: _Checks
-) -> AsyncGenerator[Any, Any]:
-    step: Callable[[], Any] = made.__anext__
-    try:
-        while True:
-            try:
-                item = await step()
-            except StopAsyncIteration:
-                return
-            checks.yielded(item)
-            try:
-                sent = yield item
-            except GeneratorExit:
-                raise
-            except BaseException as error:  # noqa: BLE001 - what is thrown in goes on inside
-                step = partial(made.athrow, error)
-                continue
-            step = checks.resumed(sent, made.__anext__, made.asend)
-    finally:
-        await made.aclose()
+DELEGATE: Final = """
+{step} = {made}.__anext__
+try:
+    while True:
+        try:
+            {item} = await {step}()
+        except StopAsyncIteration:
+            return
+        if {checks} is not None:
+            {checks}.yielded({item})
+        try:
+            {sent} = yield {item}
+        except GeneratorExit:
+            raise
+        except BaseException as {thrown}:
+            {step} = {partial}({made}.athrow, {thrown})
+            continue
+        if {checks} is not None:
+            {step} = {checks}.resumed({sent}, {made}.__anext__, {made}.asend)
+        else:
+            {step} = {made}.__anext__ if {sent} is None else {partial}({made}.asend, {sent})
+finally:
+    await {made}.aclose()
+"""
+"""What an async generator is that stands for another, since there is no `yield from` for one."""

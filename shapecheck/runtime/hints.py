@@ -13,7 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, Union
 
 import torch
@@ -113,6 +113,19 @@ def classify(annotation: Any) -> Hint:
     inside = _holds_tensors(annotation)
     quick = () if inside else tuple(filter(_is_plain_class, members))
     return OtherHint(annotation, quick, inside)
+
+
+def or_default(hint: Hint, default: object) -> Hint:
+    """Return what an annotation asks for, or None where that is the default."""
+    if default is not None:
+        return hint
+    match hint:
+        case TensorHint():
+            return MaybeHint(hint)
+        case OtherHint(tensors=False):
+            return replace(hint, quick=(*hint.quick, type(None)))
+        case _:
+            return hint
 
 
 def _is_plain_class(annotation: Any) -> bool:

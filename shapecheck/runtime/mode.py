@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from shapecheck import dtypes
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value, ragged
-from shapecheck.runtime import blame, first_class, ops, wrapped
+from shapecheck.runtime import blame, fast_paths, first_class, ops, wrapped
 from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.facts import ValueFacts, value_of
@@ -472,5 +472,6 @@ def thread_mode() -> NamesMode:
     """Return this thread's mode object."""
     found = state.mode
     if found is None:
+        fast_paths.install()
         found = state.mode = NamesMode()
     return found

@@ -19,11 +19,15 @@ from shapecheck.types import ShapeAnnotationError
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter: its name, kind (as in `inspect.Parameter`), and what it must be."""
+    """One parameter: its name, kind and default (as in `inspect.Parameter`), what it must be.
+
+    The default is right whatever the annotation says, as in `mask: Float[Tensor, "b"] = None`.
+    """
 
     name: str
     kind: Any
     hint: Hint
+    default: Any = inspect.Parameter.empty
 
 
 _RECEIVERS = frozenset(("self", "cls"))
@@ -148,6 +152,30 @@ def tensor_hints(hint: Hint) -> tuple[TensorHint, ...]:
             return tuple(tensor for item in items for tensor in tensor_hints(item))
         case _:
             return ()
+
+
+def is_wrapper(function: Callable[..., Any]) -> bool:
+    """Whether a function stands for another, whose signature it shows but may not have."""
+    return hasattr(function, "__wrapped__") or hasattr(function, "__signature__")
+
+
+def kind_of(function: Callable[..., Any]) -> str:
+    """Return whether a function is `plain`, `async`, a `generator` or an `async generator`."""
+    if inspect.iscoroutinefunction(function):
+        return "async"
+    if inspect.isgeneratorfunction(function):
+        return "generator"
+    return "async generator" if inspect.isasyncgenfunction(function) else "plain"
+
+
+def gives_its_result(function: Callable[..., Any]) -> bool:
+    """Whether a function gives what its annotation says, as one that wraps another may not.
+
+    `@contextmanager` makes no generator of one, and a plain function around an async one returns a
+    coroutine.
+    """
+    kind, written = kind_of(function), kind_of(inspect.unwrap(function))
+    return kind == written or (kind == "async" and written == "plain")
 
 
 def is_steady(params: tuple[Param, ...]) -> bool:

@@ -7,7 +7,7 @@ import dis
 import inspect
 import linecache
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -20,14 +20,17 @@ import torch
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, debugging
 
 _INSTALLED: Final = Path(torch.__file__).parents[1]
+_OURS: Final = (
+    str(Path(__file__).parent) + "/",
+    str(Path(__file__).parents[1] / "named") + "/",
+    "<shapecheck",
+)
 _NOT_THE_USERS: Final = (
     *(
         f"{_INSTALLED / name}/"
         for name in ("torch", "functorch", "einops", "einx", "opt_einsum", "fancy_einsum")
     ),
-    str(Path(__file__).parent) + "/",
-    str(Path(__file__).parents[1] / "named") + "/",
-    "<shapecheck",
+    *_OURS,
 )
 
 
@@ -67,27 +70,44 @@ def users_frame(frame: FrameType | None) -> FrameType | None:
     return frame
 
 
-def told_at_users_line(error: CarriedError | ShapeError) -> ShapeError:
-    """Return an error with a traceback that ends at the user's own line, not inside of us.
+def told_at_users_line(error: Exception) -> Exception:
+    """Return an error with a traceback that has none of our lines in it.
 
-    The first entry is the frame that caught it, which raising it again adds. With
-    `SHAPECHECK_DEBUG=1` all are there.
+    That of a `ShapeError` ends at the user's own line, not inside of a library of ops. The first
+    entry is the frame that caught it, which raising it again adds. With `SHAPECHECK_DEBUG=1` all
+    are there.
     """
-    entries: list[TracebackType] = []
-    entry = None if error.__traceback__ is None else error.__traceback__.tb_next
-    while entry is not None:
-        entries.append(entry)
-        entry = entry.tb_next
-    if not debugging():
-        while entries and not is_users(entries[-1].tb_frame.f_code):
-            entries.pop()
     found = error.error if isinstance(error, CarriedError) else error
     if found is not error:
         found.__cause__ = found.__cause__  # so that what carried it isn't told as its context
+    entries = list(_entries(error.__traceback__))[1:]
+    if not debugging():
+        if isinstance(error, ShapeError):
+            while entries and not is_users(entries[-1].tb_frame.f_code):
+                entries.pop()
+            if found.__cause__ is not None:  # torch's own, which was caught inside of us
+                found.__cause__.__traceback__ = _joined(_entries(found.__cause__.__traceback__))
+    return found.with_traceback(_joined(entries, ours=debugging()))
+
+
+def _entries(entry: TracebackType | None) -> Iterator[TracebackType]:
+    while entry is not None:
+        yield entry
+        entry = entry.tb_next
+
+
+def _joined(entries: Iterable[TracebackType], ours: bool = False) -> TracebackType | None:
+    """Return a traceback of entries, only of those that aren't ours unless it says so."""
     kept: TracebackType | None = None
-    for one in reversed(entries):
-        kept = TracebackType(kept, one.tb_frame, one.tb_lasti, one.tb_lineno)
-    return found.with_traceback(kept)
+    for one in reversed(list(entries)):
+        if ours or not is_ours(one.tb_frame.f_code):
+            kept = TracebackType(kept, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return kept
+
+
+def is_ours(code: CodeType) -> bool:
+    """Whether code is shapecheck's own, written or generated."""
+    return code.co_filename.startswith(_OURS)
 
 
 def is_users(code: CodeType) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +21,58 @@ class NoFit(Exception):
     """Raised by generated code where a value doesn't fit."""
 
 
+def parameters(
+    function: Callable[..., Any], mark: str | None = None
+) -> tuple[str, str, dict[str, Any]]:
+    """Return Python for a function's parameters, for passing them on, and the defaults in it.
+
+    The names of the defaults begin with `mark`.
+    """
+    head: list[str] = []
+    passed: list[str] = []
+    defaults: dict[str, Any] = {}
+    star = False
+    given = list(inspect.signature(function).parameters.values())
+    mark = mark_apart(parameter.name for parameter in given) if mark is None else mark
+    for index, parameter in enumerate(given):
+        name = parameter.name
+        default = ""
+        if parameter.default is not parameter.empty:
+            holder = f"{mark}default_{name}"
+            defaults[holder] = parameter.default
+            default = f"={holder}"
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            head.append(f"*{name}")
+            passed.append(f"*{name}")
+            star = True
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            head.append(f"**{name}")
+            passed.append(f"**{name}")
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            if not star:
+                head.append("*")
+                star = True
+            head.append(name + default)
+            passed.append(f"{name}={name}")
+        else:
+            head.append(name + default)
+            passed.append(name)
+            after = given[index + 1 : index + 2]
+            only = parameter.POSITIONAL_ONLY
+            if parameter.kind is only and not (after and after[0].kind is only):
+                head.append("/")
+    return ", ".join(head), ", ".join(passed), defaults
+
+
+def mark_apart(names: Iterable[str]) -> str:
+    """Return underscores that none of the names begins with."""
+    mark = "_"
+    taken = list(names)
+    while any(name.startswith(mark) for name in taken):
+        mark += "_"
+    return mark
+
+
 class Writer:
     """Collects lines of code, and the objects that they refer to.
 
@@ -32,10 +85,7 @@ class Writer:
         self.lines: list[str] = []
         self.depth = 0
         self.space: dict[str, Any] = {}
-        names = [param.name for param in plan.params]
-        self.mark = "_"
-        while any(name.startswith(self.mark) for name in names):
-            self.mark += "_"
+        self.mark = mark_apart(param.name for param in plan.params)
         self.bound: dict[str, bool] = {}
         self.groups: set[str] = set()
         self.count = 0

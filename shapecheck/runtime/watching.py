@@ -23,7 +23,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from shapecheck.runtime import calls, settings
 from shapecheck.runtime.decorator import MARK, Pending
-from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError
+from shapecheck.runtime.errors import LOCK
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import told_at_users_line
 from shapecheck.types import parse
@@ -167,8 +167,8 @@ def followed(function: Forward) -> Forward:
             frame = calls.follow()
         try:
             return function(*args, **kwargs)
-        except (CarriedError, ShapeError) as refused:
-            raise told_at_users_line(refused)  # noqa: B904 - it is the same error
+        except Exception as error:  # noqa: BLE001 - it goes on
+            raise told_at_users_line(error)  # noqa: B904 - it is the same error
         finally:
             calls.unfollow(frame)
 

@@ -482,12 +482,50 @@ def test_a_forward_reference_is_looked_up_at_the_first_call() -> None:
 
 def test_an_annotation_that_never_resolves_is_told_once() -> None:
     @shapecheck
-    def function(x: Nowhere, y: Float[Tensor, "n"]) -> None: ...  # type: ignore[name-defined]
+    def function(x: Nowhere[Tensor, "n"], y: Float[Tensor, "n"]) -> None: ...  # type: ignore[name-defined]
 
     with pytest.warns(RuntimeWarning, match='annotation of "x" of .* isn\'t checked: name'):
         function(1, zeros(2))
     with pytest.raises(ShapeError):
         function(1, zeros(2, 2))
+
+
+def test_a_default_is_right_whatever_the_annotation_says() -> None:
+    @shapecheck
+    def attend(
+        x: Float[Tensor, "b t"],
+        mask: Float[Tensor, "b t"] = None,  # type: ignore[assignment]
+        scale: Float[Tensor, "t"] = 1.0,  # type: ignore[assignment]
+        names: list[str] = None,  # type: ignore[assignment]  # noqa: RUF013
+        more: list[Float[Tensor, "b"]] = (),  # type: ignore[assignment]
+    ) -> Float[Tensor, "b t"]:
+        return x if mask is None else x * mask
+
+    x = zeros(2, 3)
+    attend(x)
+    attend(x, None, names=["a"])
+    attend(x, x, zeros(3), more=[zeros(2)])
+    for call in (
+        lambda: attend(x, zeros(2, 4)),
+        lambda: attend(x, scale=2.0),  # type: ignore[arg-type]
+        lambda: attend(x, names=3),  # type: ignore[arg-type]
+        lambda: attend(x, more=[zeros(3)]),
+    ):
+        with pytest.raises(ShapeError):
+            call()
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_annotation_for_type_checkers_alone_is_left_alone() -> None:
+    """`if TYPE_CHECKING: from somewhere import Config` is no reason to speak up."""
+
+    @shapecheck
+    def function(x: Float[Tensor, "n"], config: Nowhere) -> Nowhere:  # type: ignore[name-defined]
+        return x
+
+    function(zeros(2), 1)
+    with pytest.raises(ShapeError):
+        function(zeros(2, 2), 1)
 
 
 # Classes ----------------------------------------------------------------------------------------

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,93 @@ def graphs(model: nn.Module, calls: str) -> int:
 @pytest.mark.parametrize("calls", ["3", "33", "3e3", "e3e3", "23456", "e23456e7"])
 def test_nothing_is_compiled_again(calls: str) -> None:
     assert graphs(checked(), calls) == graphs(Plain(), calls)
+
+
+def maybe_scaled(x: Float[Tensor, "n d"], by: Float[Tensor, "d"] | None = None) -> Tensor:
+    return x * 2 if by is None else x * by
+
+
+def unused(x: Float[Tensor, "n d"], by: float = 1.0, **more: Float[Tensor, "n"]) -> Tensor:
+    return x * 2
+
+
+def doubled(x: Float[Tensor, "n d"]) -> Iterator[Float[Tensor, "d"]]:
+    yield x[0] * 2
+    yield x[1] * 2
+
+
+def output_class() -> Any:
+    """Return a class of what models return, as HuggingFace's do."""
+
+    @dataclass
+    class Output:
+        hidden: Float[Tensor, "n d"]
+        loss: Float[Tensor, ""] | None = None
+
+    return Output
+
+
+def made_inside(output: Any) -> Callable[[Tensor], Tensor]:
+    def run(x: Tensor) -> Tensor:
+        made = output(x * 2)
+        made.loss = made.hidden.sum()
+        return made.hidden + made.loss
+
+    return run
+
+
+def all_items(x: Tensor, generator: Callable[[Tensor], Iterator[Tensor]] = doubled) -> Tensor:
+    return sum(generator(x), torch.zeros(3))
+
+
+def no_op(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+X = torch.rand(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("plain", "decorated", "calls"),
+    [
+        (
+            maybe_scaled,
+            lambda: shapecheck(maybe_scaled),
+            [((X,), {}), ((X, X[0]), {}), ((X,), {"by": X[0]}), ((X, None), {})],
+        ),
+        (unused, lambda: shapecheck(unused), [((X,), {}), ((X, 2.0), {}), ((X,), {"by": 3.0})]),
+        (no_op(unused), lambda: shapecheck(no_op(unused)), [((X,), {}), ((torch.rand(4, 3),), {})]),
+        (
+            torch.no_grad()(maybe_scaled),
+            lambda: shapecheck(torch.no_grad()(maybe_scaled)),
+            [((X, X[0]), {})] * 2,
+        ),
+        (all_items, lambda: partial(all_items, generator=shapecheck(doubled)), [((X,), {})] * 2),
+        (
+            made_inside(output_class()),
+            lambda: made_inside(shapecheck(output_class())),
+            [((X,), {}), ((torch.rand(4, 3),), {})],
+        ),
+    ],
+)
+def test_the_same_graphs_as_undecorated(
+    plain: Callable[..., Any], decorated: Callable[[], Callable[..., Any]], calls: Any
+) -> None:
+    def outcome(function: Callable[..., Any]) -> tuple[int, int, list[Tensor]]:
+        torch._dynamo.reset()
+        counter = CompileCounter()
+        compiled = torch.compile(function, fullgraph=True, backend=counter)
+        results = [compiled(*args, **kwargs) for args, kwargs in calls]
+        return counter.frame_count, counter.op_count, results
+
+    frames, ops, wanted = outcome(plain)
+    found = outcome(decorated())
+    assert found[:2] == (frames, ops)
+    assert all(map(torch.equal, found[2], wanted))
 
 
 def test_two_instances_share_what_was_compiled() -> None:

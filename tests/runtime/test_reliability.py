@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import copy
 import gc
+import os
 import threading
 import tracemalloc
 import weakref
@@ -16,8 +17,10 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from shapecheck import Float, ShapeError, assert_shape, dims_of, disabled, named, shapecheck
+from shapecheck.runtime import errors
 from shapecheck.runtime.names import state
 
 
@@ -464,3 +467,90 @@ def test_copies_of_a_decorated_model_are_apart() -> None:
     with torch.no_grad():
         first.weight.zero_()
     assert torch.equal(second(x), expected)
+
+
+class Counting(TorchFunctionMode):
+    """Counts the calls that it sees."""
+
+    seen = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen += 1
+        return func(*args, **(kwargs or {}))
+
+
+@shapecheck
+class Counted:
+    """A mode that is switched on in one call and off in another."""
+
+    def __init__(self) -> None:
+        self.mode = Counting()
+
+    def begin(self, x: Float[Tensor, "n"]) -> Float[Tensor, "n"]:
+        self.mode.__enter__()
+        return x
+
+    def end(self, x: Float[Tensor, "n"]) -> Float[Tensor, "n"]:
+        self.mode.__exit__(None, None, None)
+        return x
+
+
+def test_a_call_that_leaves_a_mode_active() -> None:
+    x, counted = torch.ones(3), Counted()
+    with Counting() as outer:
+        counted.begin(x)
+        assert torch._C._len_torch_function_stack() == 2
+        before = counted.mode.seen, outer.seen
+        x + 1
+        assert (counted.mode.seen, outer.seen) == (before[0] + 1, before[1] + 1)
+        counted.end(x)
+        assert torch._C._len_torch_function_stack() == 1
+        before = counted.mode.seen, outer.seen
+        x + 1
+        assert (counted.mode.seen, outer.seen) == (before[0], before[1] + 1)
+    assert torch._C._len_torch_function_stack() == 0
+
+
+def test_a_default_device_that_a_call_sets() -> None:
+    @shapecheck
+    def set_device(x: Float[Tensor, "n"], device: str | None) -> Float[Tensor, "n"]:
+        torch.set_default_device(device)
+        return x + 1
+
+    try:
+        set_device(torch.ones(2), "meta")
+        assert torch.zeros(2).is_meta
+    finally:
+        set_device(torch.ones(2), None)
+    assert not torch.zeros(2).is_meta
+    assert torch._C._len_torch_function_stack() == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_fork_while_another_thread_asks_a_rule() -> None:
+    """A worker of a `DataLoader` is forked at any time; what is locked then must not stay so."""
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        while not done.is_set():
+            with errors.LOCK:
+                held.set()
+                done.wait(0.01)
+
+    def child() -> None:
+        taken = errors.LOCK.acquire(timeout=60)
+        os._exit(0 if taken else 1)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        for _ in range(3):
+            assert held.wait(60)
+            process = os.fork()
+            if process == 0:
+                child()
+            assert os.waitpid(process, 0)[1] == 0
+    finally:
+        done.set()
+        thread.join()

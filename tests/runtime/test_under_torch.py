@@ -14,7 +14,7 @@ from torch.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, stac
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from shapecheck import Float, Int, Shaped, ShapeError, dims_of, shapecheck
+from shapecheck import Bool, Float, Int, Shaped, ShapeError, dims_of, shapecheck
 
 
 class Plain(nn.Module):
@@ -345,6 +345,57 @@ def test_export() -> None:
         assert exported.module()(torch.rand(7, 4)).shape == (7, 4)
         graphs.append([(node.op, str(node.target)) for node in exported.graph.nodes])
     assert graphs[0] == graphs[1]
+
+
+def lengths(batch: int, time: int) -> Tensor:
+    """Return which positions are padding, fewer in each row."""
+    return torch.arange(time)[None, :] >= time - torch.arange(batch)[:, None]
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode, torch.enable_grad])
+def test_fast_paths_of_attention(context: Callable[[], Any]) -> None:
+    """torch takes them only where no function mode is active; there the padding becomes zero."""
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+    encoder = nn.TransformerEncoder(layer, 2).eval()
+    attention = nn.MultiheadAttention(8, 2, batch_first=True).eval()
+    names: list[Any] = []
+
+    def encode(x: Float[Tensor, "b t 8"], mask: Bool[Tensor, "b t"]) -> Float[Tensor, "b t 8"]:
+        return encoder(x, src_key_padding_mask=mask) + encoder(x)
+
+    def attend(x: Float[Tensor, "b t 8"], mask: Bool[Tensor, "b t"]) -> Float[Tensor, "b t 8"]:
+        found = attention(x, x, x, need_weights=False)[0]
+        names.append(dims_of(found))
+        return found
+
+    x, mask = torch.rand(3, 5, 8), lengths(3, 5)
+    with context():
+        for function in (encode, attend):
+            wanted = function(x, mask)
+            assert torch.equal(shapecheck(function)(x, mask), wanted)
+    assert names == [(None,) * 3, ("b", "t", None)]
+    torch._dynamo.reset()
+    graphed = torch.compile(encoder, backend="eager", fullgraph=True)
+    torch.testing.assert_close(graphed(x), encoder(x))
+    scripted: Any = torch.jit.script(layer)
+    torch.testing.assert_close(scripted(x), layer(x))
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_tensors_in_attention() -> None:
+    """Only the fast path takes them."""
+    encoder = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+
+    @shapecheck
+    def encode(x: Shaped[Tensor, "b t 8"]) -> Shaped[Tensor, "b t 8"]:
+        return encoder(x)
+
+    ragged = torch.nested.nested_tensor([torch.rand(2, 8), torch.rand(3, 8)])
+    with torch.no_grad():
+        wanted, found = encoder(ragged), encode(ragged)
+    assert all(map(torch.equal, wanted.unbind(), found.unbind()))
 
 
 @pytest.mark.gpu
