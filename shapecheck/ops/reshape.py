@@ -199,6 +199,8 @@ def _kept_ahead(call: Call, items: Sequence[Item], targets: Sequence[Item | None
 def _stays(call: Call, item: Item, target: Item) -> bool:
     if isinstance(item, Run) or isinstance(target, Run):
         return item == target
+    if isinstance(item, Composite) and isinstance(target, Size):
+        return call.facts.dim(item.size) == call.facts.dim(target)  # its first part may be meant
     return item == target or (not _loose(size_of(item)) and call.facts.same(item, target))
 
 

@@ -99,7 +99,11 @@ class ValueFacts(Facts):
         return False
 
     def _same_order(self, a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:
-        """Whether composites of equal size can be the same merge: cut where the sizes agree."""
+        """Whether composites of equal size can be the same merge: cut where the sizes agree.
+
+        A part of size 1 has no place in the order.
+        """
+        a, b = ([part for part in parts if self._number(part) != 1] for parts in (a, b))
         i = j = 0
         while i < len(a) and j < len(b):
             start = i, j

@@ -305,7 +305,9 @@ def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record
     made = _by_numbers(asked, result) if asked.lengths is not None else outcome
     targets = made.dims if isinstance(made, Record) else sizes
     found, values, cutting = regrouped(before, asked.values, targets, sizes)
-    return record(crossed(found, told, sizes, values, cutting), sizes, values)
+    if asked.lengths is not None:
+        found = crossed(found, told, sizes, values, cutting)
+    return record(found, sizes, values)
 
 
 def _by_numbers(asked: Question, result: torch.Tensor) -> object:

@@ -47,9 +47,9 @@ def regrouped(
     op's rule gives the result, `sizes` its sizes.
     """
     known = dict(values)
-    found = list(targets)
     if 0 in sizes:
-        return tuple(found), known, frozenset()
+        return tuple(targets), known, frozenset()
+    found = _ones(source, known, targets, sizes)
     cutting: set[int] = set()
     factors, restored = _restored(_factors(source, known), known)
     places = [index for index, size in enumerate(sizes) if size != 1]
@@ -103,14 +103,15 @@ def crossed(
     """Return a regrouping's dimensions where the user told the sizes of some axes by name.
 
     `told` names what has no name, unless it cuts across dimensions. Names that trade places,
-    `(h w)` as `(w, h)`, are mixed up.
+    `(h w)` as `(w, h)`, are mixed up, but for those of size 1: there is nothing to mix.
     """
     both = list(zip(made, told, strict=True))
     found = [
-        name if isinstance(dim, int) and axis not in cutting else dim
+        name if sizes[axis] == 1 or (isinstance(dim, int) and axis not in cutting) else dim
         for axis, (dim, name) in enumerate(both)
     ]
     places = [i for i, (a, b) in enumerate(both) if a != b and _is_name(a) and _is_name(b)]
+    places = [i for i in places if sizes[i] != 1]
     if places:
         _mark(tuple((made[i], sizes[i]) for i in places), places, found, sizes, known)
     return tuple(found)
@@ -140,6 +141,37 @@ def _mark(
 
 def _original(whole: Sequence[tuple[DimExpr, int]], known: Mapping[Sym, int]) -> dict[Sym, int]:
     return {symbol: known[symbol] for dim, _ in whole for symbol in dims.symbols(dim)}
+
+
+def _ones(
+    source: Sequence[DimExpr],
+    known: Mapping[Sym, int],
+    targets: Sequence[DimExpr],
+    sizes: Sequence[int],
+) -> list[DimExpr]:
+    """Return a result's dimensions without the names that ones may have or not.
+
+    Between two dimensions that are longer, the ones are the same before and after where there are
+    as many. Else one was put in, or left out, and no size tells which.
+    """
+    before: dict[int, int] = {}
+    product = 1
+    for dim in source:
+        value = value_of(dim, known)
+        if value is None:
+            return list(targets)
+        before[product] = before.get(product, 0) + (value == 1)
+        product *= value
+    found, product = list(targets), 1
+    after: dict[int, list[int]] = {}
+    for axis, size in enumerate(sizes):
+        after.setdefault(product, []).extend([axis] if size == 1 else [])
+        product *= size
+    for place, axes in after.items():
+        if before.get(place, 0) != len(axes):
+            for axis in axes:
+                found[axis] = 1
+    return found
 
 
 def _factors(source: Sequence[DimExpr], known: Mapping[Sym, int]) -> list[Factor]:

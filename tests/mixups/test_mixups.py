@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -22,7 +23,10 @@ random_sizes = settings(
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-pytestmark = pytest.mark.filterwarnings("ignore:Using a target size")  # torch's hint at one bug
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Using a target size"),  # torch's hint at one bug
+    pytest.mark.filterwarnings("ignore:.*degrees of freedom"),  # of the variance of one item
+]
 sizes = st.integers(SMALLEST, 6)
 
 
@@ -71,6 +75,29 @@ def test_right_programs_are_quiet_and_compute_the_same(
             torch.testing.assert_close(found, wanted, rtol=0, atol=0, equal_nan=True)
 
     run()
+
+
+@every
+@pytest.mark.parametrize("least", [1, 1 / 2, 1 / 4], ids=["all ones", "half", "some"])
+def test_right_programs_are_quiet_where_sizes_are_one(
+    case: Case, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
+    drawing = random.Random(case.id)
+
+    def draw(name: str) -> int:
+        return 1 if drawing.random() < least else drawing.randint(2, 4)
+
+    sizes = Arguments(draw, lambda group: (draw(group),))
+
+    def arguments() -> Arguments:
+        return Arguments(sizes.draw, sizes.rank)
+
+    try:
+        call(module(case.right, decorated=False), arguments())
+    except (IndexError, ValueError, RuntimeError):
+        pytest.skip("this program needs longer dimensions")
+    call(module(case.right, decorated=True), arguments())
 
 
 @every
