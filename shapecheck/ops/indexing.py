@@ -121,6 +121,8 @@ def _surely_wide(call: Call, dim: DimExpr) -> bool:
     """Whether a dimension is more than 1: a number that is, or one with a name."""
     if call.facts.differ(dim, 1):
         return True
+    if call.facts.same(dim, 1):  # at run time
+        return False
     found = dims.symbols(call.facts.dim(dim))
     return bool(found) and all(symbol.kind is dims.Kind.NAME for symbol in found)
 

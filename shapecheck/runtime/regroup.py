@@ -112,7 +112,10 @@ def crossed(
     ]
     places = [i for i, (a, b) in enumerate(both) if a != b and _is_name(a) and _is_name(b)]
     places = [i for i in places if sizes[i] != 1]
-    if places:
+    split = any(size == 1 and isinstance(dim, Size) for size, dim in zip(sizes, told, strict=True))
+    if split and len(places) == 1:  # n as (n//m, m), where m is n
+        found[places[0]] = told[places[0]]
+    elif places:
         _mark(tuple((made[i], sizes[i]) for i in places), places, found, sizes, known)
     return tuple(found)
 

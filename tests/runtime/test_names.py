@@ -563,6 +563,31 @@ def test_the_traceback_ends_at_the_users_own_line(body: Callable[[Tensor, Tensor
         assert "runtime/mode.py" not in said
 
 
+def test_a_split_of_which_one_part_is_1() -> None:
+    @shapecheck
+    def mask(x: Float[Tensor, "n t t"], y: Float[Tensor, "m t t"]) -> Float[Tensor, "k m t t"]:
+        n, t, _ = x.shape
+        m = y.shape[0]
+        return x.view(n // m, m, t, t) + y
+
+    mask(torch.rand(6, 3, 3), torch.rand(2, 3, 3))
+    mask(torch.rand(2, 3, 3), torch.rand(2, 3, 3))
+    mask(torch.rand(2, 1, 1), torch.rand(2, 1, 1))
+
+
+def test_a_named_dimension_of_size_1_is_written_into_a_place_of_size_1() -> None:
+    buffer = torch.zeros(4, 1)
+
+    @shapecheck
+    def put(x: Float[Tensor, "d"], rows: Float[Tensor, "n d"]) -> None:
+        buffer[0] = x
+        buffer[1:] = rows
+        buffer[2] += x
+
+    put(torch.rand(1), torch.rand(3, 1))
+    assert (buffer != 0).all()
+
+
 def test_a_batch_of_one_stays_in_front_of_a_view() -> None:
     """A named dimension of size 1 isn't merged into the next where the view keeps both."""
     seen = []
