@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.ops.agree import counted, meet, promote_all, size, spell
-from shapecheck.ops.call import Call, Value, as_tensor, replace, rule
+from shapecheck.ops.agree import counted, loose, meet, promote_all, size, spell
+from shapecheck.ops.call import Call, Value, as_dim, as_tensor, replace, rule
 from shapecheck.shapes import Clash, Item, Run, Shape, Tensor, mismatch
 
 
@@ -240,7 +240,32 @@ def ctc(call: Call, log_probs: Value, targets: Value, **rest: Value) -> Value:
     lead: tuple[Item, ...] = Shape.unknown().dims
     if shape.rank is not None:
         lead = shape.dims[1:-1]
+    if shape.known is not None and len(shape.known) == 3:
+        _one_a_sequence(call, shape, {"targets": targets, **rest})
     return _reduced(Shape(lead), _kind(first), rest)
+
+
+def _one_a_sequence(call: Call, log_probs: Shape, given: Mapping[str, Value]) -> None:
+    """Refuse targets (unless all are in one row) and lengths of another number of sequences."""
+    batch = as_dim(log_probs.dims[1])
+    for name, ranks in (("targets", (2,)), ("input_lengths", (1, 2)), ("target_lengths", (1, 2))):
+        value = given.get(name)
+        shape = call.facts.shape(value.shape) if isinstance(value, Tensor) else Shape.unknown()
+        if shape.known is None or len(shape.known) not in ranks:
+            continue
+        rows = shape.known[:1] if name == "targets" else shape.known
+        rows = tuple(dim for dim in rows if not call.facts.same(dim, 1))
+        if len(rows) == 1 and call.unify(rows[0], batch):
+            continue
+        if not rows and call.unify(1, batch):
+            continue
+        if not any(map(loose, rows)):
+            raise mismatch(
+                f'the sequences are axis 1 of "log_probs" ({batch}), and "{name}" is {shape}',
+                f"can't align {log_probs}",
+                "shape",
+                "transpose",
+            )
 
 
 @rule("distance")
