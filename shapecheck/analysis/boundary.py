@@ -135,6 +135,25 @@ def leaves_open(value: Value) -> bool:
     return any(symbol.kind is Kind.UNKNOWN for symbol in runs)
 
 
+def has_new_names(value: Value) -> bool:
+    """Whether a result's annotation has names that no parameter has."""
+    if isinstance(value, tuple):
+        return any(map(has_new_names, value))
+    if not isinstance(value, Tensor):
+        return False
+    sizes = (item for item in value.shape.dims if isinstance(item, Size))
+    return any(size.symbol is not None and size.symbol.kind is Kind.UNKNOWN for size in sizes)
+
+
+def resolved(frame: Frame, value: Value) -> Value:
+    """Return tensors with all that is known here of their sizes put in."""
+    if isinstance(value, tuple):
+        return tuple(resolved(frame, item) for item in value)
+    if not isinstance(value, Tensor):
+        return value
+    return replace(value, shape=Shape(frame.state.facts.items(value.shape.dims)))
+
+
 def closer(frame: Frame, promised: Value, found: Value) -> Value:
     """Return what a result's annotation says, with what a look into the function adds to it."""
     if isinstance(promised, tuple) and isinstance(found, tuple) and len(promised) == len(found):
@@ -155,10 +174,13 @@ def closer(frame: Frame, promised: Value, found: Value) -> Value:
 
 
 def _count(frame: Frame, said: Shape, found: Shape) -> None:
-    """Learn which numbers the dimensions of a result are that its annotation has names for."""
-    for name, number in zip(said.known or (), found.known or (), strict=True):
-        if isinstance(number, int):
-            frame.state.facts.unify(name, number)
+    """Learn which numbers, and which sizes of instances, a result has names for.
+
+    What is made of the caller's own names stays new: the caller may have that under its name too.
+    """
+    for name, dim in zip(said.known or (), found.known or (), strict=True):
+        if all(symbol.kind is Kind.OWN for symbol in dims.symbols(dim)):
+            frame.state.facts.unify(name, dim)
 
 
 def _call_as_promised(said: Shape, found: Shape) -> None:

@@ -139,13 +139,20 @@ def _closer(
         found = look_into(frame, function, values, node, matcher, apart=True)
         frame.errors = errors  # what goes wrong in there leaves the annotation to go on with
         return boundary.closer(frame, promised, found)
-    if not boundary.leaves_open(promised):
+    apart = not boundary.leaves_open(promised)
+    if apart and (frame.budget.spare is None or not boundary.has_new_names(promised)):
         return promised
     if frame.depth >= _MAX_CLOSER:
         frame.program.memory.limited()
         return promised
     outer = frame.fork()
-    found = frame.hush(look_into, function, values, node, matcher)
+    found = frame.hush(look_into, function, values, node, matcher, apart)
+    if apart:
+        found = boundary.resolved(frame, found)
+        if found is not UNKNOWN:
+            outer.facts = frame.state.facts
+        frame.state = outer
+        return boundary.closer(frame, promised, found)
     closer = boundary.closer(frame, promised, found)
     frame.state = outer
     return closer
