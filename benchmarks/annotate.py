@@ -62,8 +62,11 @@ def annotations(text: str) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return names, expressions in braces, numbers and operators of a shape, in order."""
-    canonical = str(spec.parse(text))
+    """Return names, expressions in braces, numbers and operators of a shape, in order.
+
+    What stands left of `=` is for the reader.
+    """
+    canonical = re.sub(r"\w+=", "", str(spec.parse(text)))
     return re.findall(r"\{[^}]*\}|[^\W\d]\w*|\d+|\.\.\.|\S| ", canonical)
 
 

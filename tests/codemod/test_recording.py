@@ -98,6 +98,93 @@ def test_leading_axes_that_vary_in_number_are_a_group(tmp_path: Path) -> None:
     )
 
 
+def test_what_is_behind_a_group_is_what_isnt_the_same_everywhere(tmp_path: Path) -> None:
+    found = named(
+        tmp_path,
+        "def f(x): return g(x)\n",
+        ({"x": t(2, 5)}, t(2, 6)),
+        ({"x": t(3, 2, 4)}, t(3, 2, 5)),
+        ({"x": t(7)}, t(8)),
+    )
+    assert found == (
+        'def f(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d+1"]: return g(x)'
+    )
+
+
+def test_groups_that_broadcast(tmp_path: Path) -> None:
+    found = named(
+        tmp_path,
+        "def f(m, v): return g(m, v)\n",
+        ({"m": t(2, 4, 4), "v": t(1, 4)}, t(2, 4)),
+        ({"m": t(3, 3), "v": t(5, 2, 3)}, t(5, 2, 3)),
+        ({"m": t(3, 1, 5, 5), "v": t(3, 2, 5)}, t(3, 2, 5)),
+        ({"m": t(2, 2), "v": t(4, 2)}, t(4, 2)),
+    )
+    assert found == (
+        'def f(m: Float[Tensor, "*#batch d d"], v: Float[Tensor, "*#batch d"])'
+        ' -> Float[Tensor, "*batch d"]: return g(m, v)'
+    )
+
+
+def test_groups_of_arguments_that_broadcast_to_no_ones_axes(tmp_path: Path) -> None:
+    found = named(
+        tmp_path,
+        "def f(x, y): return g(x, y)\n",
+        ({"x": t(2, 1, 3), "y": t(5, 3)}, None),
+        ({"x": t(4, 3), "y": t(2, 1, 3)}, None),
+        ({"x": t(3), "y": t(7, 2, 3)}, None),
+    )
+    assert found == (
+        'def f(x: Float[Tensor, "*#batch 3"], y: Float[Tensor, "*#batch 3"]): return g(x, y)'
+    )
+
+
+def test_axes_in_front_of_a_group(tmp_path: Path) -> None:
+    found = named(
+        tmp_path,
+        "def f(p, m): return g(p, m)\n",
+        ({"p": t(2, 5, 7, 3), "m": t(2, 5, 4)}, t(2, 4, 7, 2)),
+        ({"p": t(3, 6, 3), "m": t(3, 6, 4)}, t(3, 5, 2)),
+        ({"p": t(4, 2, 5, 8, 3), "m": t(4, 2, 4)}, t(4, 1, 5, 8, 2)),
+    )
+    assert found == (
+        'def f(p: Float[Tensor, "b t *batch 3"], m: Float[Tensor, "b t 4"])'
+        ' -> Float[Tensor, "b t-1 *batch 2"]: return g(p, m)'
+    )
+
+
+def test_a_name_of_the_code_or_a_number(tmp_path: Path) -> None:
+    """Two or three coordinates are a number; 32 features are what the tests happened to have."""
+    text = "def f(x):\n    b, h, w, c = x.shape\n    return g(x)\n"
+    sizes = ((2, 5, 6), (4, 8, 3), (5, 6, 9))
+    few = [({"x": t(b, h, w, 3)}, None) for b, h, w in sizes]
+    assert 'x: Float[Tensor, "b h w 3"]' in named(tmp_path, text, *few)
+    many = [({"x": t(b, h, w, 32)}, None) for b, h, w in sizes]
+    assert 'x: Float[Tensor, "b h w c"]' in named(tmp_path, text, *many)
+
+
+@pytest.mark.parametrize(("calls", "first"), [(7, "3"), (3, "c")])
+def test_a_first_axis_is_a_number_only_after_many_calls(
+    tmp_path: Path, calls: int, first: str
+) -> None:
+    text = "def f(x):\n    c, h, w = x.shape\n    return g(x)\n"
+    some = [({"x": t(3, n + 5, 2 * n + 4)}, None) for n in range(calls)]
+    assert f'x: Float[Tensor, "{first} h w"]' in named(tmp_path, text, *some)
+
+
+def test_a_second_dimension_of_a_name_is_computed_from_the_first(tmp_path: Path) -> None:
+    found = named(
+        tmp_path,
+        "def f(x, y):\n    b, t = x.shape\n    _, t, c = y.shape\n    return g(x)\n",
+        ({"x": t(2, 5), "y": t(2, 4, 7)}, t(8, 7)),
+        ({"x": t(3, 6), "y": t(3, 5, 8)}, t(15, 8)),
+        ({"x": t(3, 9), "y": t(3, 8, 6)}, t(24, 6)),
+    )
+    assert found == (
+        'def f(x: Float[Tensor, "b t"], y: Float[Tensor, "b t-1 c"]) -> Float[Tensor, "b*(t-1) c"]:'
+    )
+
+
 def test_attributes_none_lists_and_dicts(tmp_path: Path) -> None:
     found = named(
         tmp_path,
