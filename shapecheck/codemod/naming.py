@@ -42,8 +42,9 @@ class Names:
     """The names of the dimensions of one function, given out as they are met.
 
     `sizes` are expressions by the sizes that they have, `hints` names by symbols. Where `known`
-    isn't None, a dimension without a name that isn't among these symbols stays without one. `code`
-    are the identifiers of the module: what is called otherwise has its name from an op's signature.
+    isn't None, a dimension without a name that isn't among these symbols stays without one. `whole`
+    is the group that others broadcast to. `code` are the identifiers of the module: what is called
+    otherwise has its name from an op's signature.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Names:
         self.hints = dict(hints or {})
         self.given: dict[Sym, str] = {}
         self.known: set[Sym] | None = None
+        self.whole: Sym | None = None
         self._often: Counter[Sym] = Counter()
         self._taken: set[str] = set()
 
@@ -83,7 +85,12 @@ class Names:
         return text
 
     def _run(self, symbol: Sym) -> str:
-        if symbol.options or (symbol.kind is Kind.UNKNOWN and self._often[symbol] < 2):
+        if self.whole is not None and symbol is not self.whole:
+            if {*(symbol.spanned or (symbol,))} <= {*self.whole.spanned}:
+                return f"*#{self._run(self.whole)[1:]}"
+        if symbol is self.whole:
+            pass
+        elif symbol.options or (symbol.kind is Kind.UNKNOWN and self._often[symbol] < 2):
             return "..."
         name = self.given.get(symbol)
         if name is None:
@@ -177,7 +184,9 @@ def proposals(study: Study, names: Names, wanted: Collection[str]) -> dict[str, 
     values = {name: study.params[name] for name in study.params if name in wanted}
     if "return" in wanted and study.result is not UNKNOWN and study.result is not None:
         values["return"] = study.result
+    names.whole = _whole(study, values)
     trial = Names(names.sizes, names.hints, names.code)
+    trial.whole = names.whole
     trial.count(values.values())
     kept = {
         slot: value
@@ -188,6 +197,21 @@ def proposals(study: Study, names: Names, wanted: Collection[str]) -> dict[str, 
     names.known = {s for slot, value in kept.items() if slot != "return" for s in _symbols(value)}
     found = ((slot, describe(value, names)) for slot, value in kept.items())
     return {slot: kind for slot, kind in found if kind is not None and _says_something(kind)}
+
+
+def _whole(study: Study, values: Mapping[str, Value]) -> Sym | None:
+    """Return the group that most groups of parameters broadcast to somewhere in a function."""
+    given = {
+        symbol for slot, value in values.items() if slot != "return" for symbol in _symbols(value)
+    }
+    tensors = [value for value in study.values.values() if isinstance(value, Tensor)]
+    spanning = {
+        item.symbol: None
+        for tensor in tensors
+        for item in tensor.shape.dims
+        if isinstance(item, Run) and item.symbol.spanned and given.issuperset(item.symbol.spanned)
+    }
+    return max(spanning, key=lambda symbol: len(symbol.spanned), default=None)
 
 
 def _says_something(kind: Type) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, Final
@@ -29,6 +29,7 @@ ARBITRARY: Final = "arbitrary"
 _LEFT_OPEN: Final = "left open"
 _COUNTED: Final = "counted"
 _SUPPOSED: Final = "supposed"
+_SPANNED: Final = "spanned"
 
 
 class StandIn:
@@ -142,6 +143,21 @@ class Sym:
     def suppose(cls, name: str) -> Sym:
         """Return a new unknown that is as the program needs it: what uses it says what it is."""
         return cls._make(name, Kind.UNKNOWN, _SUPPOSED, None)
+
+    @classmethod
+    def spanning(cls, symbols: Iterable[Sym]) -> Sym:
+        """Return the symbol for what several rows of dimensions, all supposed, broadcast to."""
+        parts = {part for symbol in symbols for part in (symbol.spanned or (symbol,))}
+        ordered = tuple(sorted(parts, key=lambda part: part.serial))
+        return cls("...", Kind.UNKNOWN, (_SUPPOSED, _SPANNED, *ordered))
+
+    @property
+    def spanned(self) -> tuple[Sym, ...]:
+        """The rows of dimensions that broadcast to this one, where it is made from some."""
+        match self.scope:
+            case (_, mark, *parts) if mark is _SPANNED:
+                return tuple(part for part in parts if isinstance(part, Sym))
+        return ()
 
     @property
     def supposed(self) -> bool:

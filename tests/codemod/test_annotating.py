@@ -357,9 +357,10 @@ def test_axes_that_an_operation_brings_together_are_one(tmp_path: Path) -> None:
         "def f(t: torch.Tensor, h: torch.Tensor):\n"
         '    return torch.einsum("...ij,...j->...i", t, h)\n'
     )
-    assert 'f(t: Shaped[torch.Tensor, "... n d"], h: Shaped[torch.Tensor, "... d"])' in (
-        annotated(tmp_path, text)
-    )
+    assert (
+        'f(t: Shaped[torch.Tensor, "*#batch n d"], h: Shaped[torch.Tensor, "*#batch d"])'
+        ' -> Shaped[Tensor, "*batch n"]:'
+    ) in annotated(tmp_path, text)
 
 
 def test_a_comment_has_the_names_of_the_code_in_their_case(tmp_path: Path) -> None:
