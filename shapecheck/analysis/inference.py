@@ -317,18 +317,21 @@ def _hypotheses(seen: Study, tensors: set[str]) -> dict[str, Value]:
             found[param.name] = tensor if param.default is None else Union((tensor, None))
         elif param.kind in ("positional", "keyword"):
             known = seen.params[param.name]
-            supposed = _supposed(known)
+            supposed = _supposed(known, not declarations.speaks(param.declared))
             if supposed is not known:
                 found[param.name] = supposed
     return found
 
 
-def _supposed(value: Value) -> Value:
-    """Return a value in which a tensor of unknown shape has the one that the program needs."""
-    if isinstance(value, Tensor) and value.shape.opaque:
+def _supposed(value: Value, is_bare: bool = False) -> Value:
+    """Return a value in which a tensor of unknown shape has the one that the program needs.
+
+    `is_bare`: no annotation says anything of the shape, so that what is known was learned.
+    """
+    if isinstance(value, Tensor) and (is_bare or value.shape.opaque):
         return Tensor(Shape((Run(Sym.suppose("...")),)), value.dtype)
     if isinstance(value, Union):
-        options = tuple(map(_supposed, value.options))
+        options = tuple(_supposed(option, is_bare) for option in value.options)
         if any(new is not old for new, old in zip(options, value.options, strict=True)):
             return Union(options)
     return value

@@ -116,7 +116,7 @@ def _parts(
         if len(runs) == 1 and len(targets) >= fixed:
             count = len(targets) - fixed
             labels = [t.id if isinstance(t, ast.Name) else "_" for t in targets[at : at + count]]
-            learned = tuple(dims.unknown(label) for label in labels)
+            learned = tuple(runs[0].another(label) for label in labels)
             frame.state.facts.learn_run(runs[0].symbol, learned)
             return (*value[:at], *learned, *value[at + 1 :])
         return None

@@ -59,12 +59,28 @@ def _from_callers(
     given: dict[ast.AST, dict[str, Value]] = {}
     for some in found.values():
         for one in some:
+            if _is_for_any(one.function.node):
+                continue
             open_ = [n for n in wanted(one) - {"return"} if _is_open(one.params[n])]
             kept = said.get(one.function.node, {})
             shapes = _agreed(calls[one.function.node], [n for n in open_ if n not in kept])
             if shapes:
                 given[one.function.node] = {**kept, **shapes}
     return given
+
+
+def _is_for_any(node: ast.AST) -> bool:
+    """Whether a function is written for tensors of any number of axes: it says `...`."""
+    return any(
+        isinstance(one, ast.Constant)
+        and (one.value is ... or (isinstance(one.value, str) and _is_ragged(one.value)))
+        for one in ast.walk(node)
+    )
+
+
+def _is_ragged(pattern: str) -> bool:
+    """Whether a text is a pattern of einops or einsum with `...` in it."""
+    return "..." in pattern and "->" in pattern
 
 
 def _is_open(value: Value) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, IntSize, Kind, Size, nonnegative, size_of
 from shapecheck.ops.call import Call, Value
 from shapecheck.shapes import mismatch
+
+_COORDINATES: Final = 4
 
 
 def sliced(call: Call, dim: DimExpr, cut: slice) -> DimExpr:
@@ -52,9 +56,15 @@ def _length(call: Call, size: IntSize, start: Value, stop: Value) -> IntSize | N
     if start is not None and not nonnegative(near, free):
         candidates.append(far)
     clamped = far != size and not nonnegative(size - far, free)
-    if clamped and not (_of_names(far) and not _of_names(size)):
+    if clamped and not (_of_names(far) and not _of_names(size)) and not _reaches(size, far):
         candidates.append(size - near)
     return dims.extreme("min", candidates)
+
+
+def _reaches(size: IntSize, far: IntSize) -> bool:
+    """Whether a size is supposed to be as large as a slice has it: that of a few coordinates."""
+    is_supposed = isinstance(size, Size) and all(s.supposed for s in dims.symbols(size))
+    return is_supposed and (not isinstance(far, int) or far <= _COORDINATES)
 
 
 def _of_names(size: IntSize) -> bool:

@@ -72,6 +72,9 @@ def broadcast_dim(
         return _of_either(p, q)
     if (left or right) and facts.stand_together(p, q, beside):
         raise Clash(axis, x, y)
+    if (left and _supposed(p)) or (right and _supposed(q)):
+        if verdict.learn is not None:
+            facts.learn(*verdict.learn)
     if left or right:
         return y if left else x
     if facts.stand_together(p, q, beside):

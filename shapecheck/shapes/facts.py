@@ -208,7 +208,7 @@ class Facts:
         if isinstance(atom, Sym) and isinstance(value, int) and 0 <= value <= _MOST_AXES:
             match atom.scope:
                 case ("length", Sym() as run) if run not in self.runs:
-                    self.learn_run(run, tuple(dims.unknown() for _ in range(value)))
+                    self.learn_run(run, tuple(Run(run).another() for _ in range(value)))
 
     def forget(self, names: Collection[str]) -> None:
         """Forget what is known of the dimensions of these names."""
@@ -282,7 +282,7 @@ class Facts:
         inside = axis - at + 1 if axis >= 0 else -axis - behind
         if run.symbol in self.runs or (behind if axis >= 0 else at):
             return None
-        made = tuple(_another(run) for _ in range(inside))
+        made = tuple(run.another() for _ in range(inside))
         more = Run(run.symbol.again() if run.symbol.supposed else Sym.fresh("..."))
         self.learn_run(run.symbol, (*made, more) if axis >= 0 else (more, *made))
         return made[-1] if axis >= 0 else made[0]
@@ -302,7 +302,7 @@ class Facts:
         assert isinstance(run, Run)
         if count is not None:
             if count >= shape.least_rank:
-                made = tuple(_another(run) for _ in range(count - shape.least_rank))
+                made = tuple(run.another() for _ in range(count - shape.least_rank))
                 self.learn_run(run.symbol, made)
             return self.shape(shape)
         if front > runs[0]:
@@ -320,11 +320,6 @@ class Facts:
             self.guarded and other.guarded,
             self.declared,
         )
-
-
-def _another(run: Run) -> Size:
-    """Return a new dimension that is part of a run: unknown, or supposed as the run is."""
-    return Size.of(Sym.suppose("_") if run.symbol.supposed else Sym.fresh())
 
 
 def _as_long(option: tuple[Item, ...], items: tuple[Item, ...]) -> bool:

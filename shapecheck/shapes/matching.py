@@ -145,7 +145,7 @@ class Matcher:
         """Learn what a run stands for: as many dims as are left in the annotation."""
         axes = [entry for entry in entries if isinstance(entry, spec.Axis)]
         found = [
-            dims.unknown(axis.expr.id if isinstance(axis.expr, spec.Name) else "_") for axis in axes
+            run.another(axis.expr.id if isinstance(axis.expr, spec.Name) else "_") for axis in axes
         ]
         self.facts.learn_run(run.symbol, tuple(found))
         for index, (axis, dim) in enumerate(zip(axes, found, strict=True)):

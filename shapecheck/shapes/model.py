@@ -36,6 +36,10 @@ class Run:
         """
         return Run(Sym("...", Kind.UNKNOWN, (which, self.symbol, count)))
 
+    def another(self, label: str = "_") -> Size:
+        """Return a new dimension that is part of the run: unknown, or supposed as the run is."""
+        return Size.of(Sym.suppose(label) if self.symbol.supposed else Sym.fresh(label))
+
     def __repr__(self) -> str:
         if self.symbol.options:
             return self.symbol.name

@@ -363,6 +363,43 @@ def test_axes_that_an_operation_brings_together_are_one(tmp_path: Path) -> None:
     ) in annotated(tmp_path, text)
 
 
+def test_groups_that_meet_broadcast(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(x: torch.Tensor, near: torch.Tensor, far: torch.Tensor):\n"
+        "    return (1 / x - 1 / far) / (1 / near - 1 / far), near > 0\n"
+    )
+    assert (
+        'f(x: Shaped[torch.Tensor, "*#batch"], near: Shaped[torch.Tensor, "*#batch"],'
+        ' far: Shaped[torch.Tensor, "*#batch"])'
+        ' -> tuple[Shaped[Tensor, "*batch"], Bool[Tensor, "*#batch"]]:'
+    ) in annotated(tmp_path, text)
+
+
+def test_what_is_for_any_number_of_axes_stays_so_whoever_calls_it(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def last(x: torch.Tensor):\n    return x[..., -1]\n"
+        "def f(x: torch.Tensor):\n    b, t, c = x.shape\n    return last(x)\n"
+    )
+    found = annotated(tmp_path, text)
+    assert 'last(x: Shaped[torch.Tensor, "*batch d"]) -> Shaped[Tensor, "*batch"]' in found
+    assert 'f(x: Shaped[torch.Tensor, "b t c"]) -> Shaped[Tensor, "b t"]' in found
+
+
+def test_what_an_operation_needs_says_which_axes_of_two_tensors_are_one(tmp_path: Path) -> None:
+    text = HEAD + (
+        "from einops import einsum, rearrange\n"
+        "def f(points: torch.Tensor, pose: torch.Tensor):\n"
+        "    b, f, _, _, _ = points.shape\n"
+        '    points = rearrange(points, "b f h w xyz -> b f (h w) xyz")\n'
+        '    pose = rearrange(pose, "b g i j -> b g () i j")\n'
+        '    return einsum(pose[..., :3, :3], points, "... i j, ... j -> ... i")\n'
+    )
+    assert (
+        'f(points: Shaped[torch.Tensor, "b f h w 3"], pose: Shaped[torch.Tensor, "b f i j"])'
+        ' -> Shaped[Tensor, "b f h*w 3"]:'
+    ) in annotated(tmp_path, text)
+
+
 def test_a_comment_has_the_names_of_the_code_in_their_case(tmp_path: Path) -> None:
     text = HEAD + "def f(x):\n    b, t = x.shape\n    y = x.mT  # (T, B)\n    return y.relu()\n"
     assert 'y: Shaped[torch.Tensor, "t b"] = x.mT' in annotated(tmp_path, text, "comments")
