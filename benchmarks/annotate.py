@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import os
 import re
 import resource
@@ -200,27 +201,48 @@ def mypy_errors(folder: Path, cache: Path) -> Counter[tuple[str, str, str]]:
     command = [sys.executable, "-m", "mypy", "--config-file", str(settings), "--no-error-summary"]
     command += ["--no-pretty", "--hide-error-context"]
     found: Counter[tuple[str, str, str]] = Counter()
-    done = subprocess.run(
-        [*command, "."],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode > 1:
-        sys.exit(f"mypy stops: {(done.stdout + done.stderr).strip()[-500:]}")
     places: dict[str, list[tuple[int, int, str]]] = {}
-    for line in done.stdout.splitlines():
-        match = re.match(r"(.+?):(\d+): error: (.*)", line)
-        if match is None:
-            continue
-        if match[1] not in places:
-            places[match[1]] = spans((folder / match[1]).read_text(errors="replace"))
-        at = int(match[2])
-        inside = [place for place in places[match[1]] if place[0] <= at <= place[1]]
-        found[match[1], max(inside)[2] if inside else "", match[3]] += 1
+    for batch in batches(folder):
+        done = subprocess.run(
+            [*command, *batch],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode > 1:
+            sys.exit(f"mypy stops: {(done.stdout + done.stderr).strip()[-500:]}")
+        for line in done.stdout.splitlines():
+            match = re.match(r"(.+?):(\d+): error: (.*)", line)
+            if match is None:
+                continue
+            if match[1] not in places:
+                places[match[1]] = spans((folder / match[1]).read_text(errors="replace"))
+            at = int(match[2])
+            inside = [place for place in places[match[1]] if place[0] <= at <= place[1]]
+            found[match[1], max(inside)[2] if inside else "", match[3]] += 1
     return found
+
+
+def batches(folder: Path) -> list[list[str]]:
+    """Divide a folder's files so that no two that are checked together have the same module name.
+
+    What mypy can't parse is left out: it would stop there.
+    """
+    found: list[dict[str, str]] = []
+    by_root: dict[Path, dict[str, str]] = {}
+    for path in find([folder]):
+        with contextlib.suppress(FileProblem, SyntaxError, ValueError):
+            ast.parse(read(path).text)
+            name, root = module_of(path)
+            by_root.setdefault(root, {})[name] = str(path.relative_to(folder))
+    for files in by_root.values():
+        batch = next((one for one in found if not one.keys() & files.keys()), None)
+        if batch is None:
+            found.append(batch := {})
+        batch |= files
+    return [[*batch.values()] for batch in found]
 
 
 def spans(text: str) -> list[tuple[int, int, str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.analysis.annotations import AnyDecl, CallableDecl, Declared, reader, texts
+from shapecheck.analysis.memory import MISSING, Memory
 from shapecheck.analysis.values import Function
 
 
@@ -49,6 +50,11 @@ def declaration(function: Function) -> Declaration:
     """Return what a function's `def` says; read once."""
     memory = function.module.program.memory
     return memory.recall(("declaration", function.node), lambda: _read(function), _NOTHING)
+
+
+def is_known(memory: Memory, node: ast.AST) -> bool:
+    """Whether anyone has asked what the `def` at this node declares."""
+    return memory.find(("declaration", node)) is not MISSING
 
 
 _NOTHING: Final = Declaration((), AnyDecl())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from weakref import WeakKeyDictionary
 
 from shapecheck.analysis import (
@@ -58,28 +58,38 @@ _registered = (
 _programs: WeakKeyDictionary[Host, dict[str, Program]] = WeakKeyDictionary()
 
 
-def check_module(source: Source, host: Host, options: Options) -> list[Diagnostic]:
-    """Do what `analysis.analyze_module` says."""
+def check_module(
+    source: Source, host: Host, options: Options, only: Collection[int] | None = None
+) -> list[Diagnostic]:
+    """Do what `analysis.analyze_module` says; `only` for the functions that begin on these lines.
+
+    There 0 stands for the module's own code.
+    """
     collecting = gc.isenabled()
     gc.disable()  # a module makes no garbage to speak of, and mypy's heap is long to walk
     try:
-        return _analyze(source, host, options)
+        return _analyze(source, host, options, only)
     finally:
         if collecting:
             gc.enable()
 
 
-def _analyze(source: Source, host: Host, options: Options) -> list[Diagnostic]:
+def _analyze(
+    source: Source, host: Host, options: Options, only: Collection[int] | None
+) -> list[Diagnostic]:
     program = program_of(host, options, source.name)
     if program.knows_otherwise(source):
         program = _programs[host][program.own] = _new(host, options, program.own)
     program.memory.begin()
     module = program.add(source)
     module.reporter = Reporter(module.lines)
-    _annotations(module)
+    if only is None:
+        _annotations(module)
     for function, owner in functions(module):
-        _check(module, function, owner)
-    _run_script(module)
+        if only is None or function.node.lineno in only:
+            _check(module, function, owner)
+    if only is None or 0 in only:
+        _run_script(module)
     _settle(module, module.reporter)
     found = module.reporter.diagnostics()
     module.reporter = None
@@ -102,6 +112,15 @@ def program_of(host: Host, options: Options, module: str) -> Program:
     if own not in programs or programs[own].options != options:
         programs[own] = _new(host, options, own)
     return programs[own]
+
+
+def consulted(host: Host) -> Iterator[tuple[str, int]]:
+    """Yield the path and line of each function of which the analysis has read the annotations."""
+    for program in _programs.get(host, {}).values():
+        for module in program.known():
+            for node in module.survey.stores:
+                if declarations.is_known(program.memory, node):
+                    yield module.source.path, node.lineno  # type: ignore[attr-defined]
 
 
 def _new(host: Host, options: Options, own: str) -> Program:

@@ -326,6 +326,10 @@ class Program:
             module = self._modules[source.name] = Module(self, source)
         return module
 
+    def known(self) -> Iterator[Module]:
+        """Yield the modules that have been looked at."""
+        return (module for module in self._modules.values() if module is not None)
+
     def module(self, name: str) -> Module | None:
         """Return the module of a dotted name, None where its source isn't to be analysed."""
         if name not in self._modules:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import itertools
-import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -16,7 +15,8 @@ import libcst as cst
 from shapecheck.analysis import Source
 from shapecheck.analysis.inference import Study, study, without_collecting
 from shapecheck.codemod import parallel, verify
-from shapecheck.codemod.edit import Slot, annotate
+from shapecheck.codemod.blame import Blame, Place
+from shapecheck.codemod.edit import annotate
 from shapecheck.codemod.files import FileProblem, PythonFile, read
 from shapecheck.codemod.project import ProjectHost, module_of
 from shapecheck.codemod.proposing import (
@@ -26,7 +26,6 @@ from shapecheck.codemod.proposing import (
     Proposer,
     Refusal,
     Settings,
-    is_loose,
 )
 from shapecheck.codemod.static import studies
 from shapecheck.codemod.torchtyping import convert
@@ -34,9 +33,8 @@ from shapecheck.ops import Value
 
 __all__ = ["SOURCES", "Changed", "Outcome", "Proposal", "Refusal", "Settings", "annotate_files"]
 
-_GENTLE: Final = 6
-_PATIENT: Final = 12
-"""After so many rounds of complaints whole functions, then whole files, are left as they were."""
+_PATIENT: Final = 6
+"""After so many rounds all that may take part in a complaint is taken back; later whole files."""
 
 
 @dataclass(slots=True)
@@ -160,7 +158,7 @@ class _Tree:
             complaints = verify.new(old, found)
             if not complaints:
                 return texts
-            dropped = self._refuse(complaints, texts, number)
+            dropped = self._refuse(complaints, old, texts, after, number)
             if not dropped:
                 break
             texts.update(self._texts(dropped))
@@ -168,50 +166,52 @@ class _Tree:
         return {}
 
     def _refuse(
-        self, complaints: Sequence[verify.Complaint], texts: dict[Path, str], number: int
+        self,
+        complaints: Sequence[verify.Complaint],
+        old: Sequence[verify.Complaint],
+        texts: Mapping[Path, str],
+        after: verify.Verifier,
+        number: int,
     ) -> set[Path]:
-        """Take back the annotations of the functions that complaints are about; return where.
+        """Take back the annotations that complaints are about; return in which files.
 
-        The later the round (`number`), the more is taken back.
+        Where that hasn't helped for some rounds (`number`), more is taken back.
         """
-        dropped = set()
-        annotated = {p: {slot.function for slot in found} for p, found in self.found.items()}
+        by_file: defaultdict[Path, list[verify.Complaint]] = defaultdict(list)
         for one in complaints:
-            lines = texts.get(one.path, self.files[one.path].text).split("\n")
-            around = "\n".join(lines[one.line - 1 - one.offset : one.line])
-            blamed = verify.blamed(one, annotated, (lines[one.line - 1], around))
-            if number >= _PATIENT:
-                blamed |= {(one.path, name) for name in annotated.get(one.path, ())}
-            for path, function in blamed:
-                slots = [slot for slot in self.found[path] if slot.function == function]
-                if number < _GENTLE:
-                    slots = self._at_first(path, slots, one, lines[one.line - 1])
-                self._drop(path, slots, one.message)
-                dropped |= {path} if slots else set()
-        return dropped
+            by_file[one.path].append(one)
+        options = self.settings.options
+        blame = Blame(self.root, self.files, texts, self.found, old, options)
 
-    def _at_first(
-        self, path: Path, slots: list[Slot], complaint: verify.Complaint, text: str
-    ) -> list[Slot]:
-        """Return which of the annotations of a function to take back first, at least one of them.
+        def blamed(path: Path) -> dict[Place, str]:
+            found = blame.of(path, by_file[path]) if number < _PATIENT else {}
+            if not found and number < 2 * _PATIENT:
+                for one in by_file[path]:
+                    found |= dict.fromkeys(blame.about(one), one.message)
+            if not found:
+                around = {path, *after.looked_at(path)} & self.found.keys()
+                every = [(file, slot) for file in around for slot in self.found[file]]
+                found = dict.fromkeys(every, by_file[path][0].message)
+            return found
 
-        That is the one place that the complaint is about; then what was inferred for any rank: a
-        body may need more axes than the analysis has found out. `text` is the complaint's line.
-        """
-        about = [slot for slot in slots if slot.name == complaint.slot() and not slot.local]
-        if not about or self.found[path][about[0]].origin != "static":
-            local = re.match(r"\s*(\w+): ", text)
-            about = [slot for slot in slots if local and slot.local and slot.name == local[1]]
-        return about or [slot for slot in slots if is_loose(self.found[path][slot])] or slots
+        dropped: dict[Place, str] = {}
+        cost = {path: len(some) * self.lines[path] for path, some in by_file.items()}
+        for found in parallel.each(blamed, [*by_file], cost.__getitem__):
+            dropped |= found
+        by_function: defaultdict[tuple[Path, str], list[Place]] = defaultdict(list)
+        for path, slot in dropped:
+            by_function[path, slot.function].append((path, slot))
+        for places in by_function.values():
+            self._drop(places, dropped[places[0]])
+        return {path for path, _ in dropped}
 
-    def _drop(self, path: Path, slots: list[Slot], reason: str) -> None:
-        """Take back what is proposed for these places; a function that has nothing is refused."""
-        line = min((self.found[path][slot].line for slot in slots), default=1)
-        for slot in slots:
-            del self.found[path][slot]
-            if not any(other.function == slot.function for other in self.found[path]):
-                shown = self.files[path].path
-                self.outcome.refused.append(Refusal(shown, line, slot.function, reason))
+    def _drop(self, places: Sequence[Place], reason: str) -> None:
+        """Take back what is proposed for a function; one that has nothing left is refused."""
+        line = min(self.found[path].pop(slot).line for path, slot in places)
+        path, slot = places[0]
+        if not any(other.function == slot.function for other in self.found[path]):
+            shown = self.files[path].path
+            self.outcome.refused.append(Refusal(shown, line, slot.function, reason))
 
     def _texts(self, paths: Collection[Path] | None = None) -> dict[Path, str]:
         """Return the texts of files with all that is proposed at the moment; of all by default."""

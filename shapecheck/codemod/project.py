@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from shapecheck.analysis import Source
@@ -40,6 +40,10 @@ class ProjectHost:
         if found is not None:
             self.asked.add(Path(found.path))
         return found
+
+    def known(self) -> Iterator[Source]:
+        """Yield the sources that there were when they were asked for."""
+        return (found for found in self._known.values() if found is not None)
 
     def _find(self, module: str) -> Source | None:
         parts = module.split(".")

@@ -6,7 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
@@ -18,29 +18,34 @@ from shapecheck.codemod.project import ProjectHost, module_of
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """An error of the analysis: in which file and function, on which line of it, and the text."""
+    """An error of the analysis: in which file and function, on which line of it, and the text.
+
+    `through` are the lines of the calls that lead there.
+    """
 
     path: Path
     function: str
     offset: int
     line: int
     message: str
+    through: tuple[int, ...] = ()
 
     @property
     def place(self) -> tuple[Path, str, int]:
         """Where it is, whatever was added above the function."""
         return self.path, self.function, self.offset
 
-    def callee(self) -> str | None:
-        """Return the function whose parameter doesn't take what it is given, if that is it."""
-        found = re.match(r'argument "[^"]*" of "([^"]*)"', self.message)
-        return found[1].rpartition(".")[2] if found else None
-
-    def slot(self) -> str | None:
-        """Return the parameter, or `return`, that doesn't fit, if it is about one."""
-        found = re.match(r'argument "([^"]*)" of "', self.message)
-        is_result = self.message.startswith("returned value")
-        return "return" if is_result else found[1] if found else None
+    @property
+    def unfit(self) -> tuple[str, str]:
+        """The function and the parameter, or `return`, that doesn't fit, if it is about one."""
+        found = re.search(r'argument "([^"]*)" of "([^"]*)"', self.message)
+        if found is not None:
+            return found[2].rpartition(".")[2], found[1]
+        inner = re.search(r'fails in "([^"]*)": returned value', self.message)
+        if inner is not None or self.message.startswith("returned value"):
+            function = self.function if inner is None else inner[1]
+            return function.rpartition(".")[2], "return"
+        return "", ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,10 @@ class Verifier:
         self._checked.update(zip(old, found, strict=True))
         return [one for path in asked for one in self._checked[path].complaints]
 
+    def looked_at(self, path: Path) -> frozenset[Path]:
+        """Return the files that the analysis of a file has asked for."""
+        return self._checked[path].looked_at
+
     def _holds(self, path: Path) -> bool:
         """Whether what was found out of a file is what would be found out now."""
         known = self._checked.get(path)
@@ -103,11 +112,28 @@ class Verifier:
         host.asked.clear()
         try:
             said = analyze_module(source, host, self._options)
-            places = _functions(ast.parse(source.text)) if said else []
         except (SyntaxError, ValueError, RecursionError):
-            said, places = [], []
-        errors = tuple(_complaint(path, one, places) for one in said if one.severity == "error")
-        return _Checked(self._round, errors, frozenset(host.asked))
+            said = []
+        errors = complaints_of(path, source.text, said)
+        return _Checked(self._round, tuple(errors), frozenset(host.asked))
+
+
+def complaints_of(path: Path, text: str, said: Sequence[Diagnostic]) -> list[Complaint]:
+    """Return the errors in what the analysis says of a file with this text."""
+    if not said:
+        return []
+    places = _functions(ast.parse(text))
+    found: list[Complaint] = []
+    for one in said:
+        if one.severity == "error":
+            line = one.span.line
+            inside = [place for place in places if place[0] <= line <= place[1]]
+            first, _, name = max(inside) if inside else (line, line, "")
+            found.append(Complaint(path, name, line - first, line, one.message))
+        elif found and (call := re.match(r"called .*?at line (\d+)", one.message)):
+            through = *found[-1].through, int(call[1])
+            found[-1] = replace(found[-1], through=through)
+    return found
 
 
 def _functions(tree: ast.AST) -> list[tuple[int, int, str]]:
@@ -116,13 +142,6 @@ def _functions(tree: ast.AST) -> list[tuple[int, int, str]]:
         for node, name in qualnames(tree)
         if not isinstance(node, ast.ClassDef)
     ]
-
-
-def _complaint(path: Path, said: Diagnostic, places: list[tuple[int, int, str]]) -> Complaint:
-    line = said.span.line
-    inside = [place for place in places if place[0] <= line <= place[1]]
-    first, _, name = max(inside) if inside else (line, line, "")
-    return Complaint(path, name, line - first, line, said.message)
 
 
 def new(before: Iterable[Complaint], after: Iterable[Complaint]) -> list[Complaint]:
@@ -135,35 +154,3 @@ def new(before: Iterable[Complaint], after: Iterable[Complaint]) -> list[Complai
         else:
             found.append(one)
     return found
-
-
-def blamed(
-    complaint: Complaint, annotated: Mapping[Path, set[str]], texts: Sequence[str]
-) -> set[tuple[Path, str]]:
-    """Return the annotated functions that a complaint is about.
-
-    `texts` are the source of its line, and of its function up to there: what is called in them may
-    be to blame where the function itself isn't annotated.
-    """
-    callee = complaint.callee()
-    named = _called({callee}, annotated) if callee is not None else set()
-    if named:
-        return named
-    if complaint.function in annotated.get(complaint.path, ()):
-        return {(complaint.path, complaint.function)}
-    for text in texts:
-        called = _called(set(re.findall(r"(\w+)\(", text)), annotated)
-        if called:
-            return called
-    inside = {(complaint.path, name) for name in annotated.get(complaint.path, ())}
-    return inside or {(path, name) for path, names in annotated.items() for name in names}
-
-
-def _called(names: set[str], annotated: Mapping[Path, set[str]]) -> set[tuple[Path, str]]:
-    """Return the functions of these names, or the constructors and calls of such a class."""
-    return {
-        (path, name)
-        for path, some in annotated.items()
-        for name in some
-        if names & {name.rpartition(".")[2], name.split(".")[-2] if "." in name else ""}
-    }

@@ -1,0 +1,86 @@
+"""What is taken back when annotations draw a complaint, and what stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shapecheck.codemod.annotate import Settings, annotate_files
+
+HEAD = "import torch\nfrom torch import Tensor\n"
+ALL = ("comments", "docstrings", "static")
+
+
+def kept(tmp_path: Path, *origins: str, **texts: str) -> tuple[set[str], list[str]]:
+    """Return the places that are annotated, `file.function.name`, and the refusals' reasons."""
+    for name, text in texts.items():
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(HEAD + text)
+    outcome = annotate_files(sorted(tmp_path.rglob("*.py")), Settings(origins or ALL))
+    slots = {
+        f"{changed.file.path.stem}.{one.slot.function}.{one.slot.name}"
+        for changed in outcome.changed
+        for one in changed.proposals
+    }
+    return slots, [f"{one.function}: {one.reason}" for one in outcome.refused]
+
+
+def test_a_caller_without_annotation_doesnt_cost_other_functions_theirs(tmp_path: Path) -> None:
+    called = "def half(\n    x: Tensor,  # (n, 1)\n) -> float:\n    return float(x.mean())\n"
+    caller = "from model import half\n\ndef main():\n    return half(torch.zeros(3))\n"
+    other = "def f(\n    x: Tensor,  # (b, t)\n):\n    return x.relu()\n"
+    slots, refused = kept(tmp_path, model=called + other, run=caller)
+    assert slots == {"model.f.x", "model.f.return"}
+    assert refused == [
+        'half: argument "x" of "half" is (3), declared "n 1": it has 1 axis, declared 2'
+    ]
+
+
+def test_of_two_that_contradict_what_was_inferred_is_taken_back(tmp_path: Path) -> None:
+    text = (
+        "def low(x):\n    n, d = x.shape\n    return x.sum(1)\n"
+        "def high(\n    q: Tensor,  # (b, t, d)\n):\n    return low(q)\n"
+    )
+    slots, _ = kept(tmp_path, model=text)
+    assert slots >= {"model.high.q"}
+    assert "model.low.x" not in slots
+
+
+def test_a_parameter_that_doesnt_fit_is_taken_back_alone(tmp_path: Path) -> None:
+    text = (
+        "def f(\n    x: Tensor,  # (b, t)\n    y: Tensor,  # (d,)\n):\n"
+        "    return x.sum(1), y.relu()\n"
+        "def g(\n    a: Tensor,  # (n, b, t)\n    b: Tensor,  # (d,)\n):\n    return f(a, b)\n"
+    )
+    slots, refused = kept(tmp_path, "comments", model=text)
+    assert slots == {"model.f.y", "model.g.a", "model.g.b"}
+    assert not refused
+
+
+def test_a_local_that_doesnt_fit_is_taken_back_alone(tmp_path: Path) -> None:
+    text = (
+        "def f(\n    x: Tensor,  # (b, t)\n):\n    y = x.sum(1)  # (t,)\n"
+        "    z = x.sum(0)  # (t,)\n    return y, z\n"
+    )
+    slots, _ = kept(tmp_path, "comments", model=text)
+    assert slots == {"model.f.x", "model.f.z"}
+
+
+def test_what_people_say_on_both_sides_is_taken_back_on_both(tmp_path: Path) -> None:
+    text = (
+        "def f(\n    q: Tensor,  # (b, t, d)\n    k: Tensor,  # (b, s, d)\n"
+        "    v: Tensor,  # (b, d)\n):\n    return q @ k, v.relu()\n"
+    )
+    slots, _ = kept(tmp_path, "comments", model=text)
+    assert slots == {"model.f.v"}
+
+
+def test_an_error_inside_of_a_function_that_is_called_is_traced(tmp_path: Path) -> None:
+    text = (
+        "def inner(\n    x: Tensor,  # (n, 1)\n):\n    return x.sum()\n"
+        "def outer(x, flag=None):\n    y = inner(x)\n    return y if flag else None\n"
+        "def other(\n    x: Tensor,  # (b, t)\n):\n    return x.relu()\n"
+    )
+    run = "from model import outer\n\ndef main():\n    return outer(torch.zeros(5))\n"
+    slots, _ = kept(tmp_path, "comments", model=text, run=run)
+    assert slots == {"model.other.x"}
