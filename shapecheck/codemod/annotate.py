@@ -18,7 +18,7 @@ from shapecheck.codemod import parallel, verify
 from shapecheck.codemod.blame import Blame, Place
 from shapecheck.codemod.edit import annotate
 from shapecheck.codemod.files import FileProblem, PythonFile, read
-from shapecheck.codemod.project import ProjectHost, module_of
+from shapecheck.codemod.project import Project, module_of
 from shapecheck.codemod.proposing import (
     SOURCES,
     Proposal,
@@ -66,13 +66,12 @@ def annotate_files(
 ) -> Outcome:
     """Return what annotating these files comes to; nothing is written."""
     outcome = Outcome()
-    roots: defaultdict[Path, dict[Path, PythonFile]] = defaultdict(dict)
+    files: dict[Path, PythonFile] = {}
     for path in paths:
         file = _parsable(path, outcome)
         if file is not None and ("torch" in file.text or "einops" in file.text):
-            roots[module_of(path)[1]][path.absolute()] = file
-    for root, files in roots.items():
-        _Tree(root, files, settings, outcome, advance).annotate()
+            files[path.absolute()] = file
+    _Tree(files, settings, outcome, advance).annotate()
     return outcome
 
 
@@ -93,17 +92,16 @@ def _parsable(path: Path, outcome: Outcome) -> PythonFile | None:
 
 
 class _Tree:
-    """The files below one source root."""
+    """The files that are annotated together."""
 
     def __init__(
         self,
-        root: Path,
         files: dict[Path, PythonFile],
         settings: Settings,
         outcome: Outcome,
         advance: Advance,
     ) -> None:
-        self.root, self.files, self.settings, self.outcome = root, files, settings, outcome
+        self.files, self.settings, self.outcome = files, settings, outcome
         self.advance = advance
         self.lines = {path: file.text.count("\n") for path, file in files.items()}
         self.converts = "torchtyping" in settings.origins
@@ -120,13 +118,13 @@ class _Tree:
                 self.outcome.changed.append(Changed(file, text, kept))
 
     def _propose(self) -> None:
-        host, options = ProjectHost(self.root), self.settings.options
+        project = Project({path: file.text for path, file in self.files.items()})
         first: dict[Path, list[Study]] = {}
         proposers: dict[Path, Proposer] = {}
         said: dict[ast.AST, dict[str, Value]] = {}
         for path, file in self.files.items():
             source = Source(module_of(path)[0], str(path), file.text)
-            first[path] = study(source, host, options)
+            first[path] = study(source, project.host(path), self.settings.options)
             proposers[path] = Proposer(path, file, self.settings, first[path])
             said |= proposers[path].said()
             self.advance("reading", self.lines[path])
@@ -150,8 +148,8 @@ class _Tree:
         texts = self._texts()
         if all(text == self.files[path].text for path, text in texts.items()):
             return texts
-        before = verify.Verifier(self.root, self.files, self.settings.options, self.advance)
-        after = verify.Verifier(self.root, self.files, self.settings.options, self.advance)
+        before = verify.Verifier(self.files, self.settings.options, self.advance)
+        after = verify.Verifier(self.files, self.settings.options, self.advance)
         for number in itertools.count():
             found = after.complaints(texts)
             old = before.complaints({}, {one.path for one in found})
@@ -181,7 +179,7 @@ class _Tree:
         for one in complaints:
             by_file[one.path].append(one)
         options = self.settings.options
-        blame = Blame(self.root, self.files, texts, self.found, old, options)
+        blame = Blame(self.files, texts, self.found, old, options)
 
         def blamed(path: Path) -> dict[Place, str]:
             found = blame.of(path, by_file[path]) if number < _PATIENT else {}

@@ -17,7 +17,7 @@ from shapecheck.analysis.interpreter import check_module, consulted
 from shapecheck.analysis.modules import syntax
 from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import PythonFile
-from shapecheck.codemod.project import ProjectHost, module_of
+from shapecheck.codemod.project import Project, module_of
 from shapecheck.codemod.proposing import Proposed, is_loose
 from shapecheck.codemod.verify import Complaint, complaints_of, new
 
@@ -57,7 +57,6 @@ class Blame:
 
     def __init__(
         self,
-        root: Path,
         files: Mapping[Path, PythonFile],
         texts: Mapping[Path, str],
         found: Mapping[Path, Proposed],
@@ -66,7 +65,7 @@ class Blame:
     ) -> None:
         self._files, self._texts, self._found = files, texts, found
         self._old, self._options = old, options
-        self._host = ProjectHost(root, texts)
+        self._project = Project({path: file.text for path, file in files.items()} | {**texts})
         self._gone: list[Place] = []
         self._slots: dict[Source, dict[Slot, _Written]] = {}
         self._before: dict[Path, dict[Slot, _Written]] = {}
@@ -168,7 +167,9 @@ class Blame:
 
     def _tried(self, path: Path, scope: frozenset[int], without: Sequence[Place] = ()) -> _Trial:
         """Check some functions of a file without some of the annotations."""
-        host = copy.copy(self._host)  # what is remembered of one host doesn't hold for the next
+        host = copy.copy(
+            self._project.host(path)
+        )  # what is remembered of one host doesn't hold for the next
         text = self._texts.get(path, self._files[path].text)
         source = self._source(path, text)
         with self._masked([*self._gone, *without]):
@@ -200,7 +201,7 @@ class Blame:
     def _sources(self, path: Path) -> set[Source]:
         """Return the annotated file under each name by which it is known."""
         own = self._source(path, self._texts[path])
-        return {own, *(one for one in self._host.known() if one.path == own.path)}
+        return {own, *(one for one in self._project.known() if one.path == own.path)}
 
     def _written(self, path: Path) -> dict[Slot, _Written]:
         return self._in(self._source(path, self._texts[path])) if path in self._texts else {}

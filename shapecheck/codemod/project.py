@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from shapecheck.analysis import Source
 from shapecheck.codemod.files import FileProblem, read
@@ -20,14 +21,51 @@ def module_of(path: Path) -> tuple[str, Path]:
     return ".".join(parts) or path.stem, folder
 
 
-class ProjectHost:
-    """Finds modules below one folder, and beside it in `src`; `changed` has texts by path.
+_TOPS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg")
+"""A folder with one of these is the top of a project."""
 
-    `asked` are the files of the modules that were asked for.
+
+class Project:
+    """The files that are looked at together, as they are to become; each root has a host."""
+
+    def __init__(self, texts: Mapping[Path, str]) -> None:
+        self._texts = texts
+        self._packages = sorted(
+            {module_of(path)[1] for path in texts if (path.parent / "__init__.py").is_file()}
+        )
+        self._hosts: dict[Path, ProjectHost] = {}
+
+    def host(self, path: Path) -> ProjectHost:
+        """Return what the modules are found with that a file imports."""
+        root = module_of(path)[1]
+        if root not in self._hosts:
+            self._hosts[root] = ProjectHost(root, self._texts, self._packages)
+        return self._hosts[root]
+
+    def known(self) -> Iterator[Source]:
+        """Yield the sources that there were when they were asked for."""
+        return (found for host in self._hosts.values() for found in host.known())
+
+
+class ProjectHost:
+    """Finds modules as a program in one folder would, wherever in its project that lies.
+
+    They are looked for in the folder, in those around it up to the project's top, in each one's
+    `src`, then among `packages`, the folders of which packages are known. `changed` has texts by
+    path; `asked` are the files of the modules that were asked for.
     """
 
-    def __init__(self, root: Path, changed: Mapping[Path, str] | None = None) -> None:
-        self.root = root
+    def __init__(
+        self,
+        root: Path,
+        changed: Mapping[Path, str] | None = None,
+        packages: Sequence[Path] = (),
+    ) -> None:
+        around = [root, *root.parents]
+        tops = (at for at, one in enumerate(around) if any((one / top).exists() for top in _TOPS))
+        folders = around[: next(tops, 1) + 1]
+        self._bases = [base for one in folders for base in (one, one / "src")]
+        self._packages = [one for one in packages if one not in self._bases]
         self._changed = changed or {}
         self.asked: set[Path] = set()
         self._known: dict[str, Source | None] = {}
@@ -49,7 +87,8 @@ class ProjectHost:
         parts = module.split(".")
         if not all(parts):
             return None
-        for base in (self.root, self.root / "src", self.root.parent):
+        packages = (one for one in self._packages if (one / parts[0] / "__init__.py").is_file())
+        for base in (*self._bases, *packages):
             for path in (
                 base.joinpath(*parts, "__init__.py"),
                 base.joinpath(*parts).with_suffix(".py"),

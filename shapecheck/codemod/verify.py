@@ -13,7 +13,7 @@ from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
 from shapecheck.analysis.inference import qualnames
 from shapecheck.codemod import parallel
 from shapecheck.codemod.files import PythonFile
-from shapecheck.codemod.project import ProjectHost, module_of
+from shapecheck.codemod.project import Project, ProjectHost, module_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,11 @@ class Verifier:
 
     def __init__(
         self,
-        root: Path,
         files: Mapping[Path, PythonFile],
         options: Options,
         advance: Callable[[str, int], None],
     ) -> None:
-        self._root, self._files, self._options, self._advance = root, files, options, advance
+        self._files, self._options, self._advance = files, options, advance
         self._texts = {path: file.text for path, file in files.items()}
         self._changed = dict.fromkeys(files, 0)
         self._round = 0
@@ -84,10 +83,10 @@ class Verifier:
                 self._changed[path] = self._round
         asked = [*(self._files if paths is None else filter(self._files.__contains__, paths))]
         old = [path for path in asked if not self._holds(path)]
-        host = ProjectHost(self._root, self._texts)
+        project = Project(self._texts)
         lines = {path: self._texts[path].count("\n") for path in old}
         found = parallel.each(
-            lambda path: self._check(path, host),
+            lambda path: self._check(path, project.host(path)),
             old,
             lines.__getitem__,
             lambda path: self._advance("verifying", lines[path]),
