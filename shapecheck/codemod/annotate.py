@@ -6,7 +6,7 @@ import ast
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +16,9 @@ from shapecheck.analysis import Source
 from shapecheck.analysis.inference import Study, study, without_collecting
 from shapecheck.codemod import parallel, verify
 from shapecheck.codemod.blame import Blame, Place
-from shapecheck.codemod.edit import annotate
+from shapecheck.codemod.edit import Slot, annotate
 from shapecheck.codemod.files import FileProblem, PythonFile, read
+from shapecheck.codemod.kinds import Type
 from shapecheck.codemod.project import Project, module_of
 from shapecheck.codemod.proposing import (
     SOURCES,
@@ -35,6 +36,9 @@ __all__ = ["SOURCES", "Changed", "Outcome", "Proposal", "Refusal", "Settings", "
 
 _PATIENT: Final = 6
 """After so many rounds all that may take part in a complaint is taken back; later whole files."""
+
+_MOST_PASSES: Final = 4
+"""So often what is annotated is used to annotate more."""
 
 
 @dataclass(slots=True)
@@ -106,23 +110,59 @@ class _Tree:
         self.lines = {path: file.text.count("\n") for path, file in files.items()}
         self.converts = "torchtyping" in settings.origins
         self.found: dict[Path, Proposed] = {}
+        self.dropped: set[tuple[Path, Slot, Type]] = set()
+        self.before = verify.Verifier(files, settings.options, advance)
+        self.after = verify.Verifier(files, settings.options, advance)
 
     def annotate(self) -> None:
-        """Propose, write and verify; add what comes of it to the outcome."""
-        self._propose()
-        texts = self._verified() if not self.settings.despite_complaints else self._texts()
+        """Propose, write and verify, until there is no more; add what comes of it to the outcome.
+
+        What is annotated says more of what isn't: annotating again would find that.
+        """
+        texts: dict[Path, str] = {}
+        asked: Collection[Path] = self.files
+        for _ in range(_MOST_PASSES):
+            new = self._propose(asked, texts)
+            asked = new if texts else {*new, *self._converted()}
+            if not asked:
+                break
+            texts.update(self._texts(asked))
+            if not self.settings.despite_complaints and not self._verified(texts):
+                texts.clear()
+                break
+            asked = self.after.affected(path for path in new if path in texts)
         for path, text in texts.items():
             file = self.files[path]
             if text != file.text:
                 kept = list(self.found.get(path, {}).values())
                 self.outcome.changed.append(Changed(file, text, kept))
+        self.outcome.refused = [
+            one
+            for one in self.outcome.refused
+            if not self._is_annotated(one.path.absolute(), one.function)
+        ]
 
-    def _propose(self) -> None:
-        project = Project({path: file.text for path, file in self.files.items()})
+    def _is_annotated(self, path: Path, function: str) -> bool:
+        return any(slot.function == function for slot in self.found.get(path, ()))
+
+    def _converted(self) -> set[Path]:
+        """Return the files of which torchtyping's annotations are converted."""
+        files = self.files.items() if self.converts else ()
+        return {path for path, file in files if "torchtyping" in file.text}
+
+    def _propose(self, asked: Collection[Path], texts: Mapping[Path, str]) -> set[Path]:
+        """Add proposals for some of the files, as they are now; return those that have any new."""
+        files = {
+            path: replace(file, text=texts[path]) if path in texts else file
+            for path, file in self.files.items()
+        }
+        project = Project({path: file.text for path, file in files.items()})
         first: dict[Path, list[Study]] = {}
         proposers: dict[Path, Proposer] = {}
         said: dict[ast.AST, dict[str, Value]] = {}
-        for path, file in self.files.items():
+        for path, file in files.items():
+            if path not in asked:
+                continue
             source = Source(module_of(path)[0], str(path), file.text)
             first[path] = study(source, project.host(path), self.settings.options)
             proposers[path] = Proposer(path, file, self.settings, first[path])
@@ -135,40 +175,40 @@ class _Tree:
             self.lines.__getitem__,
             lambda path: self.advance("proposing", self.lines[path]),
         )
+        changed = set()
         for path, (proposed, refused) in zip(found, results, strict=True):
-            self.outcome.functions += len(found[path])
-            self.outcome.refused += refused
-            if proposed:
-                self.found[path] = proposed
+            if not texts:
+                self.outcome.functions += len(found[path])
+                self.outcome.refused += refused
+            mine = self.found.get(path, {})
+            for slot, proposal in proposed.items():
+                if slot not in mine and (path, slot, proposal.kind) not in self.dropped:
+                    self.found.setdefault(path, {})[slot] = proposal
+                    changed.add(path)
+        return changed
 
     # Verification
 
-    def _verified(self) -> dict[Path, str]:
-        """Return the texts with those annotations that draw no complaint."""
-        texts = self._texts()
-        if all(text == self.files[path].text for path, text in texts.items()):
-            return texts
-        before = verify.Verifier(self.files, self.settings.options, self.advance)
-        after = verify.Verifier(self.files, self.settings.options, self.advance)
+    def _verified(self, texts: dict[Path, str]) -> bool:
+        """Have texts keep those annotations that draw no complaint; false if that can't be."""
         for number in itertools.count():
-            found = after.complaints(texts)
-            old = before.complaints({}, {one.path for one in found})
+            found = self.after.complaints(texts)
+            old = self.before.complaints({}, {one.path for one in found})
             complaints = verify.new(old, found)
             if not complaints:
-                return texts
-            dropped = self._refuse(complaints, old, texts, after, number)
+                return True
+            dropped = self._refuse(complaints, old, texts, number)
             if not dropped:
                 break
             texts.update(self._texts(dropped))
         self.found.clear()
-        return {}
+        return False
 
     def _refuse(
         self,
         complaints: Sequence[verify.Complaint],
         old: Sequence[verify.Complaint],
         texts: Mapping[Path, str],
-        after: verify.Verifier,
         number: int,
     ) -> set[Path]:
         """Take back the annotations that complaints are about; return in which files.
@@ -187,7 +227,7 @@ class _Tree:
                 for one in by_file[path]:
                     found |= dict.fromkeys(blame.about(one), one.message)
             if not found:
-                around = {path, *after.looked_at(path)} & self.found.keys()
+                around = {path, *self.after.looked_at(path)} & self.found.keys()
                 every = [(file, slot) for file in around for slot in self.found[file]]
                 found = dict.fromkeys(every, by_file[path][0].message)
             return found
@@ -205,21 +245,18 @@ class _Tree:
 
     def _drop(self, places: Sequence[Place], reason: str) -> None:
         """Take back what is proposed for a function; one that has nothing left is refused."""
-        line = min(self.found[path].pop(slot).line for path, slot in places)
+        gone = [(path, slot, self.found[path].pop(slot)) for path, slot in places]
+        self.dropped |= {(path, slot, proposal.kind) for path, slot, proposal in gone}
+        line = min(proposal.line for _, _, proposal in gone)
         path, slot = places[0]
         if not any(other.function == slot.function for other in self.found[path]):
             shown = self.files[path].path
             self.outcome.refused.append(Refusal(shown, line, slot.function, reason))
 
-    def _texts(self, paths: Collection[Path] | None = None) -> dict[Path, str]:
-        """Return the texts of files with all that is proposed at the moment; of all by default."""
-        asked = [
-            path
-            for path, file in self.files.items()
-            if (path in paths if paths is not None else self.found.get(path))
-            or (self.converts and "torchtyping" in file.text)
-        ]
+    def _texts(self, paths: Collection[Path]) -> dict[Path, str]:
+        """Return the texts of files with all that is proposed at the moment."""
         texts = {}
+        asked = sorted(paths)
         written = parallel.each(self._text, asked, self.lines.__getitem__)
         for path, (text, problem) in zip(asked, written, strict=True):
             if problem:

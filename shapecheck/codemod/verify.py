@@ -98,6 +98,14 @@ class Verifier:
         """Return the files that the analysis of a file has asked for."""
         return self._checked[path].looked_at
 
+    def affected(self, changed: Iterable[Path]) -> set[Path]:
+        """Return files, those that look at them, and those that look at these, and so on."""
+        found, news = set[Path](), {*changed}
+        while news:
+            found |= news
+            news = {p for p, one in self._checked.items() if one.looked_at & news} - found
+        return found
+
     def _holds(self, path: Path) -> bool:
         """Whether what was found out of a file is what would be found out now."""
         known = self._checked.get(path)

@@ -84,3 +84,22 @@ def test_an_error_inside_of_a_function_that_is_called_is_traced(tmp_path: Path) 
     run = "from model import outer\n\ndef main():\n    return outer(torch.zeros(5))\n"
     slots, _ = kept(tmp_path, "comments", model=text, run=run)
     assert slots == {"model.other.x"}
+
+
+def test_what_an_annotation_says_of_a_caller_is_found_the_first_time(tmp_path: Path) -> None:
+    text = (
+        "class Head(torch.nn.Module):\n"
+        "    def __init__(self, d_in, d_out):\n        super().__init__()\n"
+        "        self.query = torch.nn.Linear(d_in, d_out)\n"
+        "    def forward(self, x):\n        b, t, d_in = x.shape\n        return self.query(x)\n"
+        "class Heads(torch.nn.Module):\n"
+        "    def __init__(self, d_in, d_out, n):\n        super().__init__()\n"
+        "        self.heads = torch.nn.ModuleList([Head(d_in, d_out) for _ in range(n)])\n"
+        "    def forward(self, x):\n"
+        "        return torch.cat([head(x) for head in self.heads], dim=-1)\n"
+    )
+    path = tmp_path / "model.py"
+    path.write_text(HEAD + text)
+    once = annotate_files([path], Settings(ALL)).changed[0].text
+    path.write_text(once)
+    assert not annotate_files([path], Settings(ALL)).changed
