@@ -5,6 +5,7 @@ python benchmarks/annotate.py again --no-run FOLDER ...     # without a run: sta
 python benchmarks/annotate.py share FOLDER [--tests "ARGS"] # functions annotated, and accepted
 python benchmarks/annotate.py speed FOLDER                  # lines a second
 python benchmarks/annotate.py record                        # overhead, memory, size of the file
+python benchmarks/annotate.py record FOLDER --tests "ARGS"  # the same while a suite of tests runs
 """
 
 from __future__ import annotations
@@ -355,6 +356,57 @@ def record() -> None:
             )
 
 
+_ROUNDS = 3
+_LARGEST_PROCESS = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)
+"""
+
+
+def record_tests(source: Path, tests: str) -> None:
+    """Measure a suite of tests with and without a recorder, in turns; the least of each counts."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder, file = Path(temporary, "code"), Path(temporary, "record.sqlite")
+        shutil.copytree(source, folder, ignore=shutil.ignore_patterns(".git"))
+        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests.split()]
+        recorder = [sys.executable, "-m", "shapecheck", "record", "-o", str(file), "--"]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(
+                [str(folder), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+            ),
+        }
+        times: dict[bool, list[float]] = {False: [], True: []}
+        memory: dict[bool, int] = {False: 0, True: 0}
+        said: dict[bool, str] = {}
+        for is_recorded in [False, True] * _ROUNDS:
+            command = [*(recorder if is_recorded else []), *pytest]
+            begun = time.perf_counter()
+            done = subprocess.run(
+                [sys.executable, "-c", _LARGEST_PROCESS, *command],
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            times[is_recorded].append(time.perf_counter() - begun)
+            *_, outcome, largest = done.stdout.strip().splitlines()
+            memory[is_recorded] = max(memory[is_recorded], int(largest) // 1024)
+            said[is_recorded] = outcome
+        plain, recorded = min(times[False]), min(times[True])
+        found = load(file)
+        print(
+            f"{source.name} {tests}: {plain:.1f} s, recorded {recorded:.1f} s "
+            f"({recorded / plain:.2f}x); memory {memory[False]} MB, recorded {memory[True]} MB; "
+            f"{sum(one.calls for one in found.values()):,} calls of {len(found):,} functions in "
+            f"{_ROUNDS} runs, {file.stat().st_size / 1e6:.2f} MB\n"
+            f"  {said[False]}\n  {said[True]}, recorded"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("again", "share", "speed", "record"))
@@ -369,6 +421,8 @@ def main() -> None:
         share(options.paths, options.tests, options.show)
     elif options.what == "speed":
         speed(options.paths)
+    elif options.paths:
+        record_tests(options.paths[0], options.tests or "")
     else:
         record()
 

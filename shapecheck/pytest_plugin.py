@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
+    from shapecheck.record.hook import RecordingHook
     from shapecheck.runtime.hook import ImportHook
 
 _OUTPUT: Final = "shapecheck"
-_HOOK: Final = pytest.StashKey["ImportHook"]()
+_HOOK: Final = pytest.StashKey["ImportHook | RecordingHook"]()
 _FOUND: Final = pytest.StashKey[dict[str, list[str]]]()
-"""What was decorated of each package, by its name."""
+"""What was checked or recorded of each package, by its name."""
 _REASONS: Final = pytest.StashKey[dict[str, str]]()
-"""Why nothing was decorated of a package."""
+"""Why nothing was of a package."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -88,40 +89,48 @@ def _record(config: pytest.Config, file: str, asked: list[str]) -> None:
     packages = tuple(name for given in asked for name in _packages(given, config.rootpath))
     installed = hook.start(path, config.rootpath, packages)
     config.add_cleanup(installed.uninstall)
+    config.stash[_HOOK] = installed
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say what was recorded, or which shape errors there were."""
-    file: str | None = config.getoption("--shapecheck-record")
-    if file:
-        from shapecheck.record import hook
-        from shapecheck.record.store import RecordProblem, load
-
-        hook.flush()
-        try:
-            recorded = load(Path(file).absolute())
-        except RecordProblem as error:
-            terminalreporter.write_line(f"shapecheck: {error}", red=True)
-            return
-        calls = sum(one.calls for one in recorded.values())
-        told = f"{calls:,} calls of {len(recorded):,} functions in {file}"
-        terminalreporter.write_line(f"shapecheck: {told}")
-        return
     if _HOOK not in config.stash:
         return
-    failed = terminalreporter.stats.get("failed", []) + terminalreporter.stats.get("error", [])
-    errors = sum("ShapeError: " in str(report.longrepr) for report in failed)
+    file: str | None = config.getoption("--shapecheck-record")
+    done, line, is_bad = "recorded" if file else "checked", "", False
     found = config.stash.get(_FOUND, {})
-    if errors:
-        terminalreporter.write_line(f"shapecheck: {errors} failed with a shape error", red=True)
-    elif found:
-        count = len(set().union(*found.values()))
-        modules = "1 module" if count == 1 else f"{count} modules"
-        names = ", ".join(sorted(found))
-        terminalreporter.write_line(f"shapecheck: no shape error in {modules} of {names}")
+    if file:
+        line, is_bad = _recorded(Path(file))
+    else:
+        reports = terminalreporter.stats.get("failed", []) + terminalreporter.stats.get("error", [])
+        errors = sum("ShapeError: " in str(report.longrepr) for report in reports)
+        if errors:
+            line, is_bad = f"{errors} failed with a shape error", True
+        elif found:
+            count = len(set().union(*found.values()))
+            modules = "1 module" if count == 1 else f"{count} modules"
+            line = f"no shape error in {modules} of {', '.join(sorted(found))}"
+    if line:
+        terminalreporter.write_line(f"shapecheck: {line}", red=is_bad)
     for package, reason in sorted(config.stash.get(_REASONS, {}).items()):
         if package not in found:
-            terminalreporter.write_line(f"shapecheck: {package} isn't checked: {reason}", red=True)
+            terminalreporter.write_line(f"shapecheck: {package} isn't {done}: {reason}", red=True)
+
+
+def _recorded(file: Path) -> tuple[str, bool]:
+    """Return what to say of a record, and whether it is bad news."""
+    from shapecheck.record import hook
+    from shapecheck.record.store import RecordProblem, in_words, load
+
+    hook.flush()
+    try:
+        recorded = load(file.absolute())
+    except RecordProblem as error:
+        return str(error), True
+    calls = sum(one.calls for one in recorded.values())
+    if not calls:
+        return f"{file} holds no calls: no function that is to be recorded was called", True
+    return f"{in_words(calls, len(recorded))} in {file}", False
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -133,7 +142,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Find out what was checked; a package that there isn't fails a run that else succeeds."""
+    """Find out what the hook saw; a package that there isn't fails a run that else succeeds."""
     config = session.config
     if _HOOK not in config.stash:
         return
@@ -156,8 +165,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 _MISSING: Final = "there is no such package"
 
 
-def _outcome(hook: ImportHook) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Return the modules that were decorated, by package, and why none was of the others."""
+def _outcome(hook: ImportHook | RecordingHook) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Return the modules that the hook found, by package, and why it found none of the others."""
     found: dict[str, list[str]] = {}
     reasons: dict[str, str] = {}
     for package in hook.packages:
@@ -165,7 +174,7 @@ def _outcome(hook: ImportHook) -> tuple[dict[str, list[str]], dict[str, str]]:
         if modules:
             found[package] = sorted(modules)
         elif package in sys.modules:
-            reasons[package] = "it was imported before the check could begin"
+            reasons[package] = "it was imported before shapecheck could begin"
         elif _exists(package):
             reasons[package] = "these tests don't import it"
         else:
@@ -203,9 +212,10 @@ def _packages(given: str, root: Path) -> list[str]:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say what is checked."""
+    """Say what is checked or recorded."""
     asked: list[str] = config.getoption("--shapecheck")
     if not asked:
         return None
     names = [name for given in asked for name in _packages(given, config.rootpath)]
-    return f"shapecheck: checks the shapes in {', '.join(names)}"
+    verb = "records" if config.getoption("--shapecheck-record") else "checks"
+    return f"shapecheck: {verb} the shapes in {', '.join(names)}"

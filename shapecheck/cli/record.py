@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from argparse import Namespace
+from argparse import REMAINDER, Namespace
 from pathlib import Path
 
 from shapecheck.cli._commands import CommandError, Commands
@@ -25,6 +25,7 @@ _EXAMPLES = """\
   shapecheck record -p my_package -- make test
 """
 DEFAULT = ".shapecheck-record.sqlite"
+_EVERY = 1.0  # seconds between two looks at how much is recorded
 
 
 def register(commands: Commands) -> None:
@@ -35,6 +36,12 @@ def register(commands: Commands) -> None:
         summary="run a program and record the shapes in it",
         description=_DESCRIPTION,
         examples=_EXAMPLES,
+    )
+    parser.add_argument(
+        "program",
+        nargs=REMAINDER,
+        metavar="PROGRAM",
+        help="what to run, with its arguments; what begins with a dash goes after --",
     )
     parser.add_argument(
         "-o", "--output", default=DEFAULT, metavar="FILE", help="the record (default: %(default)s)"
@@ -54,7 +61,8 @@ def run(options: Namespace) -> int:
     from shapecheck.record import hook
     from shapecheck.record.store import RecordProblem, create
 
-    if not options.rest:
+    given = [*options.program, *(["--"] if options.program and options.rest else []), *options.rest]
+    if not given:
         raise CommandError("what to run is missing: shapecheck record -- pytest")
     file = Path(options.output).absolute()
     try:
@@ -70,12 +78,12 @@ def run(options: Namespace) -> int:
         hook.PACKAGES: ",".join(options.package),
         "PYTHONPATH": os.pathsep.join(path),
     }
-    command = _command(options.rest)
+    command = _command(given)
     if shutil.which(command[0]) is None:
         raise CommandError(f"there is no command {command[0]}")
     with subprocess.Popen(command, env=environment) as process:
-        code = _wait(process)
-    _summarize(file, options.output)
+        code = _wait(process, file)
+    _summarize(file, options)
     return code
 
 
@@ -92,28 +100,53 @@ def _command(given: list[str]) -> list[str]:
     return given
 
 
-def _wait(process: subprocess.Popen[bytes]) -> int:
+def _wait(process: subprocess.Popen[bytes], file: Path) -> int:
     """Wait for the end of a program; Ctrl-C is the program's, what it has seen is kept."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        code = process.wait()
+        code = _shown_while_it_runs(process, file)
     finally:
         signal.signal(signal.SIGINT, before)
     return code if code >= 0 else 128 - code
 
 
-def _summarize(file: Path, shown: str) -> None:
-    from shapecheck.record.store import RecordProblem, load
+def _shown_while_it_runs(process: subprocess.Popen[bytes], file: Path) -> int:
+    """Wait, and tell on a terminal how much is recorded, unless the program writes there itself."""
+    from rich.console import Console
 
+    from shapecheck.record.store import amount, in_words
+
+    console = Console(file=sys.stderr)
+    if not console.is_terminal or sys.stdout.isatty():
+        return process.wait()
+    with console.status("recording") as status:
+        while (code := _code_of(process, _EVERY)) is None:
+            status.update(f"recording: {in_words(*amount(file))}")
+    return code
+
+
+def _code_of(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """Return a process's exit code if it ends in the time given."""
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _summarize(file: Path, options: Namespace) -> None:
+    from shapecheck.record.store import RecordProblem, in_words, load
+
+    shown = options.output
     try:
         found = load(file)
     except RecordProblem as error:
         raise CommandError(str(error)) from None
-    calls = sum(one.calls for one in found.values())
+    amount = in_words(sum(one.calls for one in found.values()), len(found))
     size = file.stat().st_size / 1e6
+    place = f"of {' or '.join(options.package)}" if options.package else "below this folder"
     text = (
-        f"{calls:,} calls of {len(found):,} functions in {shown} ({size:.1f} MB)"
+        f"{amount} in {shown} ({size:.1f} MB)"
         if found
-        else f"{shown} holds no calls: no function below this folder was imported and called"
+        else f"{shown} holds no calls: no function {place} was imported and called"
     )
     print(f"shapecheck record: {text}", file=sys.stderr)  # noqa: T201

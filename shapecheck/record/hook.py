@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
 
+import shapecheck
 from shapecheck.record import watch
 from shapecheck.rewriting import rewrite
 
@@ -28,10 +29,14 @@ flush: Callable[[], None] = lambda: None  # noqa: E731 - as well
 
 
 class RecordingHook(MetaPathFinder):
-    """Finds the modules below a folder, or of some packages, and has them watched."""
+    """Finds the modules below a folder, or of some `packages`, and has them watched.
+
+    `loaded`: the names of those that were found.
+    """
 
     def __init__(self, root: Path, packages: tuple[str, ...]) -> None:
-        self._root, self._packages = os.path.join(root, ""), packages  # noqa: PTH118 - a prefix
+        self._root, self.packages = os.path.join(root, ""), packages  # noqa: PTH118 - a prefix
+        self.loaded: set[str] = set()
         self._prefix = os.path.realpath(sys.prefix)
 
     def find_spec(
@@ -48,6 +53,7 @@ class RecordingHook(MetaPathFinder):
                 continue
             if type(spec.loader) is SourceFileLoader and self._covers(fullname, spec.origin or ""):
                 spec.loader = _Loader(spec.loader.name, spec.loader.path)
+                self.loaded.add(fullname)
             return spec
         return None
 
@@ -58,8 +64,8 @@ class RecordingHook(MetaPathFinder):
         flush()
 
     def _covers(self, name: str, path: str) -> bool:
-        if self._packages:
-            return any(name == one or name.startswith(f"{one}.") for one in self._packages)
+        if self.packages:
+            return any(name == one or name.startswith(f"{one}.") for one in self.packages)
         path = os.path.realpath(path)
         return path.startswith(self._root) and not (
             path.startswith(self._prefix) or any(library in path for library in _LIBRARIES)
@@ -101,5 +107,7 @@ def start_from_environment() -> None:
     file = os.environ.get(FILE)
     if not file:
         return
+    # pytest warns of plugins that were imported before it.
+    shapecheck.__doc__ = f"{shapecheck.__doc__}\nPYTEST_DONT_REWRITE"
     packages = tuple(filter(None, os.environ.get(PACKAGES, "").split(",")))
     start(Path(file), Path(os.environ.get(ROOT) or Path.cwd()), packages)

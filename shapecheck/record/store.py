@@ -85,17 +85,15 @@ def create(path: Path) -> None:
         raise RecordProblem(f"{path}: can't be written as a record: {error}") from None
 
 
-def append(
-    path: Path, seen: Iterable[tuple[Key, int, Mapping[str, int]]], *, is_last: bool = False
-) -> None:
+def append(path: Path, seen: Iterable[tuple[Key, int, Mapping[str, int]]]) -> None:
     """Add what a process has seen: functions, how often each was called, its calls as texts.
 
-    What other processes wrote stays. A record that has become too large takes no new calls.
-    Raises `sqlite3.Error`.
+    What other processes wrote stays. A record that has become too large takes no new calls, and
+    counts on. Raises `sqlite3.Error`.
     """
     with closing(_open(path)) as connection:
         connection.execute("PRAGMA synchronous = NORMAL")
-        is_full = path.stat().st_size > _LARGEST
+        room = _LARGEST - path.stat().st_size
         connection.execute("BEGIN IMMEDIATE")
         for key, calls, texts in seen:
             place = (key.file, key.name, key.line)
@@ -104,7 +102,8 @@ def append(
                 " ON CONFLICT DO UPDATE SET calls = calls + excluded.calls",
                 (*place, calls),
             )
-            if is_full:
+            room -= sum(map(len, texts))
+            if room < 0:
                 continue
             (number,) = connection.execute(
                 "SELECT id FROM functions WHERE file = ? AND name = ? AND line = ?", place
@@ -115,6 +114,24 @@ def append(
                 [(number, text, count) for text, count in texts.items()],
             )
         connection.execute("COMMIT")
+
+
+def amount(path: Path) -> tuple[int, int]:
+    """Return how many calls of how many functions are recorded so far; 0 where it can't be read."""
+    try:
+        with closing(_open(path)) as connection:
+            calls, functions = connection.execute(
+                "SELECT total(calls), count(*) FROM functions"
+            ).fetchone()
+    except (sqlite3.Error, RecordProblem):
+        return 0, 0
+    return int(calls), int(functions)
+
+
+def in_words(calls: int, functions: int) -> str:
+    """Return an amount as people read it."""
+    words = ((calls, "call"), (functions, "function"))
+    return " of ".join(f"{count:,} {word}{'' if count == 1 else 's'}" for count, word in words)
 
 
 def load(path: Path) -> dict[Key, Recorded]:

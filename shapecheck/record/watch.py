@@ -8,6 +8,7 @@ import functools
 import inspect
 import json
 import os
+import signal
 import sqlite3
 import sys
 import threading
@@ -15,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from multiprocessing import util
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
 
 from shapecheck.record.store import Key, append
@@ -26,6 +27,7 @@ _MOST_KINDS: Final = 200
 _MOST_ITEMS: Final = 8
 _SHARE: Final = 0.25
 """The part of the time that looking at calls may take."""
+_PATIENCE: Final = 5.0  # seconds for another thread to finish writing, when a signal ends all
 _EVERY: Final = 1.0  # seconds between two writes
 
 _Tensor: Any = ()
@@ -56,7 +58,7 @@ class Watched:
         self.count = self.reported = 0
         self.next = 1
         self.kinds: dict[Any, int] = {}
-        self.calls: set[Any] = set()
+        self.calls: set[int] = set()
 
 
 class Recorder:
@@ -68,6 +70,11 @@ class Recorder:
         self._lock = threading.Lock()
         self._begin()
         atexit.register(self.flush)
+        # A pool ends its workers in this way. The signal's handler can't be set outside of the main
+        # thread, and a program may have one of its own.
+        with contextlib.suppress(ValueError):
+            if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+                signal.signal(signal.SIGTERM, self._at_termination)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._begin)
         # Workers of multiprocessing end without atexit.
@@ -78,9 +85,21 @@ class Recorder:
         self._lock = threading.Lock()
         self._started = self._written = time.perf_counter()
         self._spent = 0.0
+        self._ended_by: int | None = None
+        self._writer: int | None = None
         for one in self._watched:
             one.kinds.clear()
             one.reported = one.count
+
+    def _at_termination(self, number: int, frame: FrameType | None) -> None:
+        """Write what was seen, and then end as without a handler."""
+        self._ended_by = number
+        if self._writer == threading.get_ident():
+            return  # in the middle of `flush`, which goes on
+        if self._lock.acquire(timeout=_PATIENCE):
+            self._lock.release()
+        self.flush()
+        _end(number)
 
     def _at_end_of_worker(self) -> None:
         util.Finalize(self, self.flush, exitpriority=100)
@@ -112,6 +131,7 @@ class Recorder:
         """Write what was seen; a record that can't be written ends no program."""
         if not self._lock.acquire(blocking=False):
             return
+        self._writer = threading.get_ident()
         try:
             seen = []
             for one in self._watched:
@@ -125,7 +145,16 @@ class Recorder:
                     append(self.path, seen)
             self._written = time.perf_counter()
         finally:
+            self._writer = None
             self._lock.release()
+        if self._ended_by is not None and threading.current_thread() is threading.main_thread():
+            _end(self._ended_by)
+
+
+def _end(number: int) -> None:
+    """End this process by a signal, as if nothing were waiting for it."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def _wrapped(function: FunctionType, one: Watched, recorder: Recorder) -> Any:
@@ -187,10 +216,10 @@ def _keep(one: Watched, seen: Any, result: Any) -> None:
     except TypeError:
         return
     if known is None:
-        if kind not in one.calls:
+        if hash(kind) not in one.calls:
             if len(one.calls) >= _MOST_KINDS:
                 return
-            one.calls.add(kind)
+            one.calls.add(hash(kind))
         known = 0
     one.kinds[kind] = known + 1
 

@@ -16,7 +16,17 @@ import pytest
 
 from shapecheck.cli import main
 from shapecheck.codemod.annotate import Settings, annotate_files
-from shapecheck.record.store import Call, Key, Recorded, RecordProblem, append, create, load
+from shapecheck.record import store
+from shapecheck.record.store import (
+    Call,
+    Key,
+    Recorded,
+    RecordProblem,
+    amount,
+    append,
+    create,
+    load,
+)
 
 
 def t(*sizes: int, dtype: str = "float32") -> list[Any]:
@@ -274,14 +284,18 @@ def test_a_script_and_what_it_imports_are_recorded(tmp_path: Path) -> None:
     assert found["wait"].kinds == [Call({"x": t(5)}, t(5), {}, 1)]
 
 
-def test_processes_of_a_program_write_to_one_record(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("how", "end"), [("fork", "        pool.close(); pool.join()\n"), ("fork", ""), ("spawn", "")]
+)
+def test_processes_of_a_program_write_to_one_record(tmp_path: Path, how: str, end: str) -> None:
+    """Those too that their pool ends by a signal."""
     (tmp_path / "pkg.py").write_text(PACKAGE)
     (tmp_path / "run.py").write_text(
         "import multiprocessing, torch\nfrom pkg import double\n"
         "def work(n):\n    double(torch.zeros(n)); return n\n"
         "if __name__ == '__main__':\n"
-        "    with multiprocessing.get_context('fork').Pool(3) as pool:\n"
-        "        pool.map(work, range(1, 9))\n        pool.close(); pool.join()\n"
+        f"    with multiprocessing.get_context({how!r}).Pool(3) as pool:\n"
+        f"        pool.map(work, range(1, 9))\n{end}"
     )
     assert record(tmp_path, sys.executable, "run.py").returncode == 0
     found = {key.name: seen for key, seen in load(tmp_path / ".shapecheck-record.sqlite").items()}
@@ -307,7 +321,7 @@ def test_what_was_recorded_until_ctrl_c_is_kept(tmp_path: Path) -> None:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    assert b"1 calls of 1 functions" in said
+    assert b"1 call of 1 function" in said
     assert len(load(tmp_path / ".shapecheck-record.sqlite")) == 1
 
 
@@ -335,8 +349,66 @@ def test_pytest_records(tmp_path: Path) -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stdout
-    assert "shapecheck: 1 calls of 1 functions in r.sqlite" in done.stdout
+    assert "shapecheck: 1 call of 1 function in r.sqlite" in done.stdout
     assert [key.name for key in load(tmp_path / "r.sqlite")] == ["double"]
+
+
+def test_a_program_without_a_dash(tmp_path: Path) -> None:
+    """What follows the program is the program's, and pytest doesn't warn of an early import."""
+    (tmp_path / "pkg.py").write_text(PACKAGE)
+    (tmp_path / "test_it.py").write_text(
+        "import torch\nfrom pkg import double\n"
+        "def test_it():\n    assert double(torch.ones(3)).sum() == 6\n"
+    )
+    command = ["record", "-o", "r.sqlite", sys.executable, "-m", "pytest", "-q", "-W", "error"]
+    done = subprocess.run(
+        [sys.executable, "-m", "shapecheck", *command, "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(__file__).resolve().parents[2]}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "warning" not in done.stdout
+    assert done.stderr.startswith("shapecheck record: 1 call of 1 function in r.sqlite (")
+
+
+def test_a_package_that_there_is_not(tmp_path: Path) -> None:
+    (tmp_path / "pkg.py").write_text(PACKAGE)
+    (tmp_path / "test_it.py").write_text("import pkg\ndef test_it(): pass\n")
+    options = ["--shapecheck-record=r.sqlite", "--shapecheck=pgk", "-p", "no:cacheprovider", "-q"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(__file__).resolve().parents[2]}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert (
+        "shapecheck: r.sqlite holds no calls: no function that is to be recorded was called\n"
+        'shapecheck: pgk isn\'t recorded: there is no such package; did you mean "pkg"?\n'
+    ) in done.stdout
+
+
+def test_a_full_record_counts_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "_LARGEST", 40_000)
+    path = tmp_path / "r.sqlite"
+    create(path)
+    for start in (0, 100, 200):
+        texts = {
+            f'[{{"x":["t","float32","cpu",[{n}]]}},null,{{}}]': 1 for n in range(start, start + 100)
+        }
+        append(path, [(Key("a.py", "f", 1), 100, texts), (Key("b.py", "f", 1), 100, texts)])
+    first, second = load(path).values()
+    assert (first.calls, second.calls) == (300, 300)
+    assert len(first.kinds) + len(second.kinds) < 600
+    assert amount(path) == (600, 2)
+    assert path.stat().st_size < 60_000
 
 
 def test_many_calls_take_little_room(tmp_path: Path) -> None:

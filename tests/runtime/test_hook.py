@@ -272,7 +272,7 @@ def test_pytest_with_a_misspelt_name(project: Path, package: str, workers: list[
 def test_pytest_with_a_package_that_is_imported_already(project: Path, package: str) -> None:
     """The line says that it isn't checked."""
     printed = run_pytest(project, "-p", f"{package}.models", f"--shapecheck={package}")
-    said = f"{package} isn't checked: it was imported before the check could begin\n"
+    said = f"{package} isn't checked: it was imported before shapecheck could begin\n"
     assert f"\nshapecheck: {said}" in printed
 
 
