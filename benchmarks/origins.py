@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,12 +37,12 @@ COLUMNS = (
 )
 
 
-def row(system: str, folder: Path) -> tuple[list[int], list[str]]:
+def row(system: str) -> tuple[list[int], list[str]]:
     """Return the numbers of a system, and what wasn't found of its variants."""
     missed: list[str] = []
     found = {"static": 0, "running": 0, "both": 0, "line": 0}
     for variant in variants(system):
-        said, ended = static(variant.text), running(variant.text, folder)
+        said, ended = static(variant.text), running(variant.text)
         found["static"] += bool(said)
         found["running"] += ended is not None
         found["both"] += bool(said) and ended is not None
@@ -51,7 +50,7 @@ def row(system: str, folder: Path) -> tuple[list[int], list[str]]:
         if not said or ended is None:
             side = "statically" if not said else "at run time"
             missed.append(f"{variant.id} isn't found {side}: {variant.wrong}")
-    alarms = [len(static(source(system))), int(running(source(system), folder) is not None)]
+    alarms = [len(static(source(system))), int(running(source(system)) is not None)]
     return [examples(system), *alarms, len(variants(system)), *found.values()], missed
 
 
@@ -59,12 +58,16 @@ def rows() -> tuple[dict[str, list[int]], list[str]]:
     """Return the table's rows by system, and all that wasn't found."""
     found: dict[str, list[int]] = {}
     missed: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="shapecheck-systems-") as name:
-        for system in SYSTEMS:
-            found[system], left = row(system, Path(name))
-            missed += left
+    for system in SYSTEMS:
+        found[system], left = row(system)
+        missed += left
     found["all"] = [sum(column) for column in zip(*found.values(), strict=True)]
     return found, missed
+
+
+def printed(found: dict[str, list[int]], markdown: bool = False) -> list[str]:
+    """Return the lines of the table."""
+    return list(table(found, markdown, COLUMNS, "system"))
 
 
 def main() -> int:
@@ -73,7 +76,7 @@ def main() -> int:
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     options = parser.parse_args()
     found, missed = rows()
-    print("\n".join(table(found, options.markdown, COLUMNS, "system")))
+    print("\n".join(printed(found, options.markdown)))
     print("\n".join(missed))
     return int(bool(missed) or any(found["all"][1:3]))
 

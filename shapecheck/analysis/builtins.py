@@ -39,6 +39,7 @@ from shapecheck.dims import Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Packed, Scalar, Value
 from shapecheck.ops.call import as_size
+from shapecheck.ops.first_class import bound_to
 from shapecheck.shapes import Free, Run, Shape, Tensor
 from shapecheck.spec.objects import is_part, of_objects
 
@@ -419,7 +420,7 @@ def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
 
 def _sized(frame: Frame, dim: Free) -> str:
     """Return a first-class dimension with what it is bound to, after a comma."""
-    return f", {dim}={frame.state.facts.shape(Shape((dim.size,))).text()}"
+    return f", {dim}={Shape((bound_to(frame.state.facts, dim),)).text()}"
 
 
 @function("shapecheck.assert_shape", "shapecheck.runtime.assert_shape")

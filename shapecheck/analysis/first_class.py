@@ -14,6 +14,7 @@ from shapecheck.analysis.heap import inside
 from shapecheck.analysis.iteration import iterate
 from shapecheck.analysis.oplib import Site, apply, plain
 from shapecheck.analysis.values import Argument, Bound, Ref, Union
+from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.dims import Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Call, Value
@@ -34,10 +35,42 @@ PREFIX: Final = "functorch.dim."
 METHODS: Final = frozenset(("order", "index"))
 """What tensors with first-class dimensions have beside a tensor's methods."""
 
+LIST: Final = "dimlist"
+"""What lists on the heap are that `dimlists` has made."""
+
 
 @function(f"{PREFIX}dims")
 def _dims(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call) -> Value:
     """Return what `dims(...)` gives: one dimension, or a tuple; they are called as their names."""
+    asked = _asked(frame, args, kwargs, node)
+    if asked is None:
+        return UNKNOWN
+    made = tuple(_made(frame, name, size, node) for name, size in asked)
+    return made[0] if len(made) == 1 else made
+
+
+@function(f"{PREFIX}dimlists")
+def _dimlists(
+    frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call
+) -> Value:
+    """Return what `dimlists(...)` gives: lists of dimensions, whose length is found by indexing."""
+    asked = _asked(frame, args, kwargs, node)
+    if asked is None:
+        return UNKNOWN
+    lists: list[Value] = []
+    for name, given in asked:
+        sizes = (None,) * given if isinstance(given, int) else iterate(frame, given)[0]
+        items = None
+        if sizes is not None and len(sizes) <= _MOST:
+            items = tuple(_made(frame, f"{name}{at}", one, node) for at, one in enumerate(sizes))
+        lists.append(frame.state.new(ListContent(items, kind=LIST, names=(name,))))
+    return lists[0] if len(lists) == 1 else tuple(lists)
+
+
+def _asked(
+    frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call
+) -> list[tuple[str, Value]] | None:
+    """Return what is to be made, by name, with the sizes that are given; None where not known."""
     given = dict(zip(("n", "sizes"), args, strict=False)) | dict(kwargs)
     sizes = given.get("sizes")
     listed_sizes = None if sizes is None else iterate(frame, sizes)[0]
@@ -48,31 +81,75 @@ def _dims(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: as
     elif count is None:
         count = len(names)
     if not isinstance(count, int) or not 0 < count <= _MOST:
-        return UNKNOWN
+        return None
     if len(names) != count:
         names = [f"d{at}" for at in range(count)]
     if listed_sizes is not None and len(listed_sizes) != count:
         sizes_given = counted(len(listed_sizes), "size")
         text = f"can't make {counted(count, 'dimension')} of {sizes_given}"
         frame.error(node, Message(f'"{frame.segment(node.func)}" {text}'))
-        return UNKNOWN
-    made = tuple(Free(Sym.fresh(name)) for name in names)
-    frame.made.update(made)
-    for at, dim in enumerate(made):
-        size = None if listed_sizes is None else listed_sizes[at]
-        frame.state.facts.learn(dim.bound, 1)
-        if sizes is not None and size is not None:
-            _give_size(frame, dim, size, node)
-    return made[0] if count == 1 else made
+        return None
+    unknown = (None if sizes is None else UNKNOWN,) * count
+    return list(zip(names, unknown if listed_sizes is None else listed_sizes, strict=True))
+
+
+def _made(frame: Frame, name: str, size: Value, node: ast.Call) -> Free:
+    dim = Free(Sym.fresh(name))
+    frame.made.add(dim)
+    frame.state.facts.learn(dim.bound, 1)
+    if size is not None:
+        _give_size(frame, dim, size, node)
+    return dim
 
 
 _MOST: Final = 64
 
 
+def spread(frame: Frame, owner: Tensor, index: Value, node: ast.expr) -> Value:
+    """Return an index with the dimensions of lists in it; one without a length gets one."""
+    parts = index if isinstance(index, tuple) else (index,)
+    lists = [part for part in parts if _is_list(frame, part)]
+    if not lists:
+        return index
+    open_ = [part for part in lists if frame.state.content(part).items is None]  # type: ignore[union-attr]  # each is a list
+    if open_:
+        rank = frame.state.facts.shape(owner.shape).rank
+        taken = sum(_taken(frame, part) for part in parts)
+        if rank is None or len(open_) > 1 or ... in parts or taken > rank:
+            return UNKNOWN
+        (one,) = open_
+        content = frame.state.content(one)
+        assert isinstance(content, ListContent)
+        names = [f"{content.names[0]}{at}" for at in range(rank - taken)]
+        items = tuple(_made(frame, name, None, node) for name in names)  # type: ignore[arg-type]  # the node is for sizes
+        frame.state.heap[one] = replace(content, items=items)
+    return tuple(
+        each for part in parts for each in (_items(frame, part) if part in lists else (part,))
+    )
+
+
+def _is_list(frame: Frame, value: Value) -> bool:
+    content = frame.state.content(value) if isinstance(value, Ref) else None
+    return isinstance(content, ListContent) and content.kind == LIST
+
+
+def _items(frame: Frame, value: Value) -> tuple[Value, ...]:
+    content = frame.state.content(value)
+    return content.items or () if isinstance(content, ListContent) else ()
+
+
+def _taken(frame: Frame, part: Value) -> int:
+    """Return how many axes a part of an index stands for, beside a list without a length."""
+    if part is None or part is ...:
+        return 0
+    return len(_items(frame, part)) if _is_list(frame, part) else 1
+
+
 def _names(frame: Frame, node: ast.Call) -> list[str]:
     """Return the names that the dimensions are assigned to, which is what they are called."""
-    at = frame.at
-    if not isinstance(at, ast.Assign) or at.value is not node:
+    places = (frame.at, *frame.module.tree.body)  # of a module's own, nothing runs
+    at = next((s for s in places if isinstance(s, ast.Assign) and s.value is node), None)
+    if at is None:
         return []
     target = at.targets[0]
     many = isinstance(target, (ast.Tuple, ast.List))
@@ -123,7 +200,7 @@ def _give_size(frame: Frame, dim: Free, value: Value, node: ast.expr) -> None:
 
 def tensor_attribute(owner: Tensor, name: str) -> Value | None:
     """Return what a tensor with first-class dimensions has of its own; None where it hasn't."""
-    if name in METHODS and (owner.free or owner.more):
+    if name == "index" or (name in METHODS and (owner.free or owner.more)):
         return Bound(owner, name)
     if name == "dims" and owner.free and not owner.more:
         return owner.free
@@ -142,17 +219,36 @@ def method(
     values = [argument.value for argument in args]
     if not isinstance(receiver, (Tensor, Free)):
         return None
-    adds = name in METHODS and (isinstance(receiver, Free) or receiver.free or receiver.more)
-    if not adds and not (name == "expand" and is_pack(values)):
-        return None
+    adds = name == "index" or (
+        name in METHODS and (isinstance(receiver, Free) or receiver.free or receiver.more)
+    )
     signature = frame.program.table.signature(PREFIX + name)
     source = node.func.value if isinstance(node.func, ast.Attribute) else None
-    if signature is None or kwargs:
+    site = Site(node, name, (("tensor", source),))
+    if (
+        name == "split"
+        and signature is not None
+        and has_free(_all(frame, [*values, *kwargs.values()]))
+    ):
+        return apply(frame, signature, [receiver, *values], kwargs, site)
+    if not adds and not (name == "expand" and is_pack(values)):
+        return None
+    if signature is None or (kwargs and name != "index"):
         return UNKNOWN
     if name != "index":
-        values = [tuple(plain_pack(frame, value) for value in values)]
-    site = Site(node, name, (("tensor", source),))
-    return apply(frame, signature, [receiver, *values], {}, site)
+        values = [_all(frame, values)]
+    return apply(frame, signature, [receiver, *values], kwargs, site)
+
+
+def _all(frame: Frame, values: Sequence[Value]) -> tuple[Value, ...]:
+    """Return dimensions as they are told to rules: those of lists stand for themselves."""
+    return tuple(
+        each
+        for value in values
+        for each in (
+            _items(frame, value) if _is_list(frame, value) else (plain_pack(frame, value),)
+        )
+    )
 
 
 def plain_pack(frame: Frame, value: Value) -> Value:

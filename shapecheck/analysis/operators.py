@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
+from shapecheck.analysis import first_class
 from shapecheck.analysis.annotations import shaped_type
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, another, as_list
@@ -344,7 +345,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     """Return the value of `owner[index]`."""
     owner = certain(frame.eval(node.value), None)
     if isinstance(owner, Tensor):
-        index = index_value(frame, node.slice)
+        index = first_class.spread(frame, owner, index_value(frame, node.slice), node)
         found = item(frame, node, owner, index, node.value)
         return _counted(frame, node, owner, index, found)
     index = frame.eval(node.slice)
@@ -516,7 +517,7 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
     """Assign to `owner[index]`."""
     owner = frame.eval(target.value)
     if isinstance(owner, Tensor):
-        index = index_value(frame, target.slice)
+        index = first_class.spread(frame, owner, index_value(frame, target.slice), target)
         signature = frame.program.table.signature("torch.Tensor.__setitem__")
         if signature is not None:
             site = Site(

@@ -204,7 +204,8 @@ class _Looking:
         atoms, runs = facts.atoms, facts.runs
         if not (self.symbols or self.names_sizes) or not (atoms or runs):
             return
-        told: set[Atom | Sym] = set()
+        told: set[Atom] = set()
+        spelled: set[Sym] = set()
         before = -1
         while len(self.symbols) > before:
             before = len(self.symbols)
@@ -213,8 +214,8 @@ class _Looking:
                     told.add(atom)
                     yield (self._dim(Size.of(atom)), self.value(size))
             for symbol, items in runs.items():
-                if symbol not in told and self._concerns(symbol):
-                    told.add(symbol)
+                if symbol not in spelled and self._concerns(symbol):
+                    spelled.add(symbol)
                     yield (self._dim(Run(symbol)), self.value(items))
 
     def _concerns(self, atom: Atom) -> bool:

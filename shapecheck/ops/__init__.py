@@ -17,6 +17,7 @@ from shapecheck.ops import einsum as _einsum
 from shapecheck.ops import einx as _einx
 from shapecheck.ops import elementwise as _elementwise
 from shapecheck.ops import first_class as _first_class
+from shapecheck.ops import first_class_places as _first_class_places
 from shapecheck.ops import fourier as _fourier
 from shapecheck.ops import gather as _gather
 from shapecheck.ops import grids as _grids

@@ -13,7 +13,7 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.dims import DimExpr, Kind, Size, Sym
+from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
 from shapecheck.ops.agree import listed
 from shapecheck.ops.axes import resolved
 from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, rule
@@ -23,7 +23,9 @@ from shapecheck.shapes import Facts, Free, Item, Run, Shape, Tensor, mismatch
 Judge = Callable[[Sequence[Value], Mapping[str, Value]], Value]
 """Asks a rule: given positional arguments and keywords without first-class dimensions."""
 
-AWARE: Final = frozenset(("getitem", "setitem", "dim.order", "dim.expand", "dim.index"))
+AWARE: Final = frozenset(
+    f"dim.{name}" for name in ("order", "expand", "index", "stack", "cat", "split")
+) | {"getitem", "setitem"}
 """Rules that take first-class dimensions themselves."""
 
 
@@ -67,12 +69,30 @@ def as_operand(facts: Facts, value: Value) -> Value:
 # Binding ----------------------------------------------------------------------------------------
 
 
+def bound_to(facts: Facts, dim: Free) -> DimExpr:
+    """Return what a dimension is bound to, its own size where that isn't known.
+
+    What its size doesn't say, an ordered composite, is kept as if it were a run of this one axis.
+    """
+    (item,) = facts.shape(Shape(facts.runs.get(dim.symbol, (dim.size,)))).dims
+    assert not isinstance(item, Run)
+    return item
+
+
+def bound_as(facts: Facts, dim: Free, item: DimExpr) -> None:
+    """Take note that a dimension is bound to something of its size."""
+    if isinstance(item, Composite) or facts.size(dim.size) == dim.size != item:
+        facts.learn_run(dim.symbol, (item,))
+
+
 def bind(call: Call, dim: Free, item: DimExpr, headline: str, what: str = "") -> None:
     """Bind a dimension to what it meets, an axis or a number; `what` is that in words."""
-    (known,) = call.facts.shape(Shape((dim.size,))).dims
-    if not call.unify(dim.size, item):
+    known = bound_to(call.facts, dim)
+    if not call.unify(known, item):
         found = f"{what} is {item}, and " if what else ""
         raise mismatch(f'{found}"{dim}" is bound to {known}', headline)
+    if known == dim.size:
+        bound_as(call.facts, dim, item)
     call.facts.learn(dim.bound, 0)
 
 
@@ -81,10 +101,13 @@ def bind_axis(call: Call, shape: Shape, dim: Free, item: DimExpr, at: int) -> No
     bind(call, dim, item, f'can\'t bind "{dim}" to axis {at} of {shape}', "that")
 
 
-def bind_pack(call: Call, shape: Shape, pack: Sequence[Free], item: DimExpr, at: int) -> None:
-    """Split an axis over several dimensions, of which one may have no size as yet."""
+def bind_pack(call: Call, pack: Sequence[Free], item: DimExpr, what: str) -> None:
+    """Split a dimension over several others, of which one may have no size as yet.
+
+    `what` is the dimension in words.
+    """
     text = ", ".join(map(str, pack))
-    headline = f"can't split axis {at} of {shape} into ({text})"
+    headline = f"can't split {what} into ({text})"
     open_ = [dim for dim in pack if is_unbound(call.facts, dim)]
     if len(open_) > 1:
         raise mismatch(f"the sizes of {_names(open_)} aren't set; one can be inferred", headline)
@@ -305,8 +328,7 @@ class _Taker:
             self.lost = True
             return []
         self.dims.append(dim)
-        (item,) = self.call.facts.shape(Shape((dim.size,))).dims
-        return [] if isinstance(item, Run) else [item]
+        return [bound_to(self.call.facts, dim)]
 
 
 @rule("dim.expand")
@@ -320,29 +342,3 @@ def expand(call: Call, input: Value, dims: Value, **rest: Value) -> Value:
         if dim in tensor.free:
             raise mismatch("it is there already", f'can\'t expand {tensor} by "{dim}"')
     return replace(tensor, free=union(dims, tensor.free))
-
-
-@rule("dim.index")
-def index(call: Call, input: Value, dims: Value, indices: Value, **rest: Value) -> Value:
-    """Take what stands at an index of a dimension; another dimension takes its place."""
-    tensor = as_operand(call.facts, input)
-    if not isinstance(tensor, Tensor) or not tensor.free:
-        return UNKNOWN
-    if type(dims) is not Free:
-        return Tensor(Shape.unknown(), tensor.dtype, more=True)
-    if dims not in tensor.free:
-        if tensor.more:
-            return Tensor(Shape.unknown(), tensor.dtype, more=True)
-        raise missing(tensor, dims)
-    left = tuple(dim for dim in tensor.free if dim != dims)
-    if type(indices) is Free:
-        (item,) = call.facts.shape(Shape((dims.size,))).dims
-        assert not isinstance(item, Run)
-        headline = f'can\'t put "{indices}" in the place of "{dims}"'
-        bind(call, indices, item, headline, f'"{dims}"')
-        return replace(tensor, free=union(left, (indices,)))
-    if isinstance(indices, (int, Size)):
-        return replace(tensor, free=left)
-    if isinstance(indices, Tensor) and call.facts.shape(indices.shape).rank == 0:
-        return replace(tensor, free=union(left, indices.free), more=tensor.more or indices.more)
-    return Tensor(Shape.unknown(), tensor.dtype, free=left, more=True)

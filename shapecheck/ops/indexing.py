@@ -342,7 +342,7 @@ def _take(reader: _Reader, part: Value, at: int, width: int) -> None:
     elif type(part) is Free:
         bind_axis(call, reader.shape, part, known[0], at)
     elif is_pack(part):
-        bind_pack(call, reader.shape, part, known[0], at)
+        bind_pack(call, part, known[0], f"axis {at} of {reader.shape}")
     elif isinstance(part, slice):
         try:
             reader.out.append(sliced(call, known[0], part))

@@ -42,6 +42,12 @@ def is_dim(value: Any) -> bool:
     return module is not None and type(value) is module.Dim
 
 
+def is_dim_list(value: Any) -> bool:
+    """Whether a value is a list of first-class dimensions, which stands for all of them."""
+    module = sys.modules.get(_MODULE)
+    return module is not None and type(value) is module.DimList
+
+
 def dims_made() -> int:
     """Return how many first-class dimensions the program has made."""
     module = sys.modules.get(_MODULE)

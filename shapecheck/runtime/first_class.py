@@ -23,13 +23,14 @@ from shapecheck import explain
 from shapecheck.dims import Kind, Sym, size_of, symbols
 from shapecheck.explain import Message
 from shapecheck.ops import RULES, UNKNOWN, Call, Value
-from shapecheck.runtime.batched import is_batched, is_dim
+from shapecheck.ops.first_class import bound_as, bound_to
+from shapecheck.runtime.batched import is_batched, is_dim, is_dim_list
 from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
 from shapecheck.runtime.facts import ValueFacts, value_of
 from shapecheck.runtime.hints import dtype_mask
 from shapecheck.runtime.names import Frame, Record, apart, dtype_of, record, sizes_of, state
 from shapecheck.runtime.source import Place, user_place
-from shapecheck.shapes import Free, Mismatch, Run, Shape, Tensor
+from shapecheck.shapes import Free, Mismatch, Shape, Tensor
 
 _compiling: Final = torch.compiler.is_dynamo_compiling
 
@@ -70,30 +71,55 @@ def install() -> None:
     """Follow functorch's dimensions from now on, if the program uses them."""
     if _wrapped or "functorch.dim" not in sys.modules:
         return
-    from functorch.dim import _getsetitem, _order  # type: ignore[import-untyped]
+    from functorch.dim import _getsetitem, _order, _Tensor  # type: ignore[import-untyped]
 
     _wrapped.append(_order)
-    _wrap(_getsetitem, "getitem", lambda args: (args[3][0], args[3][1]), _get)
-    _wrap(_getsetitem, "setitem", lambda args: args, _set)
-    _wrap(_order, "order", lambda args: (args[0], args[1:]), _order_axes)
+    _wrap(_getsetitem, "getitem", lambda args: _given_index(*args[3]), _get)
+    _wrap(_getsetitem, "setitem", lambda args: (*_given_index(*args[:2]), args[2]), _set)
+    _wrap(_order, "order", _given_order, _order_axes)
+    _wrap(_Tensor, "index", lambda args: args, _index)
 
 
 _wrapped: Final[list[ModuleType]] = []
 
 
+def _given_index(owner: Any, index: Any) -> tuple[Any, Any]:
+    """Return a tensor and its index, in which lists of dimensions are as long as they will be."""
+    parts = index if isinstance(index, tuple) else (index,)
+    lists = [part for part in parts if is_dim_list(part)]
+    open_ = [part for part in lists if not part.is_bound]
+    if open_ and not is_batched(owner) and not any(part is ... for part in parts):
+        others = [part for part in parts if part is not open_[0] and part is not None]
+        taken = sum(len(part) if is_dim_list(part) and part.is_bound else 1 for part in others)
+        open_[0].bind_len(max(len(sizes_of(owner) or ()) - taken, 0))
+    return owner, _spread(parts) if lists else index
+
+
+def _given_order(args: Any) -> tuple[Any, Any]:
+    """Return a tensor and its order, with the dimensions of lists in it."""
+    return args[0], _spread(args[1:])
+
+
+def _spread(parts: Sequence[Any]) -> tuple[Any, ...]:
+    """Return parts of an index or an order with the dimensions of lists in their place."""
+    return tuple(
+        one for part in parts for one in (part if is_dim_list(part) and part.is_bound else (part,))
+    )
+
+
 def _wrap(
-    module: ModuleType,
+    home: ModuleType | type,
     name: str,
     given: Callable[[Any], Sequence[Any]],
     judge: Callable[[_Question, Sequence[Any]], Value],
 ) -> None:
-    original = getattr(module, name)
+    original = getattr(home, name)
 
     @wraps(original)
-    def wrapper(*args: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         frame = state.frame
-        if frame is None or _compiling():
-            return original(*args)
+        if frame is None or kwargs or _compiling():
+            return original(*args, **kwargs)
         operands = given(args)
         key = _Key(frame, judge)
         key.add(operands)
@@ -120,7 +146,7 @@ def _wrap(
         _seen[whole] = named, tuple(_bound_to(frame, dim) for dim in key.dims)
         return result
 
-    setattr(module, name, wrapper)
+    setattr(home, name, wrapper)
 
 
 _KEPT: Final = 1 << 12
@@ -188,13 +214,18 @@ def _tell(
 
 
 def _asked(
-    frame: Frame, judge: Callable[[_Question, Sequence[Any]], Value], operands: Sequence[Any]
+    frame: Frame,
+    judge: Callable[[_Question, Sequence[Any]], Value],
+    operands: Sequence[Any],
+    by_number: bool = False,
 ) -> tuple[_Question, Value, Mismatch | None]:
-    question = _Question(frame)
+    question = _Question(frame, by_number)
     try:
         with LOCK:
             return question, judge(question, operands), None
     except Mismatch as refused:
+        if not by_number and question.open:
+            return _asked(frame, judge, operands, by_number=True)
         return question, UNKNOWN, refused
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault("on first-class dimensions", error)
@@ -202,13 +233,19 @@ def _asked(
 
 
 def _get(question: _Question, operands: Sequence[Any]) -> Value:
-    owner, index = map(question.convert, operands)
+    owner, index = question.convert(operands[0]), question.index(operands[1])
     return RULES["getitem"](question.call, input=owner, index=index)
 
 
 def _set(question: _Question, operands: Sequence[Any]) -> Value:
-    owner, index, value = map(question.convert, operands)
+    owner, value = question.convert(operands[0]), question.convert(operands[2])
+    index = question.index(operands[1])
     return RULES["setitem"](question.call, input=owner, index=index, value=value)
+
+
+def _index(question: _Question, operands: Sequence[Any]) -> Value:
+    owner, dims, indices = map(question.convert, operands)
+    return RULES["dim.index"](question.call, input=owner, dims=dims, indices=indices)
 
 
 def _order_axes(question: _Question, operands: Sequence[Any]) -> Value:
@@ -237,10 +274,17 @@ def _name(frame: Frame, question: _Question, known: Value, result: Any) -> Recor
 
 
 class _Question:
-    """One use of first-class dimensions, as the rules see it."""
+    """One use of first-class dimensions, as the rules see it.
 
-    def __init__(self, frame: Frame) -> None:
+    A dimension of which only the size is known, since it was bound before the running call or its
+    size was set, takes the name of the axis that it is bound to next: it is `open` until then.
+    `by_number`: none is.
+    """
+
+    def __init__(self, frame: Frame, by_number: bool = False) -> None:
         self.frame = frame
+        self.by_number = by_number
+        self.open: list[Free] = []
         self.values: dict[Sym, int] = {}
         self.facts = ValueFacts(self.values, strict=True)
         self.call = Call(self.facts, "")
@@ -260,8 +304,14 @@ class _Question:
         plain = value is None or value is ... or isinstance(value, bool | int | float | complex)
         return value if plain else UNKNOWN
 
-    def free(self, dim: Any) -> Free:
-        """Return a dimension, with what the running call knows of it."""
+    def index(self, value: Any) -> Value:
+        """Return an index as rules see it."""
+        parts = value if isinstance(value, tuple) else (value,)
+        found = [self.free(p, True) if is_dim(p) else self.convert(p) for p in parts]
+        return tuple(found) if isinstance(value, tuple) else found[0]
+
+    def free(self, dim: Any, binds: bool = False) -> Free:
+        """Return a dimension, with what the running call knows of it; `binds`: it is bound here."""
         found = self.met.get(id(dim))
         if found is not None:
             return found[1]
@@ -270,7 +320,11 @@ class _Question:
         known = _bound_to(self.frame, dim)
         if known is not None:
             self.facts.learn(free.symbol, size_of(known.dims[0]))
+            bound_as(self.facts, free, known.dims[0])
             self.values.update(known.values)
+        elif dim.is_bound and binds and not self.by_number:
+            self.values[free.symbol] = dim.size
+            self.open.append(free)
         elif dim.is_bound:
             self.facts.learn(free.symbol, dim.size)
         else:
@@ -296,9 +350,10 @@ class _Question:
 
     def keep(self) -> None:
         """Remember in the running call what dimensions are bound to, so far as it has names."""
+        known = self.values.keys() - {free.symbol for free in self.open}
         for dim, free in self.met.values():
-            (item,) = self.facts.shape(Shape((free.size,))).dims
-            if isinstance(item, Run) or not symbols(item) <= self.values.keys():
+            item = bound_to(self.facts, free)
+            if not symbols(item) or not symbols(item) <= known:
                 continue
             axis = record((item,), (dim.size,), self.values) if dim.is_bound else None
             if axis is not None:

@@ -70,12 +70,58 @@ def test_an_index_too_many_is_refused_though_functorch_drops_it() -> None:
     )
 
 
+def test_lists_of_dimensions_stand_for_all_of_them() -> None:
+    def check(x: Tensor) -> None:
+        i, (both, rest) = dims(1), dimlists(2)
+        assert dims_of(x[both, i].order(i, both)) == ("m", "n")
+        assert dims_of(x[rest,].order(rest[1], rest[0])) == ("m", "n")
+        assert dims_of(x[:, rest[1], None].order(*rest[1:])) == ("m", "n", None)
+
+    inside(check)
+
+
+def test_what_is_merged_in_the_place_of_another() -> None:
+    def check(x: Tensor) -> None:
+        i, j, k, back = dims(4)
+        merged = x[i, j].index((j, i), k)
+        assert dims_of(merged.order(k)) == ("(m n)",)
+        assert dims_of(x.index((0, 1), back).order(back)) == ("(n m)",)
+        assert dims_of(merged.index(k, (j, i)).order(i, j)) == ("n", "m")
+
+    inside(check)
+
+
+shared = dims(1)
+
+
+def test_dimensions_of_a_module_have_a_name_in_each_call() -> None:
+    def check(x: Tensor) -> None:
+        assert dims_of(x[shared].order(shared)) == ("n", "m")
+
+    inside(check)
+
+    def other(x: Tensor) -> None:
+        assert dims_of(x[:, shared].order(shared)) == ("m", "n")
+
+    inside(other)
+
+    def mixed_up(x: Tensor) -> None:
+        x[shared] + x[:, shared]
+
+    with pytest.raises(ShapeError, match='that is m, and "shared" is bound to n'):
+        inside(mixed_up)
+
+    def of_another_size(x: Tensor) -> None:
+        torch.rand(7)[shared]
+
+    with pytest.raises(ShapeError, match='that is 7, and "shared" is bound to 3'):
+        inside(of_another_size)
+
+
 def test_what_is_bound_where_nothing_is_named_has_no_names() -> None:
     def check(x: Tensor) -> None:
         i, j = dims(2)
         assert dims_of(torch.rand(2, 4)[i, j].order(j, i)) == (None, None)
-        both = dimlists(1)  # the rules know nothing of them
-        assert dims_of(x.clone()[both,].order(both[1], both[0])) == (None, None)
 
     inside(check)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 import re
+import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -75,6 +76,7 @@ def examples(system: str) -> int:
     return sum(isinstance(n, kinds) and n.name != "main" for n in tree.body)
 
 
+@cache
 def static(text: str) -> list[tuple[int, str]]:
     """Return what the static side reports of a program."""
     return errors(analyzed(text))
@@ -89,13 +91,16 @@ class Ended:
     ours: bool
 
 
-def running(text: str, folder: Path) -> Ended | None:
+@cache
+def running(text: str) -> Ended | None:
     """Run a program; a failing `assert` of its own is raised."""
-    from einops import EinopsError
+    with tempfile.TemporaryDirectory(prefix="shapecheck-systems-") as folder:
+        return _executed(text, Path(folder) / "program.py")
 
+
+def _executed(text: str, path: Path) -> Ended | None:
     from shapecheck import RaggedWarning, ShapeError
 
-    path = folder / f"program_{abs(hash(text))}.py"
     path.write_text(text, "utf-8")
     linecache.checkcache(str(path))
     names: dict[str, object] = {"__name__": path.stem, "__file__": str(path)}
@@ -107,6 +112,8 @@ def running(text: str, folder: Path) -> Ended | None:
         except (ShapeError, RaggedWarning) as error:
             found = re.search(rf"{re.escape(path.name)}:(\d+)", str(error))
             return Ended(int(found[1]) if found else None, str(error).partition("\n")[0], True)
-        except (EinopsError, RuntimeError) as error:
+        except AssertionError:
+            raise
+        except Exception as error:  # noqa: BLE001 - torch's own, functorch's or einops'
             return Ended(None, str(error), False)
     return None

@@ -5,21 +5,40 @@ Each program is analysed and executed; each of its wrong variants has to be repo
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
-from systems.programs import SYSTEMS, Variant, running, source, static, variants
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "benchmarks"))
+import origins  # noqa: E402
+from systems.programs import SYSTEMS, Variant, running, source, static, variants  # noqa: E402
 
 ALL = [variant for system in SYSTEMS for variant in variants(system)]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_the_examples_are_clean_and_right(system: str, tmp_path: Path) -> None:
+def test_the_examples_are_clean_and_right(system: str) -> None:
     assert static(source(system)) == []
-    assert running(source(system), tmp_path) is None
+    assert running(source(system)) is None
 
 
 @pytest.mark.parametrize("variant", ALL, ids=[variant.id for variant in ALL])
-def test_a_wrong_variant_is_found_by_both(variant: Variant, tmp_path: Path) -> None:
+def test_a_wrong_variant_is_found_by_both(variant: Variant) -> None:
     assert static(variant.text), variant.wrong
-    assert running(variant.text, tmp_path) is not None, variant.wrong
+    assert running(variant.text) is not None, variant.wrong
+
+
+def test_the_page_shows_what_the_benchmark_prints(request: pytest.FixtureRequest) -> None:
+    """`pytest --update` writes the table of docs/origins.md anew."""
+    found, missed = origins.rows()
+    shown = "\n".join(origins.printed(found, markdown=True))
+    page = ROOT / "docs" / "origins.md"
+    text = page.read_text("utf-8")
+    if request.config.getoption("--update"):
+        head, _, _ = text.partition("\n| system | examples |")
+        text = f"{head}\n{shown}\n"
+        page.write_text(text, "utf-8")
+    assert missed == []
+    assert text.endswith(f"\n{shown}\n")
