@@ -148,6 +148,14 @@ def _sent(frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: as
     return frame.state.either(*items) if items else element
 
 
+@on("str", "join")
+def _join(frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    """Return several texts as one, where each is known."""
+    items = iterate(frame, args[0])[0] if args else None
+    texts = [item for item in items or () if isinstance(item, str)]
+    return owner.join(texts) if items is not None and len(texts) == len(items) else UNKNOWN
+
+
 @on("list", "index", "count")
 @on("tuple", "index", "count")
 @on("str", "index", "count", "find", "rfind", "rindex")

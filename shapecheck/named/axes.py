@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch import Tensor
 
-from shapecheck.named.core import Name, Names, called, carry, meant, planned
+from shapecheck.dims import Size
+from shapecheck.named.core import Name, Names, called, carry, meant, name_of, planned
 from shapecheck.ops import named as rules
 from shapecheck.ops import naming
 from shapecheck.runtime.facts import value_of
@@ -74,16 +76,34 @@ def split(x: Tensor, dim: Name | None = None, /, **parts: Any) -> Tensor:
         raise TypeError("while torch.compile traces, a split needs the sizes of all parts but one")
     found = carry(torch.unflatten, x, plan.at, plan.sizes)
     if new is not None:
-        called(found, {plan.at + index: name for index, name in enumerate(plan.names)})
-    return found
+        names = {plan.at + index: name for index, name in enumerate(plan.names)}
+        return called(found, names, old if isinstance(old, str) else None)
+    return called(found, plan.parts) if plan.parts else found
 
 
-def _split(call: Any, shape: Any, old: Any, new: Any, sizes: tuple[tuple[str, int], ...]) -> Any:
+class _Split(NamedTuple):
+    """How a dimension is taken apart, in numbers; `parts` are names that it had for its parts."""
+
+    at: int
+    sizes: tuple[int, ...]
+    names: tuple[str, ...]
+    parts: Mapping[int, Name]
+
+
+def _split(call: Any, shape: Any, old: Any, new: Any, sizes: tuple[tuple[str, int], ...]) -> _Split:
     plan = rules.split(call, shape, old, new, dict(sizes))
     assert plan is not None
     values = getattr(call.facts, "values", {})  # none where torch.compile traces
     numbers = [value_of(size, values) for size in plan.sizes]
-    return plan._replace(sizes=tuple(-1 if size is None else size for size in numbers))
+    parts = shape.dims[plan.at].parts if new is None else ()
+    open_ = any(value_of(part, values) is None for part in parts)
+    names = {
+        plan.at + at: name_of(part)
+        for at, part in enumerate(parts)
+        if open_ and isinstance(part, Size) and part.symbol is not None
+    }
+    sizes_ = tuple(-1 if size is None else size for size in numbers)
+    return _Split(plan.at, sizes_, plan.names, names)
 
 
 def get(x: Tensor, dim: Name | None = None, index: Any = None, /, **at: Any) -> Tensor:

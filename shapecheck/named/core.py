@@ -18,12 +18,13 @@ import torch
 from torch._C import DisableTorchFunction
 
 from shapecheck import explain
-from shapecheck.dims import Dim, DimExpr, Size, Sym
+from shapecheck.dims import Composite, Dim, DimExpr, Kind, Size, Sym
+from shapecheck.dims.objects import alone
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Call
 from shapecheck.runtime import traced, wrapped
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError
-from shapecheck.runtime.facts import ValueFacts
+from shapecheck.runtime.facts import ValueFacts, value_of
 from shapecheck.runtime.mode import thread_mode
 from shapecheck.runtime.names import Frame, Record, apart, record, state
 from shapecheck.runtime.source import Place, call_label, told_at_users_line, user_place
@@ -74,6 +75,13 @@ def meant(given: Any) -> Any:
     return given
 
 
+def name_of(size: Size) -> Name:
+    """Return what a dimension with a name is called by: its text, or the object that it is."""
+    symbol = size.symbol
+    assert symbol is not None
+    return symbol.name if symbol == Sym(symbol.name) else alone(symbol)
+
+
 def planned(plan: Callable[..., Any], tensors: Sequence[torch.Tensor], *args: Any) -> Any:
     """Return what a function of the tensors' shapes says, `plan(call, *shapes, *args)`.
 
@@ -83,10 +91,13 @@ def planned(plan: Callable[..., Any], tensors: Sequence[torch.Tensor], *args: An
         names = tuple([traced.texts_of(tensor) for tensor in tensors])
         return planned_at_trace(plan, names, args)
     records = [record_of(tensor) for tensor in tensors]
-    key = (plan, args, *records) if None not in records else _key(plan, args, records, tensors)
+    frame = state.frame
+    merged = () if frame is None or frame.plan is None else frame.plan.merged
+    head = (plan, args, merged) if merged else (plan, args)
+    key = (*head, *records) if None not in records else _key(head, records, tensors)
     found = _plans.get(key, _NEW)
     if found is _NEW:
-        found = _planned(plan, tensors, records, args)
+        found = _planned(plan, tensors, records, args, merged)
         if len(_plans) >= _KEPT:
             _plans.clear()
         _plans[key] = found
@@ -111,10 +122,10 @@ def planned_at_trace(
         raise ShapeError(Message(text, problem.code)) from None
 
 
-def _key(plan: Any, args: Any, records: Sequence[Any], tensors: Sequence[Any]) -> Hashable:
+def _key(head: Any, records: Sequence[Any], tensors: Sequence[Any]) -> Hashable:
     with DisableTorchFunction():
         sizes = [getattr(tensor, "shape", None) for tensor in tensors]
-    return (plan, args, *(s if r is None else r for r, s in zip(records, sizes, strict=True)))
+    return (*head, *(s if r is None else r for r, s in zip(records, sizes, strict=True)))
 
 
 def _planned(
@@ -122,6 +133,7 @@ def _planned(
     tensors: Sequence[Any],
     records: Sequence[Record | None],
     args: Sequence[Any],
+    merged: Sequence[Composite],
 ) -> Any:
     for tensor in tensors:
         if not isinstance(tensor, torch.Tensor):
@@ -137,11 +149,33 @@ def _planned(
             own = apart(known, values)
             values.update(own.values)
             shapes.append(Shape(own.dims))
+        if merged:
+            asked = [one for one in merged if _speaks_of(args, one)]
+            shapes = [_with_merged(shape, values, asked) for shape in shapes]
         try:
             call = Call(ValueFacts(values), label_at(place), shapes)
             return plan(call, *shapes, *args)
         except Mismatch as refused:
             raise _error(refused, shapes, place) from None
+
+
+def _with_merged(shape: Shape, values: Mapping[Sym, int], merged: Sequence[Composite]) -> Shape:
+    """Return a shape with the one merged dimension whose parts have no sizes as yet, if it can be.
+
+    Nothing says how `(h d)` is divided where `h` stands nowhere else: such an axis has no name at
+    run time. It is meant by it where it is the only one of which that is so.
+    """
+    open_ = [one for one in merged if value_of(one, values) is None]
+    unnamed = [at for at, item in enumerate(shape.dims) if isinstance(item, int)]
+    if len(open_) != 1 or len(unnamed) != 1:
+        return shape
+    return Shape(tuple(open_[0] if at in unnamed else item for at, item in enumerate(shape.dims)))
+
+
+def _speaks_of(given: Any, merged: Composite) -> bool:
+    if isinstance(given, tuple):
+        return any(_speaks_of(one, merged) for one in given)
+    return given == merged or (isinstance(given, str) and str(merged) in given)
 
 
 def label_at(place: Place | None) -> str:
@@ -210,10 +244,14 @@ def carrying() -> Iterator[None]:
         mode.frame = None
 
 
-def called(tensor: torch.Tensor, names: Mapping[int, Name]) -> torch.Tensor:
+def called(
+    tensor: torch.Tensor, names: Mapping[int, Name], again: str | None = None
+) -> torch.Tensor:
     """Give some axes of a tensor, by their index, new names; return the tensor.
 
-    Raises `ShapeError` where the running call knows a name as another size.
+    `again` is a name that is given to another dimension than before, as in
+    `split(x, h="h h2", h2=2)`. Raises `ShapeError` where the running call knows another one as
+    another size.
     """
     if _compiling():
         texts = list(traced.texts_of(tensor))
@@ -222,11 +260,11 @@ def called(tensor: torch.Tensor, names: Mapping[int, Name]) -> torch.Tensor:
         return traced.write(tensor, tuple(texts))
     known = record_of(tensor)
     frame = here()
-    key = (frame.plan, known, *names.items())
+    key = (frame.plan, known, again, *names.items())
     found = _renamed.get(key) if known is not None else None
     if found is None or not found.holds(frame):
         with DisableTorchFunction():
-            found = _rename(frame, known, tensor, names)
+            found = _rename(frame, known, tensor, names, again)
         if len(_renamed) >= _KEPT:
             _renamed.clear()
         _renamed[key] = found
@@ -255,17 +293,26 @@ _renamed: dict[Hashable, Renaming] = {}
 
 
 def _rename(
-    frame: Frame, known: Record | None, tensor: torch.Tensor, names: Mapping[int, Name]
+    frame: Frame,
+    known: Record | None,
+    tensor: torch.Tensor,
+    names: Mapping[int, Name],
+    again: str | None,
 ) -> Renaming:
     sizes = tuple(tensor.shape)
     found: list[DimExpr] = list(sizes if known is None else known.dims)
     values = {} if known is None else dict(known.values)
     symbols: list[tuple[str, Sym, int]] = []
     for axis, name in names.items():
-        symbol = _symbol(frame, name, sizes[axis])
-        values[symbol] = sizes[axis]
+        size = sizes[axis]
+        if again is not None and name == again:
+            symbol = Sym(again, Kind.NAME, ("again", size))
+            found[axis], values[symbol] = Size.of(symbol), size
+            continue
+        symbol = _symbol(frame, name, size)
+        values[symbol] = size
         found[axis] = Size.of(symbol)
-        symbols.append((name if isinstance(name, str) else name.name, symbol, sizes[axis]))
+        symbols.append((name if isinstance(name, str) else name.name, symbol, size))
     return Renaming(record(tuple(found), sizes, values), tuple(symbols))
 
 

@@ -4,26 +4,27 @@
 
     z = distributions.Normal(mu, std).rsample(samples=20)  # samples, then the dimensions of mu
 
-Every class of `torch.distributions` that is made of tensors is here under its name. Samples carry
-the names of the parameters, and a value that is scored is brought into their order by its own.
+Every class of `torch.distributions` is here under its name. Samples carry the names of the
+parameters, and a value that is scored is brought into their order by its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch import Tensor
 from torch._C import DisableTorchFunction
 
+from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Sym
 from shapecheck.named.core import called, here, planned, record_of
 from shapecheck.named.joining import placed
 from shapecheck.ops import RULES, Call
-from shapecheck.ops.named_distributions import target_of, unused
-from shapecheck.ops.named_joins import onto
+from shapecheck.ops.distributions import Form, form
+from shapecheck.ops.named_distributions import scoring, unused
 from shapecheck.runtime.names import apart, record
 from shapecheck.shapes import Shape
 from shapecheck.shapes import Tensor as Known
@@ -44,9 +45,11 @@ class Distribution:
         batch: tuple[DimExpr, ...],
         event: tuple[DimExpr, ...],
         values: Mapping[Sym, int],
+        axis: tuple[DimExpr, ...] = (),
     ) -> None:
         self.base = base
         self._batch, self._event, self._values = batch, event, values
+        self._axis = axis
 
     @property
     def batch_names(self) -> tuple[str | None, ...]:
@@ -93,6 +96,12 @@ class Distribution:
             return self._named(found, (*self._batch, *self._event))
         return found
 
+    @property
+    def form(self) -> Form:
+        """The dimensions of its batch and of its events, as rules see them."""
+        axis = self._axis
+        return Form(Shape(self._batch), Shape(self._event), dtypes.ANY, Shape(axis))
+
     def _drawn(self, draw: Any, sizes: Mapping[str, int]) -> Tensor:
         planned(_unused, (), (*self._batch, *self._event), tuple(sizes))
         found = draw(torch.Size(sizes.values()))
@@ -100,13 +109,11 @@ class Distribution:
         return called(found, dict(enumerate(sizes)))
 
     def _scored(self, score: Any, value: Tensor) -> Tensor:
-        whole = (*self._batch, *self._event)
-        target, plan = planned(_scored, (value,), whole)
+        dims, plan = planned(_scored, (value,), self._batch, self._event)
         known = record_of(value)
         found = score(placed(value, plan))
-        event = len(self._event)
         values = {} if known is None else known.values
-        return self._named(found, target[: len(target) - event], values)
+        return self._named(found, dims, values)
 
     def _named(
         self, tensor: Tensor, dims: tuple[DimExpr, ...], more: Mapping[Sym, int] | None = None
@@ -121,55 +128,105 @@ def _unused(call: Call, whole: tuple[DimExpr, ...], names: tuple[str, ...]) -> b
     return unused(call, Shape(whole), names)
 
 
-def _scored(call: Call, shape: Shape, whole: tuple[DimExpr, ...]) -> Any:
-    target = target_of(shape, Shape(whole))
-    return None if target is None else (target.known, onto(call, shape, target))
+def _scored(
+    call: Call, shape: Shape, batch: tuple[DimExpr, ...], event: tuple[DimExpr, ...]
+) -> Any:
+    found = scoring(call, shape, Shape(batch), Shape(event))
+    return None if found is None else (found.batch.known, found.plan)
 
 
 def make(cls: type[torch.distributions.Distribution], *args: Any, **kwargs: Any) -> Distribution:
     """Return a distribution of torch's of parameters with names.
 
-    Raises `ShapeError` where the names of the parameters contradict each other.
+    They are tensors, or distributions with names. Raises `ShapeError` where the names of the
+    parameters contradict each other.
     """
-    tensors = [one for one in (*args, *kwargs.values()) if isinstance(one, Tensor)]
-    batch, event = planned(_extents, tensors, cls.__name__, tuple(map(_told, args)), _pairs(kwargs))
+    given = (*args, *kwargs.values())
+    tensors = [one for one in given if isinstance(one, Tensor)]
+    found = planned(_extents, tensors, cls.__name__, tuple(map(_told, args)), _pairs(kwargs))
     values: dict[Sym, int] = {}
-    for tensor in tensors:
-        if (known := record_of(tensor)) is not None:
+    for one in given:
+        if isinstance(one, Distribution):
+            values.update(one._values)
+        elif isinstance(one, Tensor) and (known := record_of(one)) is not None:
             values.update(apart(known, values).values)
-    base = cls(*args, **kwargs)
+    base = cls(*map(_plain, args), **{key: _plain(value) for key, value in kwargs.items()})
     sizes = (tuple(base.batch_shape), tuple(base.event_shape))
-    plain = [
-        one if len(one) == len(size) else size
-        for one, size in zip((batch, event), sizes, strict=True)
-    ]
-    return Distribution(base, plain[0], plain[1], values)
+    batch, event = (
+        one if len(one) == len(size) else size for one, size in zip(found[:2], sizes, strict=True)
+    )
+    return Distribution(base, batch, event, values, found[2])
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """Return the divergence of distributions, one for each of the batch: `KL(p || q)`.
+
+    Raises `ShapeError` where the names of their batches contradict each other.
+    """
+    dims = planned(_compared, (), p.form, q.form)
+    found = torch.distributions.kl_divergence(p.base, q.base)
+    return p._named(found, dims if len(dims) == found.dim() else tuple(found.shape), q._values)
+
+
+def _compared(call: Call, p: Form, q: Form) -> tuple[DimExpr, ...]:
+    return RULES["divergence"](call, p=p, q=q).shape.known or ()
+
+
+def _plain(arg: Any) -> Any:
+    return arg.base if isinstance(arg, Distribution) else arg
 
 
 def _told(arg: Any) -> Any:
-    return ... if isinstance(arg, Tensor) else arg if isinstance(arg, int | float) else None
+    """Return what the rules are told of an argument, `...` for a tensor."""
+    if isinstance(arg, Tensor):
+        return ...
+    if isinstance(arg, Distribution):
+        return arg.form
+    if isinstance(arg, list | tuple):
+        return tuple(map(_told, arg))
+    if isinstance(arg, torch.distributions.Transform):
+        return _Change(type(arg).__name__)
+    return arg if isinstance(arg, int | float) else None
+
+
+class _Change(NamedTuple):
+    """A change of samples, by the name of its class."""
+
+    name: str
+
+    @property
+    def described(self) -> dict[str, str]:
+        """The same as rules see it."""
+        return {"__class__": self.name}
 
 
 def _pairs(kwargs: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple((name, _told(value)) for name, value in kwargs.items())
 
 
-def _extents(call: Call, *given: Any) -> tuple[tuple[DimExpr, ...], tuple[DimExpr, ...]]:
-    """Return the dimensions of a distribution's batch and of its events, by the rules."""
+def _extents(call: Call, *given: Any) -> tuple[tuple[DimExpr, ...], ...]:
+    """Return the dimensions of a distribution's batch, of its events, and of its parameters' axis.
+
+    The last is that which samples are indices into.
+    """
     *shapes, name, args, pairs = given
     left = iter(Known(shape) for shape in shapes)
-    filled = [next(left) if arg is ... else arg for arg in args]
-    named = {key: next(left) if value is ... else value for key, value in pairs}
+    filled = [_filled(arg, left) for arg in args]
+    named = {key: _filled(value, left) for key, value in pairs}
     described = table().lookup_class(f"{_HOME}.{name}")
     attrs = None if described is None else described.construct(filled, named)
     if attrs is None:
-        return (), ()
-    found = []
-    for part in ("batch", "event"):
-        asked = Call(call.facts, call.label, call.operands, (part,))
-        dims = RULES["extent"](asked, self=attrs)
-        found.append(Shape(dims).known or ())
-    return found[0], found[1]
+        return (), (), ()
+    found = form(call, attrs)
+    return tuple(part.known or () for part in (found.batch, found.event, found.axis))
+
+
+def _filled(told: Any, left: Iterator[Known]) -> Any:
+    if told is ...:
+        return next(left)
+    if isinstance(told, _Change):
+        return told.described
+    return tuple(_filled(one, left) for one in told) if isinstance(told, tuple) else told
 
 
 @cache

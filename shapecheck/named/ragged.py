@@ -17,6 +17,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from shapecheck.dims import Dim
 from shapecheck.named.core import Name, Names, called, carry, meant, planned, record_of, settled
 from shapecheck.ops import named as rules
+from shapecheck.ops import named_sequences as sequences
 from shapecheck.runtime.names import state
 
 T = TypeVar("T")
@@ -155,7 +156,14 @@ def pack(x: Tensor, dim: Dim) -> PackedSequence:
 def unpack(packed: PackedSequence, dim: Dim, batch: Name, *others: Name) -> Tensor:
     """Return packed sequences with padding again, as `(batch dim others...)`.
 
-    `unpack(packed, Time, "batch", "features")`: these names are given, in this order.
+    `unpack(packed, Time, "batch", "features")`: these names are given, in this order. Raises
+    `ShapeError` where there are more dimensions, or fewer.
     """
     whole, _ = pad_packed_sequence(packed, batch_first=True)
-    return called(whole, dict(enumerate((batch, dim, *others))))
+    names = (batch, dim, *others)
+    planned(_as_many, (whole,), len(names))
+    return called(whole, dict(enumerate(names)))
+
+
+def _as_many(call: Any, shape: Any, count: int) -> bool:
+    return not sequences.other_count(len(shape.dims), count)

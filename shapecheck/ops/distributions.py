@@ -45,6 +45,8 @@ class Form:
 
 def form(call: Call, owner: Value) -> Form:
     """Return what is known of a distribution by the arguments that it was made of."""
+    if isinstance(owner, Form):
+        return owner
     if not isinstance(owner, Mapping):
         return _ANY
     name = str(owner.get("__class__", "")).rpartition(".")[2]

@@ -19,8 +19,10 @@ from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_size, as_tenso
 from shapecheck.ops.indexing import getitem
 from shapecheck.ops.naming import (
     Order,
+    another,
     called,
     fresh,
+    matches,
     order,
     positions,
     wanted,
@@ -88,7 +90,7 @@ class Merge(NamedTuple):
 
 def merge(call: Call, shape: Shape, dim: Value, name: str | None) -> Merge | None:
     """Return how to merge dimensions where the first of them is, in the order in which given."""
-    found = positions(call, shape, dim)
+    found = positions(call, shape, _spelled(call, shape, dim))
     if found is None or shape.rank is None:
         return None
     if not found:
@@ -99,6 +101,13 @@ def merge(call: Call, shape: Shape, dim: Value, name: str | None) -> Merge | Non
     if name is not None:
         fresh(call, Shape(tuple(shape.dims[at] for at in others)), name)
     return Merge((*others[:first], *taken, *others[first:]), first, first + len(taken) - 1, name)
+
+
+def _spelled(call: Call, shape: Shape, dim: Value) -> Value:
+    """Return the parts of an ordered product, `Heads * Features`, which is what is merged."""
+    if isinstance(dim, Composite) and not matches(call.facts, shape, dim):
+        return tuple(str(part) if isinstance(part, int) else part for part in dim.parts)
+    return dim
 
 
 @rule("named.stack")
@@ -196,6 +205,9 @@ def taken_apart(call: Call, tensor: Tensor, plan: Split) -> Value:
     whole = call.facts.dim(shape.dims[at])  # type: ignore[arg-type]  # no run, since it is known
     for index, name in enumerate(plan.names, at):
         item = items[index]
+        if dims.name(name) == whole:
+            items[index] = another(call, item, name)
+            continue
         rest = dims.symbols(item) & dims.symbols(whole)  # type: ignore[arg-type]  # nor here
         items[index] = dims.name(name) if rest else called(call, item, name)
     symbol = whole.symbol if isinstance(whole, Size) else None

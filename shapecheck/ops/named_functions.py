@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import shapecheck.dims as dims
+from shapecheck.dims import Size
 from shapecheck.ops.agree import counted
 from shapecheck.ops.axes import of_rank
 from shapecheck.ops.call import Call, Unknown, Value, rule
@@ -89,7 +91,9 @@ def _claimed(call: Call, claimed: Shape, found: Shape) -> None:
 @rule("named.augment")
 def augmented(call: Call, x: Value, result: Value, name: Value, **rest: Value) -> Value:
     """Name what a function makes of a tensor by adding a dimension behind the others."""
-    if not isinstance(x, Tensor) or not isinstance(result, Tensor) or not isinstance(name, str):
+    if not isinstance(x, Tensor) or not isinstance(result, Tensor):
+        return result
+    if not isinstance(name, (str, Size)):
         return result
     before, after = (call.facts.shape(one.shape) for one in (x, result))
     more(call, before, after, name)
@@ -104,6 +108,6 @@ def more(call: Call, before: Shape, after: Shape, name: Value) -> bool | None:
     fresh(call, before, name)
     if before.rank is None or after.rank is None:
         return None
-    last = Shape(after.dims[-1:]) if after.rank > before.rank else Shape((name,))
+    last = Shape(after.dims[-1:]) if after.rank > before.rank else Shape((dims.name(str(name)),))
     _claimed(call, Shape((*before.dims, *last.dims)), after)
     return True

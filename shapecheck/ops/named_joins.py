@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import shapecheck.dims as dims
-from shapecheck.dims import Composite, Kind, Size
+from shapecheck.dims import Composite, Kind, Size, size_of
 from shapecheck.ops.agree import listed, tensors_of
 from shapecheck.ops.axes import of_rank, permute, resolved
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, replace, rule
@@ -163,7 +163,12 @@ def cat(call: Call, tensors: Value, dim: Value, **rest: Value) -> Value:
     parts = _aligned(call, tensors, dim)
     if parts is None:
         return Tensor.unknown()
-    return concatenate(call, parts, only(call, parts[0].shape, dim))
+    at = only(call, parts[0].shape, dim)
+    found = concatenate(call, parts, at)
+    items = [one for part in parts if isinstance(one := part.shape.at(at), (Size, Composite))]
+    if len(items) < len(parts):
+        return found
+    return Tensor(replace(found.shape, at, sum(map(size_of, items))), found.dtype)
 
 
 @rule("named.stack_new")
@@ -173,7 +178,7 @@ def stack_new(call: Call, tensors: Value, name: Value, **rest: Value) -> Value:
     if parts is None:
         return Tensor.unknown()
     result: Tensor = stacked(call, parts, 0)
-    if not isinstance(name, str):
+    if not isinstance(name, (str, Size)):
         return result
     fresh(call, Shape(result.shape.dims[1:]), name)
     return Tensor(replace(result.shape, 0, called(call, result.shape.dims[0], name)), result.dtype)

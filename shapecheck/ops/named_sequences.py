@@ -50,11 +50,17 @@ def unpack(call: Call, packed: Value, dim: Value, batch: Value, others: Value) -
     items: list[Item] = [dims.unknown() for _ in names]
     if isinstance(packed, Packed):
         known = packed.data.shape.known
-        if known is not None and len(known) + 1 != len(names):
-            count = len(known) + 1
-            raise mismatch(f"{len(names)} names are given", f"can't name {count} dimensions")
+        if known is not None:
+            other_count(len(known) + 1, len(names))
         items = [packed.batch, dims.unknown(), *(known or items[1:])[1:]]
     given = (batch, dim, *others)
     meant = [one if isinstance(one, (str, Size)) else str(one) for one in given]
     found = [called(call, item, name) for item, name in zip(items, meant, strict=True)]
     return Tensor(Shape(tuple(found)), dtype)
+
+
+def other_count(count: int, names: int) -> bool:
+    """Refuse another number of names than there are dimensions."""
+    if count != names:
+        raise mismatch(f"{names} names are given", f"can't name {count} dimensions")
+    return False

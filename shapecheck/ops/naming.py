@@ -49,6 +49,8 @@ def wanted(given: Value) -> list[Wanted] | None:
         return [one for part in known for one in part] if len(known) == len(parts) else None
     if isinstance(given, (Size, Composite)):
         return [given]
+    if given is ...:
+        return [REST]
     if isinstance(given, Unknown):
         return None
     raise mismatch(f"{given!r} isn't a name", "takes the names of dimensions")
@@ -119,7 +121,10 @@ def matches(facts: Facts, shape: Shape, one: Wanted) -> list[int]:
     if not names:
         return []
     return [at for at, item in known if _is_computed_from(item, names)] or [
-        at for at, item in known if any(facts.same(item, Size.of(n)) for n in _learned(facts, one))
+        at
+        for at, item in known
+        if _plain_name(item) is None
+        and any(facts.same(item, Size.of(n)) for n in _learned(facts, one))
     ]
 
 
@@ -309,8 +314,13 @@ def called(call: Call, item: Item, name: str | Size) -> Size:
         if not any(plain in operand.dims for operand in call.operands):
             call.facts.learn(Sym(name), size)
             return plain
-    if call.facts.same(known, size):
-        return plain
+    return plain if call.facts.same(known, size) else another(call, item, name)
+
+
+def another(call: Call, item: Item, name: str) -> Size:
+    """Return a dimension under a name that is another one of this name."""
+    assert not isinstance(item, Run)
+    size = call.facts.size(size_of(item))
     other = Sym(name, Kind.NAME, ("renamed", size))
     call.facts.learn(other, size)
     return Size.of(other)

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shapecheck import spec
-from shapecheck.dims import Dim, DimExpr, Size, Sym
+from shapecheck.dims import Composite, Dim, DimExpr, Size, Sym
 from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint, TupleHint, closure
+from shapecheck.shapes import Facts, Matcher
 from shapecheck.types import ShapeAnnotationError
 
 
@@ -40,8 +41,9 @@ class Plan:
     `own` are names that belong to the instance, `dims` those that are `Dim` objects. `entries`
     remembers, by the arguments' shapes and names, what a call's names are (see `calls`).
     `variables`: its annotated local variables are checked. `namesakes` are the parameters without
-    a shape that are called like a dimension, and their places. `code` is that of the function as it
-    is written, `numbers` says whether it may take sizes.
+    a shape that are called like a dimension, and their places; `merged` are the ordered composites
+    in the annotations. `code` is that of the function as it is written, `numbers` says whether it
+    may take sizes.
     """
 
     function: types.FunctionType
@@ -55,6 +57,7 @@ class Plan:
     steady: bool = True
     variables: bool = False
     namesakes: tuple[tuple[int, str], ...] = field(init=False)
+    merged: tuple[Composite, ...] = field(init=False)
     code: types.CodeType | None = field(init=False)
     numbers: bool = field(init=False)
 
@@ -65,13 +68,24 @@ class Plan:
             for param in self.params
         )
         hints = [self.result, *(param.hint for param in self.params)]
-        shapes = (tensor.spec.shape for hint in hints for tensor in tensor_hints(hint))
+        shapes = [tensor.spec.shape for hint in hints for tensor in tensor_hints(hint)]
         names = {name for shape in shapes for name in shape.names()}
         self.namesakes = tuple(
             (index, param.name)
             for index, param in enumerate(self.params)
             if param.name in names and not tensor_hints(param.hint) and param.kind not in _STARS
         )
+
+        found = (
+            Matcher(Facts(), names=self._names(entry.expr)).value(entry.expr)
+            for shape in shapes
+            for entry in shape.entries
+            if isinstance(entry, spec.Axis) and isinstance(entry.expr, spec.Merge)
+        )
+        self.merged = tuple(dict.fromkeys(one for one in found if isinstance(one, Composite)))
+
+    def _names(self, expr: spec.Expr) -> dict[str, DimExpr]:
+        return {name: self.size(name) for name in spec.expr_names(expr)}
 
     def lengths(self, values: Sequence[Any]) -> dict[str, int]:
         """Return the arguments that are ints and are called like a dimension."""

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from shapecheck import Float, ShapeError, dims_of, named, shapecheck
 from shapecheck.named import distributions
-from shapecheck.signatures import table
 
 
 def parameters() -> tuple[Tensor, Tensor]:
@@ -84,29 +83,3 @@ def test_inside_of_a_decorated_function() -> None:
         return named.mean(z, "samples")
 
     assert reparameterize(torch.rand(5, 3), torch.rand(5, 3) + 0.1).shape == (5, 3)
-
-
-def test_every_distribution_of_tensors_is_there() -> None:
-    described = {name for name in distributions_of_torch() if table().lookup_class(HOME + name)}
-    assert described == distributions_of_torch() - {
-        "Independent",
-        "MixtureSameFamily",
-        "TransformedDistribution",
-    }
-    for name in described:
-        assert callable(getattr(distributions, name))
-
-
-HOME = "shapecheck.named.distributions."
-
-
-def distributions_of_torch() -> set[str]:
-    """List the classes that have a signature."""
-    return {
-        name
-        for name in torch.distributions.__all__
-        if isinstance(found := getattr(torch.distributions, name), type)
-        and issubclass(found, torch.distributions.Distribution)
-        and table().lookup_class(f"torch.distributions.{name}") is not None
-        and name not in ("Distribution", "ExponentialFamily")
-    }
