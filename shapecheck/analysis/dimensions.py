@@ -68,6 +68,12 @@ def _with_lengths(
     return owner
 
 
+@on("dim", "div_left")
+def _div_left(frame: Frame, owner: Dim, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    known = len(args) == 1 and isinstance(args[0], (Dim, int))
+    return owner.div_left(args[0]) if known else UNKNOWN
+
+
 @on("dim", "mask")
 def _mask(frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     last: Item = dims.unknown(owner.name)

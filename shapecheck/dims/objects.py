@@ -231,6 +231,13 @@ class Dim:
     def __rfloordiv__(self, other: int) -> Dim:
         return self._with(other, lambda a, b: _quotient(b, a), lambda a, b: b // a)
 
+    def div_left(self, other: Dim | int) -> Dim:
+        """Return what is left of a product whose left factor is taken away.
+
+        `(a * b).div_left(a) == b`, where `(a * b) // b == a` takes the right one away.
+        """
+        return self._with(other, _left_quotient, lambda a, b: a // b)
+
     def __mod__(self, other: Dim | int) -> Dim:
         return self._with(other, lambda a, b: _plain(_size(a) % _size(b)), operator.mod)
 
@@ -355,6 +362,26 @@ def _quotient(a: _Terms, b: _Terms) -> _Terms:
             return _sum((blocks, outer[: -len(inner)]) for blocks, outer in a)
         if all(blocks % count == 0 and outer == factors for blocks, outer in a):
             return _sum((blocks // count, ()) for blocks, _ in a)
+    exact = _rest(a, b)
+    from_left = len(a) == len(b) == 1 and a[0][0] == b[0][0] and _begins(a[0][1], b[0][1])
+    return ((1, (exact,)),) if from_left else exact  # of the size of what stands right, but not it
+
+
+def _left_quotient(a: _Terms, b: _Terms) -> _Terms:
+    """Undo a merge from the left; else the size's own quotient."""
+    if len(a) == len(b) == 1:
+        ((blocks, outer),), ((count, inner),) = a, b
+        if blocks % count == 0 and _begins(outer, inner):
+            return ((blocks // count, outer[len(inner) :]),)
+    return _rest(a, b)
+
+
+def _begins(outer: Sequence[object], inner: Sequence[object]) -> bool:
+    return bool(inner) and outer[: len(inner)] == inner
+
+
+def _rest(a: _Terms, b: _Terms) -> _Terms:
+    """Return the quotient of sizes."""
     num, den = _size(a), _size(b)
     exact = divide(num, den)
     return _plain(floordiv(num, den) if exact is None else exact)

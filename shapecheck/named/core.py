@@ -90,11 +90,16 @@ def planned(plan: Callable[..., Any], tensors: Sequence[torch.Tensor], *args: An
     if _compiling():
         names = tuple([traced.texts_of(tensor) for tensor in tensors])
         return planned_at_trace(plan, names, args)
-    records = [record_of(tensor) for tensor in tensors]
     frame = state.frame
     merged = () if frame is None or frame.plan is None else frame.plan.merged
-    head = (plan, args, merged) if merged else (plan, args)
-    key = (*head, *records) if None not in records else _key(head, records, tensors)
+    if len(tensors) == 1 and not merged:
+        known = record_of(tensors[0])
+        records = [known]
+        key = (plan, args, known) if known is not None else _key((plan, args), records, tensors)
+    else:
+        records = [record_of(tensor) for tensor in tensors]
+        head = (plan, args, merged) if merged else (plan, args)
+        key = (*head, *records) if None not in records else _key(head, records, tensors)
     found = _plans.get(key, _NEW)
     if found is _NEW:
         found = _planned(plan, tensors, records, args, merged)
@@ -245,21 +250,24 @@ def carrying() -> Iterator[None]:
 
 
 def called(
-    tensor: torch.Tensor, names: Mapping[int, Name], again: str | None = None
+    tensor: torch.Tensor,
+    names: Mapping[int, Name],
+    again: str | None = None,
+    like: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Give some axes of a tensor, by their index, new names; return the tensor.
 
-    `again` is a name that is given to another dimension than before, as in
-    `split(x, h="h h2", h2=2)`. Raises `ShapeError` where the running call knows another one as
-    another size.
+    The others have those of `like`, or of the tensor itself. `again` is a name that is given to
+    another dimension than before, as in `split(x, h="h h2", h2=2)`. Raises `ShapeError` where the
+    running call knows another one as another size.
     """
     if _compiling():
-        texts = list(traced.texts_of(tensor))
+        texts = list(traced.texts_of(tensor if like is None else like))
         for axis, name in names.items():
             texts[axis] = name if isinstance(name, str) else name.name
         return traced.write(tensor, tuple(texts))
-    known = record_of(tensor)
-    frame = here()
+    known = record_of(tensor if like is None else like)
+    frame = state.frame or state.root
     key = (frame.plan, known, again, *names.items())
     found = _renamed.get(key) if known is not None else None
     if found is None or not found.holds(frame):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,14 +15,11 @@ from shapecheck.named.core import (
     Names,
     called,
     carry,
-    here,
     meant,
     planned,
-    record_of,
 )
 from shapecheck.ops import named_names as rules
 from shapecheck.ops.named import only, split
-from shapecheck.runtime import traced
 
 
 def rename(x: Tensor, old: Name | None = None, new: Name | None = None, /, **names: Name) -> Tensor:
@@ -35,22 +32,20 @@ def rename(x: Tensor, old: Name | None = None, new: Name | None = None, /, **nam
         pairs.append((new, old))
     keys = tuple((meant(n), meant(given)) for n, given in pairs)
     places = planned(_renamed, (x,), keys)
-    return called(_view(x), {at: n for (at, _), (n, _) in zip(places, pairs, strict=True)})
+    return _view(x, {at: n for (at, _), (n, _) in zip(places, pairs, strict=True)})
 
 
 def _renamed(call: Any, shape: Any, pairs: tuple[tuple[str, Any], ...]) -> Any:
     return rules.renamed(call, shape, dict(pairs))
 
 
-def _view(x: Tensor) -> Tensor:
-    """Return another tensor of the same elements, with the same names."""
+def _view(x: Tensor, names: Mapping[int, Name]) -> Tensor:
+    """Return another tensor of the same elements, with the same names but for these."""
     if torch.compiler.is_compiling():
-        return traced.write(x.view_as(x), traced.texts_of(x))
-    known = record_of(x)
+        return called(x.view_as(x), names, like=x)
     with DisableTorchFunction():
         view = x.view_as(x)
-    here().name(view, known)
-    return view
+    return called(view, names, like=x)
 
 
 def assert_size(x: Tensor, **sizes: int) -> Tensor:
@@ -78,7 +73,7 @@ def refine_names(x: Tensor, *names: str | None) -> Tensor:
     `"..."` stands for any number that stay as they are. Raises `ShapeError` where a dimension has
     another name already.
     """
-    return called(_view(x), dict(planned(rules.refined, (x,), names)))
+    return _view(x, dict(planned(rules.refined, (x,), names)))
 
 
 def flatten(x: Tensor, dims: Names, name: str) -> Tensor:
