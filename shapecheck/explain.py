@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from shapecheck import spec
-from shapecheck.dims import Kind, symbols
+from shapecheck.dims import Kind, Size, symbols
 from shapecheck.dims.symbols import StandIn
 from shapecheck.shapes import (
     CertainFacts,
@@ -227,8 +227,11 @@ def boundary(
     elif misfit.value is None:
         reason = f"axis {misfit.axis} is {misfit.actual}, which no {misfit.expected} can be"
     else:
-        same = str(misfit.value) == misfit.expected
-        here = "" if same else f" (here {misfit.value})"
+        value = misfit.value
+        if facts is not None and isinstance(value, Size):
+            value = facts.dim(value)  # a name that has turned out to be something
+        same = str(value) == misfit.expected
+        here = "" if same else f" (here {value})"
         reason = f"axis {misfit.axis} is {misfit.actual}, declared {misfit.expected}{here}"
     notes: list[str] = []
     if facts is not None and text is not None:
