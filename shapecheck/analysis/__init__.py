@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from shapecheck.analysis.host import (
     Body,
+    Cause,
     Coverage,
     Diagnostic,
     Host,
@@ -18,6 +19,7 @@ from shapecheck.analysis.host import (
 
 __all__ = [
     "Body",
+    "Cause",
     "Coverage",
     "Diagnostic",
     "Host",

@@ -63,13 +63,42 @@ class Coverage:
     """How many tensor-valued expressions have a known shape; see `analysis.coverage`.
 
     `known`: each axis has a size or a name. `partial`: some have. `unknown`: none has, or the
-    value isn't known at all. `reasons` counts the last two by the construct at which it began.
+    value isn't known at all. `reasons` counts the last two by their causes.
     """
 
     known: int
     partial: int
     unknown: int
-    reasons: Counter[str]
+    reasons: Counter[Cause]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why the shape of an expression isn't known, and of what that is said.
+
+    `parameter`: a parameter without an annotation. `declared`: a parameter or attribute whose
+    annotation says no shape. `open`: an annotation that leaves it open. `library`: something of a
+    library that nothing is known of. `rule`: an op that there is no rule for. `data`: an op whose
+    sizes depend on data. `function`: what a function gives, which has no annotation and doesn't
+    tell when it is looked into. `attribute` and `name`: nothing tells what is assigned. `budget`:
+    it would take too long. `error`: an error was reported there. `other`: none of these.
+    """
+
+    kind: Literal[
+        "parameter",
+        "declared",
+        "open",
+        "library",
+        "rule",
+        "data",
+        "function",
+        "attribute",
+        "name",
+        "budget",
+        "error",
+        "other",
+    ]
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +107,14 @@ class Seen:
 
     `shape`: what is known of it, `b t _`, or None where nothing is. `grade`: each axis has a size
     or a name (`known`), something is known (`partial`), nothing is (`unknown`). `reason`: the
-    construct at which what isn't known began, and `begins`: that is this very expression.
+    first cause of what isn't known, and `begins`: nothing that this expression is made of has lost
+    its shape before.
     """
 
     span: Span
     shape: str | None
     grade: Literal["known", "partial", "unknown"]
-    reason: str | None = None
+    reason: Cause | None = None
     begins: bool = False
 
 

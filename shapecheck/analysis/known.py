@@ -19,11 +19,11 @@ from typing import Final, Literal, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck.analysis import declarations, interpreter
+from shapecheck.analysis.causes import Analysis, Causes, fallback, operands, within
 from shapecheck.analysis.frame import EXPRESSIONS, Frame
-from shapecheck.analysis.host import Body, Coverage, Host, Options, Seen, Source
-from shapecheck.analysis.modules import Module
+from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen, Source
 from shapecheck.analysis.report import Reporter
-from shapecheck.analysis.values import Bound, Class, Dotted, Function, Union
+from shapecheck.analysis.values import Bound, Class, Content, Dotted, Function, Union
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Run, Tensor
 
@@ -54,17 +54,26 @@ def measure(source: Source, host: Host, options: Options) -> Coverage:
 def look(source: Source, host: Host, options: Options) -> list[Body]:
     """Do what `analysis.inspect` says."""
     checks: dict[ast.AST, _Checks] = {}
+    too_long: set[ast.AST] = set()
     apart = _Apart(host)
-    with _observed(source.name, checks):
-        interpreter.check_module(source, apart, options)
+    with _observed(source.name, checks, too_long):
+        told = interpreter.check_module(source, apart, options)
     observed = {node: _best(each) for node, each in checks.items()}
     module = interpreter.program_of(apart, options, source.name).module(source.name)
     assert module is not None
+    errors = frozenset(one.span for one in told if one.severity == "error")
+    analysis = Analysis(module, observed, errors, frozenset(too_long))
     script = [node for node in module.tree.body if not isinstance(node, _DEFINITIONS)]
-    bodies = [Body("", 1, False, _Code(module, script, None, observed).seen())]
+    classes: dict[ast.AST, Class] = {
+        child: Class(node, module)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef)
+        for child in node.body
+    }
+    bodies = [Body("", 1, False, _Code(analysis, observed, script, None).seen())]
     for name, node in _named_functions(module.tree, ""):
-        function = Function(node, module)
-        seen = _Code(module, list(node.body), function, observed).seen()
+        function = Function(node, module, classes.get(node))
+        seen = _Code(analysis, observed, node.body, function).seen()
         annotated = declarations.declaration(function).shaped
         bodies.append(Body(name, node.lineno, annotated, seen))
     return bodies
@@ -72,11 +81,25 @@ def look(source: Source, host: Host, options: Options) -> list[Body]:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The value that an expression had, how much was known of it, and its shape as text."""
+    """The value that an expression had, how much was known of it, and its shape as text.
+
+    `held` is what the heap held for the value.
+    """
 
     grade: Grade
     value: Value
     shape: str | None
+    held: Content = None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is a tensor of which something isn't known, or isn't known at all."""
+        return self.grade >= Grade.PARTIAL
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is a tensor of which all is known."""
+        return self.grade is Grade.KNOWN
 
 
 _Checks: TypeAlias = dict[Reporter | None, Observed]
@@ -95,19 +118,25 @@ class _Apart:
 
 
 @contextmanager
-def _observed(name: str, seen: dict[ast.AST, _Checks]) -> Iterator[None]:
-    """Note what each expression of a module is worth where it is reported on."""
+def _observed(name: str, seen: dict[ast.AST, _Checks], too_long: set[ast.AST]) -> Iterator[None]:
+    """Note what each expression of a module is worth where it is reported on.
+
+    And which functions took too many steps to be looked into to their ends.
+    """
 
     def observe(handler: Callable[..., Value]) -> Callable[..., Value]:
         def observed(frame: Frame, node: ast.AST) -> Value:
             value = handler(frame, node)
+            too_long.update(frame.budget.failed)
             if not frame.quiet and frame.faults is None and frame.module.name == name:
                 facts, each = frame.state.facts, seen.setdefault(node, {})
                 now, before = _grade(value, facts), each.get(frame.module.reporter)
                 if before is None or now >= before.grade:
-                    found = Observed(now, value, _shape(value, facts))
+                    shape = _shape(value, facts)
+                    found = Observed(now, value, shape, frame.state.content(value))
                 else:
-                    found = Observed(before.grade, value, before.shape)
+                    held = frame.state.content(value)
+                    found = Observed(before.grade, value, before.shape, held)
                 each[frame.module.reporter] = found
             return value
 
@@ -125,7 +154,7 @@ def _best(each: _Checks) -> Observed:
     """Return what is known of an expression: as it stands, or with the groups spelled out."""
     first, *spelled_out = each.values()
     best = min(first, max(spelled_out, key=_GRADE, default=first), key=_GRADE)
-    return Observed(best.grade, best.value, first.shape or best.shape)
+    return Observed(best.grade, best.value, first.shape or best.shape, best.held)
 
 
 _GRADE: Final = attrgetter("grade")
@@ -201,16 +230,15 @@ class _Code:
 
     def __init__(
         self,
-        module: Module,
+        analysis: Analysis,
+        observed: Mapping[ast.AST, Observed],
         body: Sequence[ast.AST],
         function: Function | None,
-        observed: Mapping[ast.AST, Observed],
     ) -> None:
-        self.module, self.body, self.function = module, body, function
-        self.observed = observed
-        self.table = module.program.table
-        self.spans = Reporter(module.lines)
-        self.reasons: dict[str, str] = {}
+        self.body, self.function, self.observed = body, function, observed
+        self.causes = Causes(analysis, body, function)
+        self.table = analysis.module.program.table
+        self.spans = Reporter(analysis.module.lines)
         self.likely: set[str] = set()
 
     def seen(self) -> tuple[Seen, ...]:
@@ -218,38 +246,45 @@ class _Code:
         return tuple(self._seen())
 
     def _seen(self) -> Iterator[Seen]:
-        nodes = [node for part in self.body for node in _within(part)]
+        nodes = [node for part in self.body for node in within(part)]
         expressions = [node for node in nodes if isinstance(node, ast.expr)]
-        shaped = self._parameters()
         if not any(node in self.observed for node in expressions):
-            for node in expressions:
-                if isinstance(node, ast.Name) and node.id in shaped:
-                    yield self._told(node, Grade.BLANK, "function that isn't analysed")
+            yield from self._unseen(expressions)
             return
         for _ in range(2):
             for one in nodes:
                 self._bind(one)
         unused = {node.value for node in nodes if isinstance(node, ast.Expr)}
+        unused |= {node.func for node in nodes if isinstance(node, ast.Call)}
         for node in expressions:
             if isinstance(getattr(node, "ctx", None), ast.Store):
                 continue
             grade = self._grade(node)
             if grade is Grade.BLANK:
-                reason = None if node in unused else self._likely(node)
-                if reason is not None:
-                    yield self._told(node, grade, reason)
+                if node not in unused and self._likely(node):
+                    yield self._told(node, grade)
             elif grade is not Grade.OTHER:
-                yield self._told(node, grade, self._why(node))
+                yield self._told(node, grade)
 
-    def _told(self, node: ast.expr, grade: Grade, reason: str) -> Seen:
+    def _unseen(self, expressions: Sequence[ast.expr]) -> Iterator[Seen]:
+        """Yield the uses of parameters with a shape in a body that isn't analysed."""
+        if self.function is None:
+            return
+        params = declarations.declaration(self.function).params
+        shaped = {param.name for param in params if declarations.speaks(param.declared)}
+        cause = Cause("budget", self.function.name)
+        for node in expressions:
+            if isinstance(node, ast.Name) and node.id in shaped:
+                yield Seen(self.spans.span(node), None, "unknown", cause)
+
+    def _told(self, node: ast.expr, grade: Grade) -> Seen:
         observed = self.observed.get(node)
         span, shape = self.spans.span(node), None if observed is None else observed.shape
         if grade is Grade.KNOWN:
             return Seen(span, shape, "known")
-        inherited = isinstance(node, ast.Name) or any(
-            self._origin(part) is not None for part in _operands(node)
-        )
+        inherited = isinstance(node, ast.Name) or any(map(self._is_lost, operands(node)))
         kind: Literal["partial", "unknown"] = "partial" if grade is Grade.PARTIAL else "unknown"
+        reason = self.causes.of(node) or fallback(node)
         return Seen(span, shape, kind, reason, begins=not inherited)
 
     def _grade(self, node: ast.expr) -> Grade:
@@ -261,104 +296,69 @@ class _Code:
         observed = self.observed.get(node)
         return UNKNOWN if observed is None else observed.value
 
-    def _parameters(self) -> set[str]:
-        names: set[str] = set()
-        if self.function is None:
-            return names
-        for param in declarations.declaration(self.function).params:
-            if declarations.speaks(param.declared):
-                names.add(param.name)
-                self.reasons[param.name] = "open annotation"
-            else:
-                self.reasons.setdefault(param.name, "parameter without a shape")
-        return names
-
     def _bind(self, node: ast.AST) -> None:
-        """Remember why a variable isn't known."""
-        value = getattr(node, "value", None) or getattr(node, "iter", None)
-        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For)):
-            if not isinstance(value, ast.expr):
-                return
-            reason = self._origin(value)
-            if reason is None:  # one of several results, or nothing that is of interest
-                reason = self._why(value) if isinstance(value, ast.Call) else self._label(value)
-                likely = False
-            else:
-                likely = self._tensor(value) or self._likely(value) is not None
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            key = _key_of(targets[0], value)
-            for target in targets:
-                for child in ast.walk(target):
-                    if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-                        self.reasons[child.id] = reason
-                        if likely and child is not key:
-                            self.likely.add(child.id)
+        """Remember that a variable is likely to be a tensor of which something isn't known."""
+        if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For)):
+            return
+        value = node.iter if isinstance(node, ast.For) else node.value
+        if value is None or not self._is_lost(value):
+            return
+        if not (self._tensor(value) or self._likely(value)):
+            return
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        key = _key_of(targets[0], value)
+        for target in targets:
+            for child in ast.walk(target):
+                if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+                    if child is not key:
+                        self.likely.add(child.id)
 
-    def _origin(self, node: ast.expr) -> str | None:
-        grade = self._grade(node)
-        if grade in (Grade.PARTIAL, Grade.OPAQUE):
-            return self._why(node)
-        if grade is Grade.BLANK and not isinstance(node, ast.JoinedStr):
-            return self._likely(node) or self._label(node)
-        return None
+    def _is_lost(self, node: ast.expr) -> bool:
+        observed = self.observed.get(node)
+        return observed is not None and observed.is_lost and not isinstance(node, ast.JoinedStr)
 
-    def _why(self, node: ast.expr) -> str:
-        """Return the construct because of which a tensor's shape isn't known."""
-        if isinstance(node, ast.Name):
-            return self.reasons.get(node.id, f"name {node.id}")
-        for part in _operands(node):
-            reason = self._origin(part)
-            if reason is not None:
-                return reason
-        return self._label(node)
+    def _likely(self, node: ast.expr) -> bool:
+        """Whether what isn't known is likely to be a tensor."""
+        match node:
+            case ast.Name(id=name):
+                return name in self.likely
+            case ast.Call():
+                return self._call(node)
+            case ast.Attribute(value=value, attr=name):
+                tensor = self._tensor(value) and name not in _NO_TENSOR
+                return name in _PROPERTIES or tensor
+            case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn(), *_]):
+                return False
+            case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.Subscript() | ast.IfExp():
+                parts = operands(node)
+                return any(map(self._tensor, parts)) or any(
+                    self._blank(part) and self._likely(part) for part in parts
+                )
+        return False
 
-    def _likely(self, node: ast.expr) -> str | None:
-        """Return why a value isn't known if it is likely to be a tensor."""
-        if isinstance(node, ast.Name):
-            return self.reasons.get(node.id) if node.id in self.likely else None
-        if isinstance(node, ast.Call):
-            return self._call(node)
-        if isinstance(node, ast.Attribute):
-            if node.attr in _PROPERTIES:
-                return self._likely(node.value) or self._label(node)
-            tensor = self._tensor(node.value) and node.attr not in _NO_TENSOR
-            return self._label(node) if tensor else None
-        if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.IfExp)):
-            if isinstance(node, ast.Compare) and isinstance(
-                node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)
-            ):
-                return None
-            if any(self._tensor(part) for part in _operands(node)):
-                return self._why(node)
-            likely = (self._likely(part) for part in _operands(node) if self._blank(part))
-            return next((reason for reason in likely if reason is not None), None)
-        return None
-
-    def _call(self, node: ast.Call) -> str | None:
+    def _call(self, node: ast.Call) -> bool:
         target = self._target(node.func)
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else _words(node.func)
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else _called(node.func)
         if name in _NO_TENSOR or isinstance(target, Class) or _is_class_name(name):
-            return None
+            return False
         if isinstance(target, Dotted):
             root = target.name.partition(".")[0]
             if root in _PLAIN or self.table.lookup_class(target.name) is not None:
-                return None
+                return False
             of_a_class = name[:1].isupper() and not name.endswith("Tensor")
             if root in ("torch", "einops") and target.name.count(".") < 3 and not of_a_class:
-                return target.name
+                return True
         elif isinstance(target, Bound) and target.function is None:
-            return f".{name}()" if isinstance(target.receiver, Tensor) else None
+            return isinstance(target.receiver, Tensor)
         elif isinstance(node.func, ast.Attribute) and target is UNKNOWN:
-            method = self.table.signature(f"torch.Tensor.{name}") is not None
-            owner = self._likely(node.func.value) if self._blank(node.func.value) else None
-            blank = self._blank(node.func.value) and name not in _AMBIGUOUS
-            if method and (owner is not None or blank):
-                return owner or _words(node.func.value)
+            blank = self._blank(node.func.value)
+            is_method = self.table.signature(f"torch.Tensor.{name}") is not None
+            if is_method and blank and (self._likely(node.func.value) or name not in _AMBIGUOUS):
+                return True
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        given = any(
+        return any(
             self._tensor(one) or (self._blank(one) and self._likely(one)) for one in arguments
         )
-        return self._label(node) if given else None
 
     def _tensor(self, node: ast.expr) -> bool:
         grade = self._grade(node)
@@ -366,29 +366,6 @@ class _Code:
 
     def _blank(self, node: ast.expr) -> bool:
         return self._grade(node) is Grade.BLANK
-
-    def _label(self, node: ast.expr) -> str:
-        if isinstance(node, ast.Call):
-            target = self._target(node.func)
-            if isinstance(target, Dotted):
-                return target.name
-            if isinstance(target, Function):
-                return f"call of {target.name}()"
-            if isinstance(target, Bound) and isinstance(target.receiver, Tensor):
-                return f".{target.name}()"
-            return f"call of {_words(node.func)}"
-        if isinstance(node, ast.Name):
-            return self.reasons.get(node.id, node.id)
-        return _words(node)
-
-
-def _within(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and those inside of it, in order, without the functions and classes there."""
-    yield node
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _within(child)
 
 
 def _key_of(target: ast.expr, value: ast.expr) -> ast.expr | None:
@@ -404,43 +381,6 @@ def _is_class_name(name: str) -> bool:
     return plain[:1].isupper() and not plain.isupper() and not plain.endswith("Tensor")
 
 
-def _operands(node: ast.expr) -> list[ast.expr]:
-    """Return the expressions that an expression gets its shape from."""
-    match node:
-        case ast.Call(func=func, args=args, keywords=keywords):
-            receiver = [func.value] if isinstance(func, ast.Attribute) else []
-            named = (k.value for k in keywords if k.arg not in ("device", "dtype"))
-            given = [*receiver, *args, *named]
-            lists = [part.elts for part in given if isinstance(part, (ast.List, ast.Tuple))]
-            return [*given, *(item for items in lists for item in items)]
-        case ast.BinOp(left=left, right=right):
-            return [left, right]
-        case ast.UnaryOp(operand=operand):
-            return [operand]
-        case ast.Compare(left=left, comparators=comparators):
-            return [left, *comparators]
-        case ast.Subscript(value=value, slice=ast.Tuple(elts=elts)):
-            return [value, *elts]
-        case ast.Subscript(value=value, slice=index):
-            return [value, index]
-        case ast.Attribute(value=value):
-            return [value]
-        case ast.IfExp(body=body, orelse=orelse):
-            return [body, orelse]
-    return []
-
-
-def _words(node: ast.expr) -> str:
-    """Return what an expression is, without its operands."""
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=ast.Name(id="self"), attr=name):
-            return f"self.{name}"
-        case ast.Attribute(attr=name):
-            return f".{name}"
-        case ast.Call(func=func):
-            return f"call of {_words(func)}"
-        case ast.Subscript(value=value):
-            return f"{_words(value)}[]"
-    return type(node).__name__
+def _called(node: ast.expr) -> str:
+    """Return the name by which something is called, if it has one."""
+    return node.id if isinstance(node, ast.Name) else ""

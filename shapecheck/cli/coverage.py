@@ -74,21 +74,20 @@ def run(options: Namespace) -> int:
 
     settings = _settings()
     try:
-        signatures = table(settings.stubs)
-        next(iter(signatures.all_names()))
+        next(iter(table(settings.stubs).all_names()))
     except StubError as error:
         raise CommandError(str(error)) from None
     files = _measured(options.paths or [Path()], settings)
     if options.output == "json":
-        tables.print_json(files, signatures, sys.stdout)
+        tables.print_json(files, sys.stdout)
     else:
         color = wants_color(sys.stdout, options.color)
-        tables.print_table(files, signatures, sys.stdout, color=color)
+        tables.print_table(files, sys.stdout, color=color)
     if options.html is not None:
         from shapecheck.cli._coverage.pages import write_pages
 
         try:
-            index = write_pages(files, signatures, options.html)
+            index = write_pages(files, options.html)
         except OSError as error:
             raise CommandError(f"can't write into {options.html}: {error.strerror}") from None
         if options.output == "text":

@@ -131,7 +131,10 @@ def _hint(error: BaseException, device: str) -> str:
     if "Long" in text and "indices" in text:
         return 'Indices are integers: write --input "Int 2 64"\n'
     if isinstance(error, TypeError) and "argument" in text:
-        return "Each argument of the forward pass is an --input of its own\n"
+        return (
+            "Each argument of the forward pass is an --input of its own; one by name is "
+            '--input "mask: Bool 2 64"\n'
+        )
     return ""
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 from cli import browser
 
-from shapecheck.analysis import Options, Seen, Source, inspect
+from shapecheck.analysis import Cause, Options, Seen, Source, frame, inspect
 from shapecheck.cli import main
 from shapecheck.cli._coverage.markup import marked_up
 from shapecheck.cli._coverage.measure import module_name, python_files
@@ -94,21 +94,109 @@ def test_what_is_seen_of_a_module() -> None:
     assert found == {
         "": [],
         "Net.forward": [
-            ("fancylib.mix(x)", None, "unknown", "fancylib.mix", True),
+            ("fancylib.mix(x)", None, "unknown", Cause("library", "fancylib.mix"), True),
             ("x", "b t d", "known", None, False),
             ("x.sum(-1)", "b t", "known", None, False),
             ("x", "b t d", "known", None, False),
         ],
         "unlike": [
-            ("x.reshape(fancylib.sizes())", None, "unknown", "fancylib.sizes", False),
+            (
+                "x.reshape(fancylib.sizes())",
+                None,
+                "unknown",
+                Cause("library", "fancylib.sizes"),
+                False,
+            ),
             ("x", "n", "known", None, False),
         ],
         "helper": [
-            ("torch.zeros(3) + x", "... 3", "partial", "parameter without a shape", False),
+            ("torch.zeros(3) + x", "... 3", "partial", Cause("parameter", "x"), False),
             ("torch.zeros(3)", "3", "known", None, False),
         ],
         "count": [],
     }
+
+
+CAUSES: Final = [
+    ("def f(x):\n    y = x + 1\n    return torch.relu(y)", "parameter", "x"),
+    ("def f(x: Tensor):\n    for y in x:\n        y = y * 2\n        g = y.sin()", "declared", "x"),
+    ("def f(batch: dict):\n    return torch.relu(batch['image'][:, 0])", "declared", "batch"),
+    (
+        "def f(a: Float[Tensor, 'n']):\n    b = fancylib.mix(a)\n    return b @ b",
+        "library",
+        "fancylib.mix",
+    ),
+    (
+        "def f(a: Float[Tensor, 'n']):\n    return torch.special.unheard_of(a) * 2",
+        "rule",
+        "torch.special.unheard_of",
+    ),
+    ("def f(a: Float[Tensor, 'n']):\n    b = a.mystery()\n    return b + a", "rule", ".mystery()"),
+    (
+        "def f(a: Float[Tensor, 'n']):\n    i = a.masked_select(a > 0)\n    return i * 2",
+        "data",
+        ".masked_select()",
+    ),
+    (
+        "def f(a: Float[Tensor, 'n']):\n    return (a.masked_select(a > 0) * math.pi).exp()",
+        "data",
+        ".masked_select()",
+    ),
+    (
+        "def g(x):\n    return fancylib.mix(x)\ndef f(a: Float[Tensor, 'n']):\n    return g(a) * 2",
+        "library",
+        "fancylib.mix",
+    ),
+    (
+        "class A(nn.Module):\n    def __init__(self, w):\n        super().__init__()\n"
+        "        self.w = w\n    def f(self, a: Float[Tensor, 'n']):\n        return a * self.w",
+        "parameter",
+        "w",
+    ),
+    (
+        "class A:\n    w: Tensor\ndef f(o: A, a: Float[Tensor, 'n']):\n    return a * o.w",
+        "declared",
+        "A.w",
+    ),
+    ("def f(a: Float[Tensor, 'n m']):\n    b = a + a.mT @ a\n    return b * 2", "error", "line 5"),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "subject"), CAUSES)
+def test_the_first_cause(text: str, kind: Any, subject: str) -> None:
+    """All that isn't known in the last function is put down to where it began."""
+    head = (
+        "import fancylib, math, torch\nfrom torch import Tensor, nn\nfrom shapecheck import Float\n"
+    )
+    body = inspect(Source("m", "m.py", head + text + "\n"), NoSources(), Options())[-1]
+    causes = {seen.reason for seen in body.seen if seen.reason is not None}
+    assert causes == {Cause(kind, subject)}
+
+
+def test_what_takes_too_long_is_a_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that is too long to be looked into from where it is called."""
+    monkeypatch.setattr(frame, "MAX_STEPS", 100)
+    monkeypatch.setattr(frame, "STEPS_A_LINE", 0)
+    long = "    x = torch.relu(x) + 1\n" * 100
+    text = f"import torch\ndef g(x):\n{long}    return x\ny = g(torch.zeros(3)) * 2\n"
+    script, _ = inspect(Source("m", "m.py", text), NoSources(), Options())
+    assert {seen.reason for seen in script.seen if seen.reason} == {Cause("budget", "g")}
+
+
+def test_packages_without_an_init_file(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Relative imports say which folders are packages, from wherever coverage is called."""
+    for name in ("plain/model", "plain/data"):
+        (project / name).mkdir(parents=True)
+    (project / "plain/data/load.py").write_text(MODEL)
+    (project / "plain/model/use.py").write_text(
+        "import torch\nfrom ..data.load import Net\n\ny = Net()(torch.zeros(2, 3, 4))\n"
+    )
+    for folder, path in ((".", "plain/model"), ("plain/model", "use.py"), ("..", project.name)):
+        monkeypatch.chdir(project / folder)
+        assert main(["coverage", path]) == 0
+        assert re.search(r"use.py +0/0 +2 +0 +0 +100 %\n", capsys.readouterr().out)
 
 
 TABLE: Final = """\
@@ -117,9 +205,9 @@ net/model.py        2/3      5       1        2          62 %
 all                 2/3      5       1        2          62 %
 
 where shapes get lost
-     1  fancylib.mix: an untyped library
-     1  fancylib.sizes: an untyped library
-     1  a parameter without an annotation
+     1  fancylib.mix: of a library that isn't installed here
+     1  fancylib.sizes: of a library that isn't installed here
+     1  the parameter "x" has no annotation
 """
 
 
@@ -186,7 +274,7 @@ def test_json(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
             "end_line": 10,
             "end_column": 27,
             "shape": None,
-            "reason": "fancylib.mix: an untyped library",
+            "reason": "fancylib.mix: of a library that isn't installed here",
         },
     ]
     assert file == counts
@@ -242,7 +330,7 @@ def test_markup_is_the_text() -> None:
     text = 'x = f(  # <one>\n  "a" "b", "&lt;",\n\ty @ z)\nif x: pass\n'
     bodies = inspect(Source("m", "m.py", text), NoSources(), Options())
     crossing = [Seen(bodies[0].seen[0].span, "<b>", "known")] if bodies[0].seen else []
-    code = marked_up(text, [*bodies[0].seen, *crossing], str)
+    code = marked_up(text, [*bodies[0].seen, *crossing])
     import html
 
     assert html.unescape(re.sub(r"<[^>]*>", "", code)) == text
@@ -290,17 +378,28 @@ def test_pointing_at_an_expression(pages: Path) -> None:
     said.push(document.querySelector(".on").textContent);
     document.dispatchEvent(new window.KeyboardEvent("keydown", { key: "n" }));
     said.push(document.querySelector(".on").textContent);
+    const keyed = Array.from(document.querySelectorAll(".source .s"));
+    said.push(keyed.every((element) => element.tabIndex === 0));
+    find("x.sum(-1)").focus();
+    said.push(tip.innerText);
     return said;
     """
     for width, height in ((1280, 800), (390, 844)):
         said = browser.run_in(pages / "net_model.py.html", script, width, height)
         assert said == [
             *("(b t)", True),
-            *("shape unknown\nnot known: fancylib.mix: an untyped library", True),
-            *("shape unknown\nnot known: fancylib.sizes: an untyped library", True),
+            *(
+                "shape unknown\nnot known: fancylib.mix: of a library that isn't installed here",
+                True,
+            ),
+            *(
+                "shape unknown\nnot known: fancylib.sizes: of a library that isn't installed here",
+                True,
+            ),
             True,
             "fancylib.mix(x)",
             "fancylib.mix(x)",
+            *(True, "(b t)"),
         ]
 
 

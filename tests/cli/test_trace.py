@@ -234,7 +234,8 @@ def test_what_cannot_be_traced(
         (
             ["net:Looks"],
             "the forward pass failed: TypeError: Looks.forward() missing 1 required positional "
-            "argument: 'x'\nEach argument of the forward pass is an --input of its own\n",
+            "argument: 'x'\nEach argument of the forward pass is an --input of its own; one by "
+            'name is --input "mask: Bool 2 64"\n',
         ),
     ],
 )

@@ -6,11 +6,12 @@ import html
 import io
 import keyword
 import tokenize
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.analysis import Seen
+from shapecheck.cli._coverage.reasons import in_words
 
 _KINDS: Final = {tokenize.COMMENT: "c", tokenize.STRING: "q"}
 
@@ -24,14 +25,14 @@ class _Piece:
     tag: str
 
 
-def marked_up(text: str, seen: Iterable[Seen], words: Callable[[str], str]) -> str:
+def marked_up(text: str, seen: Iterable[Seen]) -> str:
     """Return source as HTML; what was seen is in elements with the class `s`.
 
     Their second class is the grade, `known`, `partial` or `unknown`, a third one, `begins`, stands
-    where a shape got lost. `data-s` is the shape, `data-r` the reason in `words`.
+    where a shape got lost. `data-s` is the shape, `data-r` the reason in words.
     """
     starts = _line_starts(text)
-    pieces = [*_tokens(text, starts), *(_piece(one, starts, words) for one in seen)]
+    pieces = [*_tokens(text, starts), *(_piece(one, starts) for one in seen)]
     pieces = [piece for piece in pieces if piece.start < piece.stop <= len(text)]
     pieces.sort(key=lambda piece: (piece.start, -piece.stop))
     return "".join(_woven(text, pieces))
@@ -67,10 +68,10 @@ def _at(starts: Sequence[int], line: int, column: int) -> int:
     return starts[min(max(line, 1), len(starts)) - 1] + column
 
 
-def _piece(seen: Seen, starts: Sequence[int], words: Callable[[str], str]) -> _Piece:
+def _piece(seen: Seen, starts: Sequence[int]) -> _Piece:
     span = seen.span
     classes = f"s {seen.grade}{' begins' if seen.begins else ''}"
-    reason = f' data-r="{html.escape(words(seen.reason))}"' if seen.reason is not None else ""
+    reason = f' data-r="{html.escape(in_words(seen.reason))}"' if seen.reason is not None else ""
     shape = "" if seen.shape is None else f' data-s="{html.escape(seen.shape)}"'
     return _Piece(
         _at(starts, span.line, span.column),

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import site
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from shapecheck import config
-from shapecheck.analysis import Body, Options, Seen, inspect
+from shapecheck.analysis import Body, Cause, Options, Seen, inspect
 from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHosts, SourceReader
 
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__", "site-packages", "build", "dist"})
 _ENVIRONMENT: Final = "pyvenv.cfg"
+_RELATIVE: Final = re.compile(r"^[ \t]*from[ \t]+(\.+)", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -61,7 +64,7 @@ class FileCoverage:
             yield from body.seen
 
     @property
-    def reasons(self) -> Counter[str]:
+    def reasons(self) -> Counter[Cause]:
         """Why shapes aren't known, by the construct at which that began."""
         return Counter(seen.reason for seen in self.seen() if seen.reason is not None)
 
@@ -102,16 +105,18 @@ def measure(
     installed = [*site.getsitepackages(), *filter(None, sys.path)]
     finder = ModuleFinder(tuple(dict.fromkeys([*own, *installed])))
     hosts = MypyHosts(reader, finder, is_daemon=False)
+    files = list(files)
+    packages = package_folders(files)
     for path in files:
         shown = reader.display(str(path))
-        name = module_name(path)
-        found = reader.read(name, str(path))
+        name = module_name(path, packages)
+        found = reader.read(name, str(path.absolute()))
         if found is None:
             yield FileCoverage(shown, problem=_unreadable(path))
             continue
         text = found[0].text
         try:
-            bodies = inspect(found[0], hosts.analysing(name, str(path)), options)
+            bodies = inspect(found[0], hosts.analysing(name, str(path.absolute())), options)
         except SyntaxError as error:
             problem = error.msg if error.lineno is None else f"line {error.lineno}: {error.msg}"
             yield FileCoverage(shown, text, problem=problem)
@@ -122,14 +127,29 @@ def measure(
         yield FileCoverage(shown, text, bodies, counts=_counts(bodies))
 
 
-def module_name(path: Path) -> str:
-    """Return the dotted name of a file's module: packages are folders with an `__init__.py`."""
-    parts = [] if path.stem == "__init__" else [path.stem]
+def package_folders(files: Iterable[Path]) -> set[Path]:
+    """Return the folders that must be packages, since files import relatively to them."""
+    found = set()
+    for path in files:
+        with suppress(OSError):
+            for dots in _RELATIVE.findall(path.read_text(encoding="utf-8", errors="replace")):
+                found.add(path.absolute().parents[len(dots) - 1])
+    return found
+
+
+def module_name(path: Path, packages: Collection[Path] = ()) -> str:
+    """Return the dotted name of a file's module.
+
+    Packages are folders with an `__init__.py`, those in `packages`, and what is between.
+    """
     folder = path.absolute().parent
-    while (folder / "__init__.py").is_file():
-        parts.insert(0, folder.name)
-        folder = folder.parent
-    return ".".join(parts) or path.absolute().parent.name
+    above = [folder, *folder.parents]
+    tops = [at for at, one in enumerate(above) if one in packages]
+    depth = max(tops, default=-1) + 1
+    while (above[depth] / "__init__.py").is_file():
+        depth += 1
+    names = [one.name for one in reversed(above[:depth])]
+    return ".".join([*names, *([] if path.stem == "__init__" else [path.stem])]) or folder.name
 
 
 def _unreadable(path: Path) -> str:

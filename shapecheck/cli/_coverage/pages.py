@@ -5,31 +5,24 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Final
 
 from shapecheck.cli._coverage.markup import marked_up
 from shapecheck.cli._coverage.measure import Counts, FileCoverage
-from shapecheck.cli._coverage.reasons import in_words
 from shapecheck.cli._coverage.tables import percent, reasons_of, total_of
 from shapecheck.cli._pages import page, save
-from shapecheck.signatures import Table
 
 _MOST_REASONS: Final = 20
 _RANKS: Final = ("known", "partial", "unknown")
 
 
-def write_pages(files: Sequence[FileCoverage], table: Table, folder: Path) -> Path:
+def write_pages(files: Sequence[FileCoverage], folder: Path) -> Path:
     """Write `index.html` and a page for each file with tensors; return the path of the index.
 
     Raises OSError where the folder can't be written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
-
-    @cache
-    def words(reason: str) -> str:
-        return in_words(reason, table)
 
     shown = [f for f in files if f.problem is not None or f.counts.tensors or f.counts.functions]
     names: dict[str, str] = {}
@@ -41,10 +34,10 @@ def write_pages(files: Sequence[FileCoverage], table: Table, folder: Path) -> Pa
             name = f"{base}_{number}.html"
         names[file.path] = name
     for file in shown:
-        code = marked_up(file.text, file.seen(), words)
+        code = marked_up(file.text, file.seen())
         save(folder / names[file.path], _file_page(file, code))
     index = folder / "index.html"
-    save(index, _index(shown, names, reasons_of(files, table)))
+    save(index, _index(shown, names, reasons_of(files)))
     return index
 
 

@@ -9,7 +9,6 @@ from typing import Any, Final, TextIO
 
 from shapecheck.cli._coverage.measure import Counts, FileCoverage
 from shapecheck.cli._coverage.reasons import in_words
-from shapecheck.signatures import Table
 
 _MOST_REASONS: Final = 10
 _WIDE: Final = 1000
@@ -23,12 +22,12 @@ def total_of(files: Sequence[FileCoverage]) -> Counts:
     return total
 
 
-def reasons_of(files: Sequence[FileCoverage], table: Table) -> list[tuple[str, int]]:
+def reasons_of(files: Sequence[FileCoverage]) -> list[tuple[str, int]]:
     """Return why shapes aren't known, in words, the most frequent first."""
     counted: Counter[str] = Counter()
     for file in files:
         for reason, count in file.reasons.items():
-            counted[in_words(reason, table)] += count
+            counted[in_words(reason)] += count
     return counted.most_common()
 
 
@@ -40,9 +39,7 @@ def percent(part: int, whole: int) -> str:
     return f"{min(share, 99.0) if part < whole else share:.0f} %"
 
 
-def print_table(
-    files: Sequence[FileCoverage], table: Table, stream: TextIO, *, color: bool
-) -> None:
+def print_table(files: Sequence[FileCoverage], stream: TextIO, *, color: bool) -> None:
     """Print a line for each file with tensors in it, the total, and the most frequent reasons."""
     from rich.table import Table as Grid
 
@@ -65,7 +62,7 @@ def print_table(
     for file in files:
         if file.problem is not None:
             console.print(f"{file.path}: {file.problem}", style="red")
-    reasons = reasons_of(files, table)[:_MOST_REASONS]
+    reasons = reasons_of(files)[:_MOST_REASONS]
     if reasons:
         console.print("\nwhere shapes get lost", style="bold")
     for reason, count in reasons:
@@ -82,12 +79,12 @@ def _cells(counts: Counts) -> tuple[str, ...]:
     )
 
 
-def print_json(files: Sequence[FileCoverage], table: Table, stream: TextIO) -> None:
+def print_json(files: Sequence[FileCoverage], stream: TextIO) -> None:
     """Print one document with the counts of each file, and where and why shapes aren't known."""
     document = {
         "total": _counts(total_of(files)),
-        "reasons": dict(reasons_of(files, table)),
-        "files": {file.path: _file(file, table) for file in files},
+        "reasons": dict(reasons_of(files)),
+        "files": {file.path: _file(file) for file in files},
     }
     json.dump(document, stream, indent=2)
     stream.write("\n")
@@ -104,7 +101,7 @@ def _counts(counts: Counts) -> dict[str, Any]:
     }
 
 
-def _file(file: FileCoverage, table: Table) -> dict[str, Any]:
+def _file(file: FileCoverage) -> dict[str, Any]:
     if file.problem is not None:
         return {"problem": file.problem}
     return {
@@ -116,7 +113,7 @@ def _file(file: FileCoverage, table: Table) -> dict[str, Any]:
                 "end_line": seen.span.end_line,
                 "end_column": seen.span.end_column,
                 "shape": seen.shape,
-                "reason": in_words(seen.reason, table),
+                "reason": in_words(seen.reason),
             }
             for seen in file.seen()
             if seen.begins and seen.reason is not None

@@ -33,6 +33,10 @@ document.addEventListener("mouseover", (event) => show(seen(event)));
 document.addEventListener("click", (event) => {
   if (event.target.id !== "next") show(seen(event));
 });
+for (const element of document.querySelectorAll(".source .s")) element.tabIndex = 0;
+document.addEventListener("focusin", (event) => {
+  if (seen(event)) show(seen(event));
+});
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") show(null);
   if (event.key === "n" && !event.ctrlKey && !event.metaKey && !event.altKey) next();
@@ -45,7 +49,7 @@ function next() {
   if (!lost.length) return;
   at = (at + 1) % lost.length;
   lost[at].scrollIntoView({ block: "center", inline: "nearest" });
-  show(lost[at]);
+  lost[at].focus({ preventScroll: true });
 }
 
 const button = document.getElementById("next");
