@@ -3,6 +3,7 @@
 python benchmarks/annotate.py again examples/*.py           # strip, run, annotate, compare
 python benchmarks/annotate.py again --no-run FOLDER ...     # without a run: static, comments
 python benchmarks/annotate.py share FOLDER [--tests "ARGS"] # functions annotated, and accepted
+python benchmarks/annotate.py green FOLDER --package PKG --tests benchmarks/runs/test_mingpt.py
 python benchmarks/annotate.py speed FOLDER                  # lines a second
 python benchmarks/annotate.py record                        # overhead, memory, size of the file
 python benchmarks/annotate.py record FOLDER --tests "ARGS"  # the same while a suite of tests runs
@@ -165,9 +166,11 @@ def speed(paths: list[Path]) -> None:
     begun, cpu = time.perf_counter(), time.process_time()
     outcome = annotate_files(files, Settings())
     took, used = time.perf_counter() - begun, time.process_time() - cpu
+    other = resource.getrusage(resource.RUSAGE_CHILDREN)
     slots = sum(len(changed.proposals) for changed in outcome.changed)
     print(
-        f"{lines:,} lines in {took:.0f} s ({used:.0f} s of one core): {used / lines * 1e5:.0f} s a "
+        f"{lines:,} lines in {took:.0f} s ({used:.0f} s of one core, "
+        f"{other.ru_utime + other.ru_stime:.0f} s of another): {used / lines * 1e5:.0f} s a "
         f"100,000 lines; {slots} annotations, {len(outcome.refused)} functions refused"
     )
 
@@ -300,6 +303,22 @@ def share(paths: list[Path], tests: str | None, show: bool) -> None:
             )
 
 
+def green(paths: list[Path], tests: str, package: str) -> None:
+    """Annotate a copy of a folder; run tests, of it or of our own, with and without checks."""
+    (source,) = paths
+    arguments = [str(Path(one).absolute()) if Path(one).is_file() else one for one in tests.split()]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary, "code")
+        shutil.copytree(source, folder, ignore=shutil.ignore_patterns(".git"))
+        before = passed(folder, " ".join(arguments), "")
+        outcome = annotate_files(find([folder]), Settings())
+        for changed in outcome.changed:
+            write(changed.file, changed.text)
+        slots = sum(len(changed.proposals) for changed in outcome.changed)
+        after = passed(folder, " ".join(arguments), f"--shapecheck={package}")
+        print(f"{source.name}: {before}; with {slots} annotations and --shapecheck: {after}")
+
+
 def passed(folder: Path, tests: str, option: str) -> str:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests.split()]
     path = os.pathsep.join([str(folder), str(ROOT)])
@@ -409,16 +428,19 @@ def record_tests(source: Path, tests: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("again", "share", "speed", "record"))
+    parser.add_argument("what", choices=("again", "share", "green", "speed", "record"))
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--no-run", action="store_true")
     parser.add_argument("--show", action="store_true", help="print what differs")
     parser.add_argument("--tests", help="what of a folder to run with pytest")
+    parser.add_argument("--package", default=".", help="what of it to check while they run")
     options = parser.parse_intermixed_args()
     if options.what == "again":
         again(options.paths, not options.no_run, options.show)
     elif options.what == "share":
         share(options.paths, options.tests, options.show)
+    elif options.what == "green":
+        green(options.paths, options.tests or "", options.package)
     elif options.what == "speed":
         speed(options.paths)
     elif options.paths:
