@@ -4,7 +4,7 @@
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
 VENV ?= .venv
-PYTEST_ARGS ?=
+PYTEST_ARGS ?= -n auto
 PIP_FLAGS ?= --quiet --quiet
 # https://download.pytorch.org/whl/cpu spares Linux users torch's CUDA libraries.
 TORCH_INDEX ?=
@@ -32,7 +32,7 @@ lint: $(INSTALLED) ## Run ruff check and ruff format --check
 typecheck: $(INSTALLED) ## Run mypy --strict over shapecheck/, with its own plugin on
 	$(BIN)/mypy --strict shapecheck
 
-unit: $(INSTALLED) ## Run pytest (make unit PYTEST_ARGS="-n 2 -k spec")
+unit: $(INSTALLED) ## Run pytest on all cores (make unit PYTEST_ARGS="-k spec")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 conformance: $(INSTALLED) ## Judge the op rules by torch's own test database; writes docs/conformance.md

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from shapecheck.analysis import declarations, objects
-from shapecheck.analysis.annotations import AnyDecl
+from shapecheck.analysis.annotations import AnyDecl, TensorDecl
 from shapecheck.analysis.values import Bound, Class, Dotted, Function, OpInstance, Ref
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Tensor
@@ -30,6 +30,11 @@ _SHARED: Final = frozenset(
     "clone type".split()
 )
 """What a tensor has, and other things as well: it counts in a module's own methods."""
+_CHANGED: Final = frozenset(
+    "transpose reshape mean sum flatten pow sqrt exp log abs clamp float long half bool int to "
+    "double repeat squeeze cumsum sin cos clone type".split()
+)
+"""What gives a tensor where it is asked of one, and something else where it isn't."""
 _MAKERS: Final = frozenset(
     f"torch.{name}" for name in ("tensor", "as_tensor", "from_numpy", "is_tensor", "Tensor", "save")
 )
@@ -74,14 +79,31 @@ def _tensors_in(node: ast.AST, seen: Study, in_module: bool) -> Iterator[str]:
             yield from _handed_over(node, seen)
         case ast.BinOp(left=left, right=right):
             for one, other in ((left, right), (right, left)):
-                if isinstance(one, ast.Name) and isinstance(seen.values.get(other), Tensor):
+                if isinstance(seen.values.get(other), Tensor):
                     if isinstance(node.op, (ast.MatMult, ast.Add, ast.Sub, ast.Mult)):
-                        yield one.id
+                        yield from _origin(one)
+
+
+def _origin(node: ast.expr) -> Iterator[str]:
+    """Yield the name that must be a tensor if an expression is one: `x` of `x.float().mT`."""
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.Attribute(value=value, attr="T" | "mT"):
+            yield from _origin(value)
+        case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr in _CHANGED:
+            yield from _origin(value)
 
 
 def _handed_over(node: ast.Call, seen: Study) -> Iterator[str]:
     """Yield the names that a call hands over where only tensors are taken."""
     target = seen.values.get(node.func, UNKNOWN)
+    if isinstance(target, Function):
+        declared = declarations.declaration(target).params
+        for takes, argument in zip(declared, node.args, strict=False):
+            if takes.kind == "positional" and isinstance(takes.declared, TensorDecl):
+                yield from _origin(argument)
+        return
     if isinstance(target, Ref):  # a module that is an attribute of this one
         is_own = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "self"
         if is_own and node.args and isinstance(node.args[0], ast.Name):
@@ -96,11 +118,12 @@ def _handed_over(node: ast.Call, seen: Study) -> Iterator[str]:
         for param, argument in pairs:
             items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
             if param.tensor is not None and not param.other:
-                yield from (item.id for item in items if isinstance(item, ast.Name))
+                for item in items:
+                    yield from _origin(item)
     if isinstance(target, Dotted) and _is_functional(target.name):
         for argument in node.args[:1]:
-            items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
-            yield from (item.id for item in items if isinstance(item, ast.Name))
+            for item in argument.elts if isinstance(argument, ast.List | ast.Tuple) else [argument]:
+                yield from _origin(item)
 
 
 def _signature(target: Value, seen: Study) -> tuple[Signature | None, int]:

@@ -125,12 +125,17 @@ def _study(first: Study, known: Mapping[str, Value]) -> Study:
     function = first.function
     tensors = shown(function, function.owner, first)
     tensors |= {name for name, value in known.items() if _is_tensor(value)}
-    values = {**_sizes_of(function, first), **_hypotheses(first, tensors), **known}
-    if not values:
-        return first
-    second = _run(function, values, first.qualname)
-    if second.clashes > first.clashes and known:
-        return _study(first, {})
+    while True:
+        values = {**_sizes_of(function, first), **_hypotheses(first, tensors), **known}
+        if not values:
+            return first
+        second = _run(function, values, first.qualname)
+        if second.clashes > first.clashes and known:
+            return _study(first, {})
+        more = shown(function, function.owner, second) - tensors
+        if not more:
+            break
+        tensors |= more  # what is done with a tensor is one, too
     second.bare, second.given, second.plain = tensors, values, first
     return second
 

@@ -215,12 +215,15 @@ def _whole(study: Study, values: Mapping[str, Value]) -> Sym | None:
 
 
 def _says_something(kind: Type) -> bool:
-    """Whether an annotation says more of a shape than that there is one."""
-    found = list(tensors(kind))
-    entries = [entry for one in found for entry in spec.parse(one.text).entries]
-    return any(not one.text for one in found) or any(
-        isinstance(entry, spec.Axis) or entry.name is not None for entry in entries
-    )
+    """Whether an annotation says more of a shape than that there is one, or of how many axes."""
+    return any(_says_more(spec.parse(one.text).entries) for one in tensors(kind))
+
+
+def _says_more(entries: Collection[spec.Axis | spec.Group]) -> bool:
+    groups = [entry for entry in entries if isinstance(entry, spec.Group)]
+    axes = [entry for entry in entries if isinstance(entry, spec.Axis)]
+    named = any(group.name is not None for group in groups)
+    return not groups or named or any(not isinstance(axis.expr, spec.Wild) for axis in axes)
 
 
 def _symbols(value: Value) -> Iterator[Sym]:

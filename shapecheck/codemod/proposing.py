@@ -16,7 +16,7 @@ from shapecheck.analysis.declarations import declaration, speaks
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.values import Union
 from shapecheck.codemod import docstrings
-from shapecheck.codemod.comments import Claim, Claims, Comments, given
+from shapecheck.codemod.comments import Claim, Claims, Comments, given, may_be_none
 from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import PythonFile
 from shapecheck.codemod.fitting import contradiction
@@ -123,6 +123,8 @@ class Proposer:
             counts[one.qualname] += 1
             mine: Proposed = {}
             for name, kind, origin, line, local in self._of(one):
+                if not local and may_be_none(one, name):
+                    kind = either(kind, NONE)
                 slot = Slot(one.qualname, nth, name, local)
                 mine.setdefault(slot, Proposal(slot, kind, origin, line))
             seen = self._recorded(one)

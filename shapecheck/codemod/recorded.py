@@ -20,6 +20,7 @@ from shapecheck.codemod.kinds import (
     TupleType,
     Type,
     either,
+    tensors,
 )
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import Value
@@ -74,8 +75,6 @@ def propose(
 
 
 def _has_tensor(kind: Type) -> bool:
-    from shapecheck.codemod.kinds import tensors
-
     return any(True for _ in tensors(kind))
 
 
@@ -94,15 +93,7 @@ class _Found:
             values = [(at, call.result) for at, call in enumerate(self.calls)]
             return self._merged(values, self.study.result)
         values = [(at, call.args[slot]) for at, call in enumerate(self.calls) if slot in call.args]
-        tree = self._merged(values, self.study.params.get(slot))
-        if tree is not None and len(values) < len(self.calls) and self._none_by_default(slot):
-            return ("either", [tree, NONE])
-        return tree
-
-    def _none_by_default(self, slot: str) -> bool:
-        from shapecheck.codemod.comments import may_be_none
-
-        return may_be_none(self.study, slot)
+        return self._merged(values, self.study.params.get(slot))
 
     def _merged(self, values: list[tuple[int, Any]], known: Value) -> Any:
         by_kind: dict[str, list[tuple[int, Any]]] = {}

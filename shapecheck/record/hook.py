@@ -13,7 +13,6 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-import shapecheck
 from shapecheck.record import watch
 from shapecheck.rewriting import rewrite
 
@@ -108,6 +107,7 @@ def start_from_environment() -> None:
     if not file:
         return
     # pytest warns of plugins that were imported before it.
-    shapecheck.__doc__ = f"{shapecheck.__doc__}\nPYTEST_DONT_REWRITE"
+    package = sys.modules[__name__.partition(".")[0]]
+    package.__doc__ = f"{package.__doc__}\nPYTEST_DONT_REWRITE"
     packages = tuple(filter(None, os.environ.get(PACKAGES, "").split(",")))
     start(Path(file), Path(os.environ.get(ROOT) or Path.cwd()), packages)

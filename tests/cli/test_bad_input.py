@@ -241,7 +241,8 @@ def test_where_no_report_can_be(folder: Path, capsys: pytest.CaptureFixture[str]
             ["net:Net", "--input", "z: 3"],
             1,
             "the forward pass failed: TypeError: Net.forward() got an unexpected keyword argument "
-            "'z'\nEach argument of the forward pass is an --input of its own\n",
+            "'z'\nEach argument of the forward pass is an --input of its own; one by name is "
+            '--input "mask: Bool 2 64"\n',
         ),
     ],
 )

@@ -95,6 +95,20 @@ def test_tensors_that_may_be_none(tmp_path: Path) -> None:
     assert 'mask: Bool[torch.Tensor, "b t"] | None = None,  # (b, t)' in found
 
 
+def test_a_tensor_that_is_none_by_default_may_be_none_whoever_says_its_shape(
+    tmp_path: Path,
+) -> None:
+    text = HEAD + (
+        "def f(x, gate=None):\n"
+        "    b, t = x.shape\n"
+        "    return x * torch.relu(gate.reshape(b, t))\n"
+        "def g(x):\n"
+        "    b, t = x.shape\n"
+        "    return f(x, gate=torch.ones(b, t))\n"
+    )
+    assert 'gate: Float[torch.Tensor, "b t"] | None = None' in annotated(tmp_path, text)
+
+
 def test_trailing_comments_and_a_comment_behind_a_long_call(tmp_path: Path) -> None:
     text = HEAD + (
         "def f(x):\n"
