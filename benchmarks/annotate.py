@@ -30,6 +30,7 @@ from libcst import ParserSyntaxError
 
 from shapecheck import dtypes, spec
 from shapecheck.analysis import Options, Source
+from shapecheck.analysis.declarations import arguments_of
 from shapecheck.analysis.inference import qualnames, study
 from shapecheck.codemod.annotate import Settings, annotate_files
 from shapecheck.codemod.files import FileProblem, find, read, write
@@ -47,9 +48,8 @@ def annotations(text: str) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
     for node, name in qualnames(ast.parse(text)):
         if isinstance(node, ast.ClassDef):
             continue
-        arguments = node.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        for slot, annotation in [*((a.arg, a.annotation) for a in every), ("return", node.returns)]:
+        every = ((a.arg, a.annotation) for a in arguments_of(node))
+        for slot, annotation in [*every, ("return", node.returns)]:
             found = [
                 (head.id, shape.value)
                 for part in (ast.walk(annotation) if annotation is not None else ())

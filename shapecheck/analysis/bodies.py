@@ -18,7 +18,7 @@ from shapecheck.analysis.annotations import (
     reader,
     texts,
 )
-from shapecheck.analysis.declarations import Parameter, declaration, speaks
+from shapecheck.analysis.declarations import Parameter, arguments_of, declaration, speaks
 from shapecheck.analysis.frame import Budget, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.state import State
@@ -48,9 +48,7 @@ def size_in(frame: Frame, source: str) -> IntSize | None:
 
 def check_braces(frame: Frame, function: Function) -> None:
     """Report names in the `{...}` of a signature that nothing in the program has."""
-    arguments = function.node.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    every += [arg for arg in (arguments.vararg, arguments.kwarg) if arg is not None]
+    every = arguments_of(function.node, stars=True)
     known = {arg.arg for arg in every}
     returns = getattr(function.node, "returns", None)
     for node in [arg.annotation for arg in every] + [returns]:

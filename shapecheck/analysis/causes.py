@@ -124,7 +124,7 @@ class Causes:
             parameter = _parameter(self._function, name)
             if parameter is not None:
                 return None if bound and parameter.kind == "open" else parameter
-            if name in {a.arg for a in _arguments(self._function.node)}:
+            if name in {a.arg for a in declarations.arguments_of(self._function.node, stars=True)}:
                 return None
         value = self._value(node)
         if isinstance(value, Dotted):
@@ -322,7 +322,7 @@ def seen_lost(seen: Seen | None) -> bool:
 
 def _parameter(function: Function, name: str) -> Cause | None:
     """Return why a parameter isn't known; None where it isn't one, or is a number."""
-    for index, argument in enumerate(_arguments(function.node)):
+    for index, argument in enumerate(declarations.arguments_of(function.node, stars=True)):
         if argument.arg != name:
             continue
         if index == 0 and function.owner is not None and name in ("self", "cls"):
@@ -344,12 +344,6 @@ def _is_number(declared: Declared) -> bool:
     if isinstance(declared, UnionDecl):
         return all(map(_is_number, declared.options))
     return isinstance(declared, (ScalarDecl, NoneDecl))
-
-
-def _arguments(node: Definition | ast.Lambda) -> list[ast.arg]:
-    given = node.args
-    stars = [one for one in (given.vararg, given.kwarg) if one is not None]
-    return [*given.posonlyargs, *given.args, *given.kwonlyargs, *stars]
 
 
 def _method(cls: Class, names: Sequence[str]) -> Definition | None:

@@ -86,6 +86,16 @@ def _read(function: Function) -> Declaration:
     return Declaration(tuple(params), read(returns))
 
 
+def arguments_of(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, *, stars: bool = False
+) -> list[ast.arg]:
+    """Return the arguments of a `def` or a lambda; `stars`: with `*args` and `**kwargs`, last."""
+    given = node.args
+    more = (given.vararg, given.kwarg) if stars else ()
+    every = (*given.posonlyargs, *given.args, *given.kwonlyargs, *more)
+    return [one for one in every if one is not None]
+
+
 def own_names(function: Function) -> set[str]:
     """Return the dimension names in a function's annotations."""
     says = declaration(function)

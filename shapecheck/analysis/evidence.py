@@ -60,8 +60,7 @@ def shown(function: Function, owner: Class | None, seen: Study) -> set[str]:
 
 def is_annotated(function: Function, name: str) -> bool:
     """Whether a parameter has an annotation, whatever it says."""
-    arguments = function.node.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every = declarations.arguments_of(function.node)
     return any(one.arg == name and one.annotation is not None for one in every)
 
 

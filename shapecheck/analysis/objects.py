@@ -374,7 +374,7 @@ def _supposed(init: Function) -> dict[str, Value]:
     """Return what parameters without annotation hold where the program is to suppose it: sizes."""
     if not init.module.program.supposing:
         return {}
-    arguments = [*init.node.args.posonlyargs, *init.node.args.args, *init.node.args.kwonlyargs]
+    arguments = declarations.arguments_of(init.node)
     bare = {one.arg for one in arguments[1:] if one.annotation is None}
     params = declarations.declaration(init).params
     return {p.name: Path(p.name) for p in params if p.name in bare and p.default is None}

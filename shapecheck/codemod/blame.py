@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck.analysis import Options, Source
+from shapecheck.analysis.declarations import arguments_of
 from shapecheck.analysis.inference import qualnames
 from shapecheck.analysis.interpreter import check_module, consulted
 from shapecheck.analysis.modules import syntax
@@ -167,9 +168,7 @@ class Blame:
 
     def _tried(self, path: Path, scope: frozenset[int], without: Sequence[Place] = ()) -> _Trial:
         """Check some functions of a file without some of the annotations."""
-        host = copy.copy(
-            self._project.host(path)
-        )  # what is remembered of one host doesn't hold for the next
+        host = copy.copy(self._project.host(path))  # anew: what is remembered goes by it
         text = self._texts.get(path, self._files[path].text)
         source = self._source(path, text)
         with self._masked([*self._gone, *without]):
@@ -257,10 +256,8 @@ def _slots(tree: ast.AST) -> dict[Slot, _Written]:
         assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         key = name, nth[name]
         nth[name] += 1
-        arguments = node.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        every += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
-        found |= {Slot(*key, one.arg): _Written(one, node) for one in every}
+        for one in arguments_of(node, stars=True):
+            found[Slot(*key, one.arg)] = _Written(one, node)
         found[Slot(*key, "return")] = _Written(node, node)
         counts: Counter[str] = Counter()
         for statement in _assignments(node.body):

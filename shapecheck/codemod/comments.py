@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import spec
+from shapecheck.analysis.declarations import arguments_of
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.values import Union
 from shapecheck.codemod.said import Said, comment
@@ -162,14 +163,7 @@ def _tokens(text: str) -> Iterator[_Comment]:
 
 def _parameter_ends(node: FunctionNode) -> Iterator[tuple[str, int]]:
     """Yield the parameters with the lines on which they end, defaults included."""
-    arguments = node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    missing: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
-    pairs = [
-        *zip(positional, [*missing, *arguments.defaults], strict=True),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
-    for one, default in pairs:
+    for one, default in _defaults(node):
         yield one.arg, (default or one).end_lineno or one.lineno
 
 
@@ -217,10 +211,7 @@ def _is_first(statement: ast.Assign, node: FunctionNode) -> bool:
     if len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
         return False
     target = statement.targets[0]
-    arguments = node.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    every += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
-    if any(one.arg == target.id for one in every):
+    if any(one.arg == target.id for one in arguments_of(node, stars=True)):
         return False
     first = None
     for inner in ast.walk(node):
@@ -298,16 +289,15 @@ def may_be_none(study: Study, name: str) -> bool:
     if isinstance(value, Union) and None in value.options:
         return True
     for param, default in _defaults(study.function.node):
-        if param == name:
+        if param.arg == name:
             return isinstance(default, ast.Constant) and default.value is None
     return False
 
 
-def _defaults(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
+def _defaults(node: ast.AST) -> Iterator[tuple[ast.arg, ast.expr | None]]:
+    """Yield the parameters of a function, but for `*args` and `**kwargs`, with their defaults."""
     arguments: ast.arguments = node.args  # type: ignore[attr-defined]  # of a function
     positional = [*arguments.posonlyargs, *arguments.args]
     missing: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
-    for one, default in zip(positional, [*missing, *arguments.defaults], strict=True):
-        yield one.arg, default
-    for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        yield one.arg, default
+    yield from zip(positional, [*missing, *arguments.defaults], strict=True)
+    yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)

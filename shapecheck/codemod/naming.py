@@ -138,10 +138,6 @@ class Names:
             self.given[symbol] = name
         return name
 
-    def reserve(self, names: set[str]) -> None:
-        """Keep names for what has them already."""
-        self._taken |= names
-
 
 def _in_order(size: Size) -> list[Sym]:
     return sorted(size.symbols(), key=lambda symbol: symbol.serial)

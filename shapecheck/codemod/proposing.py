@@ -12,7 +12,7 @@ from typing import Final
 
 from shapecheck import spec
 from shapecheck.analysis import Options
-from shapecheck.analysis.declarations import declaration, speaks
+from shapecheck.analysis.declarations import arguments_of, declaration, speaks
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.values import Union
 from shapecheck.codemod import docstrings
@@ -189,8 +189,7 @@ def _open_parameters(one: Study) -> Collection[str]:
     """
     says = declaration(one.function)
     arrays = any(root in one.function.module.bindings for root in ("np", "numpy", "jnp", "tf"))
-    arguments = one.function.node.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every = arguments_of(one.function.node)
     bare = {argument.arg for argument in every if argument.annotation is None} - {"self", "cls"}
     return {
         param.name

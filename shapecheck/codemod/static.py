@@ -16,7 +16,7 @@ from shapecheck.analysis.annotations import (
     TupleDecl,
     UnionDecl,
 )
-from shapecheck.analysis.declarations import declaration, speaks
+from shapecheck.analysis.declarations import arguments_of, declaration, speaks
 from shapecheck.analysis.inference import Study, with_dtypes, with_known
 from shapecheck.analysis.values import Union
 from shapecheck.dims import Size, Sym
@@ -131,8 +131,7 @@ def _label(item: object) -> str:
 def wanted(one: Study) -> set[str]:
     """Return the parameters, and `return`, that may be annotated: tensors without a shape."""
     says = declaration(one.function)
-    arguments = one.function.node.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every = arguments_of(one.function.node)
     annotated = {argument.arg for argument in every if argument.annotation is not None}
     found = {
         param.name

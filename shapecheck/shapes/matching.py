@@ -341,11 +341,6 @@ class Matcher:
             for left in self.pending
         )
 
-    def unsolvable(self, expr: spec.Expr, actual: DimExpr) -> bool:
-        """Whether no integer satisfies an equation with one name missing, as in `2*n` met by 7."""
-        verdict = self._verdict(expr, actual)
-        return verdict is not None and verdict.relation is Relation.DIFFERENT
-
     def _solve(self, expr: spec.Expr, actual: DimExpr) -> Relation:
         """Bind the one name that is missing; DIFFERENT if no integer can be it."""
         if isinstance(expr, spec.Merge) and isinstance(actual, Composite):
