@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.analysis.annotations import AnyDecl, CallableDecl, Declared, reader, texts
-from shapecheck.analysis.memory import MISSING, Memory
 from shapecheck.analysis.values import Function
 
 
@@ -52,15 +51,13 @@ def declaration(function: Function) -> Declaration:
     return memory.recall(("declaration", function.node), lambda: _read(function), _NOTHING)
 
 
-def is_known(memory: Memory, node: ast.AST) -> bool:
-    """Whether anyone has asked what the `def` at this node declares."""
-    return memory.find(("declaration", node)) is not MISSING
-
-
 _NOTHING: Final = Declaration((), AnyDecl())
 
 
 def _read(function: Function) -> Declaration:
+    memory = function.module.program.memory
+    if memory.traces:
+        memory.asked.add((function.module.source.path, function.node.lineno))
     arguments = function.node.args
     read = reader(function.module).read
     params: list[Parameter] = []

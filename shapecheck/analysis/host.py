@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +138,13 @@ class Host(Protocol):
     def source(self, module: str) -> Source | None:
         """Return the source of a module by its dotted name, or None where there is none to read."""
         ...
+
+
+@runtime_checkable
+class Tracing(Protocol):
+    """A host that is told of which functions the analysis has read the annotations.
+
+    `consulted`: a path and the line of a `def` for each.
+    """
+
+    consulted: set[tuple[str, int]]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import functools
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, ParamSpec, TypeVar
@@ -21,6 +22,7 @@ from shapecheck.analysis.frame import EXPRESSIONS, BudgetExceeded, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.looking import end_of
+from shapecheck.analysis.memory import Ground, Memory
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import (
     Argument,
@@ -49,7 +51,8 @@ class Study:
     has, with the expression for it. `bare` are the parameters that something shows to be tensors
     though no annotation says so, `clashes` how many errors there were on the way, `calls` the
     functions that it calls, with their arguments. `given` is what it was studied with, `plain` what
-    was seen when nothing was supposed of its parameters.
+    was seen when nothing was supposed of its parameters. `rests_on` are the functions of which
+    annotations were read, each a path and a line. `nth` counts functions of the same name.
     """
 
     function: Function
@@ -63,6 +66,8 @@ class Study:
     calls: list[tuple[Function, dict[str, Value]]] = field(default_factory=list)
     given: Mapping[str, Value] = field(default_factory=dict)
     plain: Study | None = None
+    rests_on: frozenset[Ground] = frozenset()
+    nth: int = 0
 
 
 def without_collecting(function: Callable[P, T]) -> Callable[P, T]:
@@ -82,8 +87,10 @@ def without_collecting(function: Callable[P, T]) -> Callable[P, T]:
 
 
 @without_collecting
-def study(source: Source, host: Host, options: Options) -> list[Study]:
-    """Study the functions and methods of a module; raises SyntaxError.
+def study(
+    source: Source, host: Host, options: Options, only: Collection[str] | None = None
+) -> list[Study]:
+    """Study the functions and methods of a module, those of some names; raises SyntaxError.
 
     What can't be analysed to its end is left out.
     """
@@ -91,12 +98,16 @@ def study(source: Source, host: Host, options: Options) -> list[Study]:
     program.supposing = True
     program.memory.begin()
     module = program.add(source)
-    names = dict(qualnames(module.tree))
+    names: dict[ast.AST, tuple[str, int]] = {
+        node: (name, nth) for node, name, nth in defs(module.tree)
+    }
     found = []
     for function, _ in interpreter.functions(module):
+        name, nth = names[function.node]
         # What one function stumbles over must not hide what there is to say of the others.
         with suppress(BudgetExceeded, RecursionError):
-            found.append(_study(_run(function, {}, names[function.node]), {}))
+            if only is None or name in only:
+                found.append(_study(_run(function, {}, name, nth), {}))
     return found
 
 
@@ -121,6 +132,15 @@ def qualnames(tree: ast.AST, outer: str = "") -> Iterator[tuple[ast.AST, str]]:
             yield from qualnames(node, outer)
 
 
+def defs(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, str, int]]:
+    """Yield the functions in a tree, in order: the qualified name, how many had it before."""
+    counts: Counter[str] = Counter()
+    for node, name in qualnames(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node, name, counts[name]
+            counts[name] += 1
+
+
 def _study(first: Study, known: Mapping[str, Value]) -> Study:
     function = first.function
     tensors = shown(function, function.owner, first)
@@ -129,7 +149,7 @@ def _study(first: Study, known: Mapping[str, Value]) -> Study:
         values = {**_sizes_of(function, first), **_hypotheses(first, tensors), **known}
         if not values:
             return first
-        second = _run(function, values, first.qualname)
+        second = _run(function, values, first.qualname, first.nth)
         if second.clashes > first.clashes and known:
             return _study(first, {})
         more = shown(function, function.owner, second) - tensors
@@ -137,6 +157,7 @@ def _study(first: Study, known: Mapping[str, Value]) -> Study:
             break
         tensors |= more  # what is done with a tensor is one, too
     second.bare, second.given, second.plain = tensors, values, first
+    second.rests_on |= first.rests_on
     return second
 
 
@@ -146,12 +167,20 @@ def with_dtypes(seen: Study) -> Study:
 
     A parameter is a float tensor if the body works with that, and doesn't with ints and bools.
     """
+    known: dict[frozenset[tuple[str, dtypes.DTypes]], Study] = {}
 
     def tried(kinds: Mapping[str, dtypes.DTypes]) -> Study:
+        question = frozenset(kinds.items())
+        if question not in known:
+            known[question] = run(kinds)
+        return known[question]
+
+    def run(kinds: Mapping[str, dtypes.DTypes]) -> Study:
         typed = {n: _of(seen.given.get(n, seen.params[n]), kind) for n, kind in kinds.items()}
         given = {**seen.given, **typed}
-        study = _run(seen.function, given, seen.qualname)
+        study = _run(seen.function, given, seen.qualname, seen.nth)
         study.bare, study.given, study.plain = seen.bare, given, seen.plain
+        study.rests_on |= seen.rests_on
         return study
 
     def misfits(names: list[str], kind: dtypes.DTypes) -> set[str]:
@@ -200,8 +229,26 @@ def _is_tensor(value: Value) -> bool:
     )
 
 
-def _run(function: Function, values: Mapping[str, Value], qualname: str) -> Study:
+def _run(function: Function, values: Mapping[str, Value], qualname: str, nth: int) -> Study:
     """Run a function's body once, watching what its expressions are worth and whom it calls."""
+    with _grounds(function.module.program.memory) as rests_on:
+        found = _ran(function, values, qualname, nth)
+    found.rests_on = frozenset(rests_on)
+    return found
+
+
+@contextmanager
+def _grounds(memory: Memory) -> Iterator[set[Ground]]:
+    """Yield a set to which is added what the answers rest on that are asked for meanwhile."""
+    outer, memory.asked = memory.asked, set[Ground]()
+    try:
+        yield memory.asked
+    finally:
+        outer |= memory.asked
+        memory.asked = outer
+
+
+def _ran(function: Function, values: Mapping[str, Value], qualname: str, nth: int) -> Study:
     state, start = interpreter.start(function, function.owner, None)
     given = {**start, **values}
     seen: dict[ast.expr, Value] = {}
@@ -226,6 +273,7 @@ def _run(function: Function, values: Mapping[str, Value], qualname: str) -> Stud
             (callee, {name: resolved(value, facts) for name, value in bound.items()})
             for callee, bound in calls
         ],
+        nth=nth,
     )
 
 

@@ -6,6 +6,7 @@ import ast
 import gc
 import os
 from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from weakref import WeakKeyDictionary
 
 from shapecheck.analysis import (
@@ -32,7 +33,8 @@ from shapecheck.analysis import transforms as _transforms
 from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.faults import Fault, located
 from shapecheck.analysis.frame import Budget, BudgetExceeded, Frame
-from shapecheck.analysis.host import Diagnostic, Host, Options, Source
+from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Tracing
+from shapecheck.analysis.memory import Ground
 from shapecheck.analysis.modules import DEFINITIONS, Module, Program
 from shapecheck.analysis.report import Reporter
 from shapecheck.analysis.state import State
@@ -94,9 +96,16 @@ def _analyze(
     found = module.reporter.diagnostics()
     module.reporter = None
     program.memo.trim()
-    for name in sorted(program.memory.asked):
-        host.source(name)
+    tell(host, program.memory.asked)
     return found
+
+
+def tell(host: Host, asked: Collection[Ground]) -> None:
+    """Have a host know what has been asked for."""
+    for name in sorted(one for one in asked if isinstance(one, str)):
+        host.source(name)
+    if isinstance(host, Tracing):
+        host.consulted.update(one for one in asked if not isinstance(one, str))
 
 
 def program_of(host: Host, options: Options, module: str) -> Program:
@@ -114,17 +123,17 @@ def program_of(host: Host, options: Options, module: str) -> Program:
     return programs[own]
 
 
-def consulted(host: Host) -> Iterator[tuple[str, int]]:
-    """Yield the path and line of each function of which the analysis has read the annotations."""
+def forget(host: Host, functions: AbstractSet[tuple[str, int]]) -> None:
+    """Have the analysis forget what rests on the annotations of functions, each a path and a line.
+
+    For a host that is `Tracing`, where they have been changed in the syntax trees.
+    """
     for program in _programs.get(host, {}).values():
-        for module in program.known():
-            for node in module.survey.stores:
-                if declarations.is_known(program.memory, node):
-                    yield module.source.path, node.lineno  # type: ignore[attr-defined]
+        program.memory.forget(functions)
 
 
 def _new(host: Host, options: Options, own: str) -> Program:
-    program = Program(host, options, own)
+    program = Program(host, options, own, isinstance(host, Tracing))
     program.evaluate = _evaluate
     program.decorate = decorators.decorated
     return program

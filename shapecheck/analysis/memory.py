@@ -8,6 +8,7 @@ Others hold until the module at hand is done, or until that question is answered
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -17,30 +18,35 @@ T = TypeVar("T")
 MISSING: Final = object()
 """Marks the absence of an answer."""
 
+Ground = str | tuple[str, int]
+"""What an answer rests on: a module, or the annotations of the `def` on a line of a file."""
+
 _FOR_ALL: Final = 1 << 60
 _FOR_THIS_MODULE: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What was found, the modules that were asked for, and how far out it depends on the asker.
+    """What was found, what it rests on, and how far out it depends on the asker.
 
     `limit` is the number of the open question that was met, if any; or one of the two above.
     """
 
     found: Any
-    rests_on: frozenset[str]
+    rests_on: frozenset[Ground]
     limit: int
 
 
 class Memory:
-    """Answers by question, and which modules they rest on.
+    """Answers by question, and what they rest on.
 
-    `asked` are the modules that what is being done now has asked for.
+    `asked` are the modules that what is being done now has asked for; where `traces` says so, the
+    functions of which it has read the annotations are among it.
     """
 
-    def __init__(self) -> None:
-        self.asked: set[str] = set()
+    def __init__(self, traces: bool = False) -> None:
+        self.traces = traces
+        self.asked: set[Ground] = set()
         self._answers: dict[Hashable, _Answer] = {}
         self._open: dict[Hashable, int] = {}
         self._provisional: list[Hashable] = []
@@ -51,6 +57,12 @@ class Memory:
         self._forget(0)
         self.asked = set()
         self._limit = _FOR_ALL
+
+    def forget(self, changed: AbstractSet[Ground]) -> None:
+        """Forget the answers that rest on what has changed."""
+        found = [q for q, one in self._answers.items() if not one.rests_on.isdisjoint(changed)]
+        for question in found:
+            del self._answers[question]
 
     def find(self, question: Hashable) -> Any:
         """Return the answer that is known, else `MISSING`."""

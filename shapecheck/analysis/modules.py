@@ -297,11 +297,12 @@ class Program:
     """All modules of the program, read when they are needed.
 
     `own` is the top-level package of the module that is checked, where shipped signature files
-    describe it: that one is looked into all the same. `supposing`: what constructors take without
-    an annotation is supposed to be sizes, or to have sizes as attributes.
+    describe it: that one is looked into all the same. `traces`: of which functions annotations
+    are read is noted. `supposing`: what constructors take without an annotation is supposed to be
+    sizes, or to have sizes as attributes.
     """
 
-    def __init__(self, host: Host, options: Options, own: str = "") -> None:
+    def __init__(self, host: Host, options: Options, own: str = "", traces: bool = False) -> None:
         self.supposing = False
         self.host = host
         self.own = own
@@ -309,7 +310,7 @@ class Program:
         self.table = table(options.stubs)
         self.evaluate: Evaluate = lambda module, node, names: UNKNOWN
         self.decorate: Callable[[Function], Value] = lambda function: function
-        self.memory = Memory()
+        self.memory = Memory(traces)
         self.problems: list[Any] = []
         self.memo = _memo(self.table)
         self._modules: dict[str, Module | None] = {}
@@ -325,10 +326,6 @@ class Program:
         if module is None:
             module = self._modules[source.name] = Module(self, source)
         return module
-
-    def known(self) -> Iterator[Module]:
-        """Yield the modules that have been looked at."""
-        return (module for module in self._modules.values() if module is not None)
 
     def module(self, name: str) -> Module | None:
         """Return the module of a dotted name, None where its source isn't to be analysed."""

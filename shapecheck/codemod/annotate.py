@@ -6,31 +6,23 @@ import ast
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 import libcst as cst
 
-from shapecheck.analysis import Source
-from shapecheck.analysis.inference import Study, study, without_collecting
+from shapecheck.analysis.inference import without_collecting
 from shapecheck.codemod import parallel, verify
 from shapecheck.codemod.blame import Blame, Place
 from shapecheck.codemod.edit import Slot, annotate
 from shapecheck.codemod.files import FileProblem, PythonFile, read
 from shapecheck.codemod.kinds import Type
-from shapecheck.codemod.project import Project, module_of
-from shapecheck.codemod.proposing import (
-    SOURCES,
-    Proposal,
-    Proposed,
-    Proposer,
-    Refusal,
-    Settings,
-)
-from shapecheck.codemod.static import studies
+from shapecheck.codemod.proposing import SOURCES, Proposal, Proposed, Refusal, Settings
+from shapecheck.codemod.studies import Name, Studies
 from shapecheck.codemod.torchtyping import convert
-from shapecheck.ops import Value
+from shapecheck.codemod.verify import Draft
 
 __all__ = ["SOURCES", "Changed", "Outcome", "Proposal", "Refusal", "Settings", "annotate_files"]
 
@@ -57,7 +49,6 @@ class Outcome:
     changed: list[Changed] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    functions: int = 0
 
 
 Advance = Callable[[str, int], None]
@@ -109,6 +100,7 @@ class _Tree:
         self.advance = advance
         self.lines = {path: file.text.count("\n") for path, file in files.items()}
         self.converts = "torchtyping" in settings.origins
+        self.studies = Studies(settings, self.lines)
         self.found: dict[Path, Proposed] = {}
         self.dropped: set[tuple[Path, Slot, Type]] = set()
         self.before = verify.Verifier(files, settings.options, advance)
@@ -119,23 +111,27 @@ class _Tree:
 
         What is annotated says more of what isn't: annotating again would find that.
         """
-        texts: dict[Path, str] = {}
-        asked: Collection[Path] = self.files
+        drafts: dict[Path, Draft] = {}
+        news: set[Name] | None = None
         for _ in range(_MOST_PASSES):
-            new = self._propose(asked, texts)
-            asked = new if texts else {*new, *self._converted()}
+            written = {path: {*found} for path, found in self.found.items()}
+            asked = self._propose(drafts, news) | (self._converted() if news is None else set())
             if not asked:
                 break
-            texts.update(self._texts(asked))
-            if not self.settings.despite_complaints and not self._verified(texts):
-                texts.clear()
+            drafts |= self._drafts(asked)
+            if not self.settings.despite_complaints and not self._verified(drafts):
+                drafts.clear()
                 break
-            asked = self.after.affected(path for path in new if path in texts)
-        for path, text in texts.items():
+            news = {
+                (str(path), slot.function)
+                for path, found in self.found.items()
+                for slot in found.keys() - written.get(path, set())
+            }
+        for path, draft in drafts.items():
             file = self.files[path]
-            if text != file.text:
+            if draft.text != file.text:
                 kept = list(self.found.get(path, {}).values())
-                self.outcome.changed.append(Changed(file, text, kept))
+                self.outcome.changed.append(Changed(file, draft.text, kept))
         self.outcome.refused = [
             one
             for one in self.outcome.refused
@@ -150,38 +146,23 @@ class _Tree:
         files = self.files.items() if self.converts else ()
         return {path for path, file in files if "torchtyping" in file.text}
 
-    def _propose(self, asked: Collection[Path], texts: Mapping[Path, str]) -> set[Path]:
-        """Add proposals for some of the files, as they are now; return those that have any new."""
+    def _propose(self, drafts: Mapping[Path, Draft], news: AbstractSet[Name] | None) -> set[Path]:
+        """Add proposals to the files as they are now; return those that have any new."""
         files = {
-            path: replace(file, text=texts[path]) if path in texts else file
+            path: replace(file, text=drafts[path].text) if path in drafts else file
             for path, file in self.files.items()
         }
-        project = Project({path: file.text for path, file in files.items()})
-        first: dict[Path, list[Study]] = {}
-        proposers: dict[Path, Proposer] = {}
-        said: dict[ast.AST, dict[str, Value]] = {}
-        for path, file in files.items():
-            if path not in asked:
-                continue
-            source = Source(module_of(path)[0], str(path), file.text)
-            first[path] = study(source, project.host(path), self.settings.options)
-            proposers[path] = Proposer(path, file, self.settings, first[path])
-            said |= proposers[path].said()
-            self.advance("reading", self.lines[path])
-        found = studies(first, said)
-        results = parallel.each(
-            lambda path: proposers[path].proposals(found[path]),
-            [*found],
-            self.lines.__getitem__,
-            lambda path: self.advance("proposing", self.lines[path]),
-        )
+        stages = {path: iter(("reading", "proposing")) for path in files}
+
+        def done(path: Path) -> None:
+            self.advance(next(stages[path]), self.lines[path])
+
         changed = set()
-        for path, (proposed, refused) in zip(found, results, strict=True):
-            if not texts:
-                self.outcome.functions += len(found[path])
-                self.outcome.refused += refused
+        for path, found in self.studies.propose(files, news, done).items():
+            if news is None:
+                self.outcome.refused += found.refused
             mine = self.found.get(path, {})
-            for slot, proposal in proposed.items():
+            for slot, proposal in found.proposed.items():
                 if slot not in mine and (path, slot, proposal.kind) not in self.dropped:
                     self.found.setdefault(path, {})[slot] = proposal
                     changed.add(path)
@@ -189,18 +170,18 @@ class _Tree:
 
     # Verification
 
-    def _verified(self, texts: dict[Path, str]) -> bool:
-        """Have texts keep those annotations that draw no complaint; false if that can't be."""
+    def _verified(self, drafts: dict[Path, Draft]) -> bool:
+        """Have drafts keep those annotations that draw no complaint; false if that can't be."""
         for number in itertools.count():
-            found = self.after.complaints(texts)
+            found = self.after.complaints(drafts)
             old = self.before.complaints({}, {one.path for one in found})
             complaints = verify.new(old, found)
             if not complaints:
                 return True
-            dropped = self._refuse(complaints, old, texts, number)
+            dropped = self._refuse(complaints, old, drafts, number)
             if not dropped:
                 break
-            texts.update(self._texts(dropped))
+            drafts |= self._drafts(dropped)
         self.found.clear()
         return False
 
@@ -208,7 +189,7 @@ class _Tree:
         self,
         complaints: Sequence[verify.Complaint],
         old: Sequence[verify.Complaint],
-        texts: Mapping[Path, str],
+        drafts: Mapping[Path, Draft],
         number: int,
     ) -> set[Path]:
         """Take back the annotations that complaints are about; return in which files.
@@ -219,6 +200,7 @@ class _Tree:
         for one in complaints:
             by_file[one.path].append(one)
         options = self.settings.options
+        texts = {path: draft.text for path, draft in drafts.items()}
         blame = Blame(self.files, texts, self.found, old, options)
 
         def blamed(path: Path) -> dict[Place, str]:
@@ -253,24 +235,26 @@ class _Tree:
             shown = self.files[path].path
             self.outcome.refused.append(Refusal(shown, line, slot.function, reason))
 
-    def _texts(self, paths: Collection[Path]) -> dict[Path, str]:
-        """Return the texts of files with all that is proposed at the moment."""
-        texts = {}
+    def _drafts(self, paths: Collection[Path]) -> dict[Path, Draft]:
+        """Return files with all that is proposed at the moment."""
+        drafts = {}
         asked = sorted(paths)
         written = parallel.each(self._text, asked, self.lines.__getitem__)
         for path, (text, problem) in zip(asked, written, strict=True):
             if problem:
                 self.outcome.problems.append(problem)
             else:
-                texts[path] = text
-        return texts
+                drafts[path] = Draft(text, self._kinds(path))
+        return drafts
+
+    def _kinds(self, path: Path) -> dict[Slot, Type]:
+        return {slot: proposal.kind for slot, proposal in self.found.get(path, {}).items()}
 
     def _text(self, path: Path) -> tuple[str, str]:
         """Return a file's text with its annotations, and what is wrong with it, if anything."""
         file = self.files[path]
-        kinds = {slot: proposal.kind for slot, proposal in self.found.get(path, {}).items()}
         try:
-            text = annotate(file.text, kinds, self.settings.style)
+            text = annotate(file.text, self._kinds(path), self.settings.style)
             return convert(text, self.settings.style) if self.converts else text, ""
         except cst.ParserSyntaxError as error:
             return "", f"{file.path}:{error.raw_line}: can't be parsed"

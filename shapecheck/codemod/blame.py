@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +13,11 @@ from typing import Final
 from shapecheck.analysis import Options, Source
 from shapecheck.analysis.declarations import arguments_of
 from shapecheck.analysis.inference import qualnames
-from shapecheck.analysis.interpreter import check_module, consulted
+from shapecheck.analysis.interpreter import check_module, forget
 from shapecheck.analysis.modules import syntax
 from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import PythonFile
-from shapecheck.codemod.project import Project, module_of
+from shapecheck.codemod.project import Project, ProjectHost, module_of
 from shapecheck.codemod.proposing import Proposed, is_loose
 from shapecheck.codemod.verify import Complaint, complaints_of, new
 
@@ -70,6 +69,7 @@ class Blame:
         self._gone: list[Place] = []
         self._slots: dict[Source, dict[Slot, _Written]] = {}
         self._before: dict[Path, dict[Slot, _Written]] = {}
+        self._masked_for: dict[ProjectHost, set[Place]] = {}
 
     def of(self, path: Path, complaints: Sequence[Complaint]) -> dict[Place, str]:
         """Return annotations without which a file's complaints are gone, each with its complaint.
@@ -168,18 +168,23 @@ class Blame:
 
     def _tried(self, path: Path, scope: frozenset[int], without: Sequence[Place] = ()) -> _Trial:
         """Check some functions of a file without some of the annotations."""
-        host = copy.copy(self._project.host(path))  # anew: what is remembered goes by it
+        host = self._project.host(path)
+        host.consulted.clear()
         text = self._texts.get(path, self._files[path].text)
         source = self._source(path, text)
-        with self._masked([*self._gone, *without]):
+        places = {*self._gone, *without}
+        changed = self._masked_for.get(host, set()) ^ places
+        self._masked_for[host] = places
+        forget(host, {place for one in changed for place in self._functions(*one)})
+        with self._masked(places):
             said = check_module(source, host, self._options, scope)
-            lines = {(Path(path), line) for path, line in consulted(host)}
+        lines = {(Path(path), line) for path, line in host.consulted}
         return _Trial(new(self._old, complaints_of(path, text, said)), lines)
 
     # Annotations in syntax trees
 
     @contextmanager
-    def _masked(self, places: Sequence[Place]) -> Iterator[None]:
+    def _masked(self, places: Iterable[Place]) -> Iterator[None]:
         """Have trees be for a while as if some annotations hadn't been written into them."""
         changed: list[tuple[_Written, ast.expr | None]] = []
         try:
@@ -193,6 +198,12 @@ class Blame:
         finally:
             for written, annotation in reversed(changed):
                 written.put(annotation)
+
+    def _functions(self, path: Path, slot: Slot) -> Iterator[tuple[str, int]]:
+        """Yield the function of an annotation, and those around it, each a path and a line."""
+        for other, written in self._written(path).items():
+            if slot.function == other.function or slot.function.startswith(f"{other.function}."):
+                yield str(path), written.function.lineno
 
     def _source(self, path: Path, text: str) -> Source:
         return Source(module_of(path)[0], str(path), text)

@@ -1,91 +1,191 @@
-"""Work on many items, half of it in a second process where that is worth it."""
+"""Work on many items, in as many processes as there are cores where that is worth it."""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import pickle
+import signal
 import threading
-from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, Final, TypeVar
 
 from shapecheck.machine import cores
 
 T = TypeVar("T")
+M = TypeVar("M")
 R = TypeVar("R")
 
+Done = Callable[[T], None]
+Work = Callable[[Sequence[T], Done[T]], Generator[M, list[M], list[R]]]
+"""Works on some of the items, and tells of each that is done.
+
+What it yields is for those who work on the others; it gets back what all have yielded, its own
+among it. All yield equally often. What it returns is for each item, in order.
+"""
+
 _WORTH_IT: Final = 5_000
-"""From so much work on a second process saves more than it costs to start."""
+"""From so much work on another process saves more than it costs to start."""
+
+_MOST: Final = 8
+"""Each process has much of the memory of the first one."""
 
 
 def each(
     work: Callable[[T], R],
     items: Sequence[T],
     cost: Callable[[T], int],
-    done: Callable[[T], None] = lambda item: None,
+    done: Done[T] = lambda item: None,
 ) -> list[R]:
-    """Return what `work` gives for each item; `done` is told of those of this process.
+    """Return what `work` gives for each item, as `together` does."""
 
-    The second process is a copy of this one: `work` must do nothing but return a value, which can
-    be pickled. What fails in it is done again here.
+    def work_alone(some: Sequence[T], tell: Done[T]) -> Generator[None, list[None], list[R]]:
+        found = []
+        for item in some:
+            found.append(work(item))
+            tell(item)
+        yield None
+        return found
+
+    return together(work_alone, items, cost, done)
+
+
+def together(
+    work: Work[T, M, R],
+    items: Sequence[T],
+    cost: Callable[[T], int],
+    done: Done[T] = lambda item: None,
+) -> list[R]:
+    """Return what `work` gives for each item; it is begun in each process for some of them.
+
+    Other processes are copies of this one: `work` must do nothing but give values, which can be
+    pickled. What fails in one of them is done again here. `done` is told of each item as often as
+    work tells of it, or yields where that was another process's.
     """
-    mine, others = _halves(items, cost)
-    if not others or not _can_fork() or sum(map(cost, items)) < _WORTH_IT:
-        mine, others = [*range(len(items))], []
-    found: dict[int, R] = {}
-    read, child = _begun(work, [items[at] for at in others]) if others else (-1, 0)
+    shares = _shares(items, cost)
+    parts = [[items[at] for at in share] for share in shares]
+    workers: list[_Here | _There] = [_Here(work(parts[0], done))]
+    found: list[Any] = []
+    history: list[list[Any]] = []
     try:
-        for at in mine:
-            found[at] = work(items[at])
-            done(items[at])
+        workers += [_There(work(part, lambda item: None)) for part in parts[1:]]
+        while not found:
+            for one in workers:
+                one.tell(history)
+            messages = []
+            for at, one in enumerate(workers):
+                try:
+                    is_last, message = one.hear()
+                except _Failed:
+                    one.end()
+                    workers[at] = one = _Here(work(parts[at], lambda item: None))
+                    for number in range(len(history) + 1):
+                        one.tell(history[:number])
+                        is_last, message = one.hear()
+                for item in parts[at] if at and not is_last else ():
+                    done(item)
+                messages.append(message)
+            if is_last:
+                found = messages
+            history.append(messages)
     finally:
-        results: list[R] = _ended(read, child) if others else []
-    for at, result in zip(others, results, strict=False):
-        found[at] = result
-        done(items[at])
-    for at in others[len(results) :]:
-        found[at] = work(items[at])
-        done(items[at])
-    return [found[at] for at in range(len(items))]
+        for one in workers:
+            one.end()
+    places = [at for share in shares for at in share]
+    by_place = dict(zip(places, itertools.chain(*found), strict=True))
+    return [by_place[at] for at in range(len(items))]
 
 
-def _halves(items: Sequence[T], cost: Callable[[T], int]) -> tuple[list[int], list[int]]:
-    """Divide the numbers of items into two lists that cost the same."""
-    halves: tuple[list[int], list[int]] = [], []
-    costs = [0, 0]
-    for at in sorted(range(len(items)), key=lambda at: -cost(items[at])):
-        lighter = costs[1] < costs[0]
-        halves[lighter].append(at)
-        costs[lighter] += cost(items[at])
-    return halves
+class _Failed(Exception):
+    """Another process has ended before its time."""
 
 
-def _can_fork() -> bool:
-    return cores() > 1 and hasattr(os, "fork") and threading.active_count() == 1
+class _Here:
+    """Work that is done in this process."""
+
+    def __init__(self, work: Generator[Any, Any, Any]) -> None:
+        self._work = work
+        self._told: Any = None
+
+    def tell(self, history: Sequence[list[Any]]) -> None:
+        """Hand over what all have yielded the last time, if they have."""
+        self._told = history[-1] if history else None
+
+    def hear(self) -> tuple[bool, Any]:
+        """Return what is yielded next, or returned; whether it is the last."""
+        try:
+            return False, self._work.send(self._told)
+        except StopIteration as end:
+            return True, end.value
+
+    def end(self) -> None:
+        """Give up what isn't done."""
+        self._work.close()
 
 
-def _begun(work: Callable[[T], R], items: Sequence[T]) -> tuple[int, int]:
-    """Have a copy of this process do some work; return where to read the results, and its id."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child:
-        os.close(write)
-        return read, child
-    status = 1
-    try:
-        os.close(read)
-        with os.fdopen(write, "wb") as stream:
-            pickle.dump([work(item) for item in items], stream)
-        status = 0
-    finally:
-        os._exit(status)  # nothing that this copy inherited is its to clean up
+class _There:
+    """Work that is done by a copy of this process."""
+
+    def __init__(self, work: Generator[Any, Any, Any]) -> None:
+        mine, its_out = os.pipe()
+        its_in, out = os.pipe()
+        self._is_done = False
+        self._child = os.fork()
+        if self._child:
+            os.close(its_out)
+            os.close(its_in)
+            self._read, self._write = os.fdopen(mine, "rb"), os.fdopen(out, "wb")
+            return
+        status = 1
+        try:
+            os.close(mine)
+            os.close(out)
+            with os.fdopen(its_in, "rb") as read, os.fdopen(its_out, "wb") as write:
+                here = _Here(work)
+                is_last = False
+                while not is_last:
+                    here.tell(pickle.load(read))
+                    is_last, message = here.hear()
+                    pickle.dump((is_last, message), write, pickle.HIGHEST_PROTOCOL)
+                    write.flush()
+            status = 0
+        finally:
+            os._exit(status)  # nothing that this copy inherited is its to clean up
+
+    def tell(self, history: Sequence[list[Any]]) -> None:
+        """Hand over what all have yielded the last time, if they have."""
+        with contextlib.suppress(BrokenPipeError):  # `hear` notices
+            pickle.dump(history[-1:], self._write, pickle.HIGHEST_PROTOCOL)
+            self._write.flush()
+
+    def hear(self) -> tuple[bool, Any]:
+        """Return what is yielded next, or returned; whether it is the last."""
+        try:
+            self._is_done, message = pickle.load(self._read)
+        except (EOFError, pickle.UnpicklingError):
+            raise _Failed from None
+        return self._is_done, message
+
+    def end(self) -> None:
+        """Have the process end if it hasn't."""
+        if not self._is_done:
+            os.kill(self._child, signal.SIGKILL)
+        os.waitpid(self._child, 0)
+        for stream in (self._read, self._write):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
 
 
-def _ended(read: int, child: int) -> list[R]:
-    """Return what the other process has found; nothing if it failed."""
-    with os.fdopen(read, "rb") as stream:
-        content = stream.read()
-    _, status = os.waitpid(child, 0)
-    if status:
-        return []
-    found: list[R] = pickle.loads(content)
-    return found
+def _shares(items: Sequence[T], cost: Callable[[T], int]) -> list[list[int]]:
+    """Divide the numbers of items into lists that cost about the same, one for each process."""
+    costs = [cost(item) for item in items]
+    can_fork = hasattr(os, "fork") and threading.active_count() == 1
+    number = min(cores(), _MOST, len(items), sum(costs) // _WORTH_IT + 1) if can_fork else 1
+    shares: list[list[int]] = [[] for _ in range(max(number, 1))]
+    loads = [0] * len(shares)
+    for at in sorted(range(len(items)), key=lambda at: -costs[at]):
+        lightest = loads.index(min(loads))
+        shares[lightest].append(at)
+        loads[lightest] += costs[at]
+    return shares

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck.analysis import Source
+from shapecheck.analysis.inference import defs
+from shapecheck.analysis.modules import syntax
 from shapecheck.codemod.files import FileProblem, read
 
 
@@ -25,6 +27,10 @@ _TOPS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg")
 """A folder with one of these is the top of a project."""
 
 
+Function = tuple[str, str, int]
+"""A function: its file, its qualified name, and how many functions of that name are above it."""
+
+
 class Project:
     """The files that are looked at together, as they are to become; each root has a host."""
 
@@ -34,6 +40,7 @@ class Project:
             {module_of(path)[1] for path in texts if (path.parent / "__init__.py").is_file()}
         )
         self._hosts: dict[Path, ProjectHost] = {}
+        self._functions: dict[str, dict[int, Function]] = {}
 
     def host(self, path: Path) -> ProjectHost:
         """Return what the modules are found with that a file imports."""
@@ -46,13 +53,24 @@ class Project:
         """Yield the sources that there were when they were asked for."""
         return (found for host in self._hosts.values() for found in host.known())
 
+    def function(self, path: str, line: int) -> Function | None:
+        """Return the function of which the `def` is on a line of a file; None for a lambda."""
+        if path not in self._functions:
+            text = self._texts.get(Path(path))
+            if text is None:
+                text = next(one.text for one in self.known() if one.path == path)
+            every = defs(syntax(Source(module_of(Path(path))[0], path, text)).tree)
+            self._functions[path] = {node.lineno: (path, name, nth) for node, name, nth in every}
+        return self._functions[path].get(line)
+
 
 class ProjectHost:
     """Finds modules as a program in one folder would, wherever in its project that lies.
 
     They are looked for in the folder, in those around it up to the project's top, in each one's
     `src`, then among `packages`, the folders of which packages are known. `changed` has texts by
-    path; `asked` are the files of the modules that were asked for.
+    path; `asked` are the files of the modules that were asked for, `consulted` the functions of
+    which annotations were read.
     """
 
     def __init__(
@@ -68,6 +86,7 @@ class ProjectHost:
         self._packages = [one for one in packages if one not in self._bases]
         self._changed = changed or {}
         self.asked: set[Path] = set()
+        self.consulted: set[tuple[str, int]] = set()
         self._known: dict[str, Source | None] = {}
 
     def source(self, module: str) -> Source | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -23,7 +23,7 @@ from shapecheck.codemod.fitting import contradiction
 from shapecheck.codemod.kinds import NONE, TensorType, Type, either, tensors
 from shapecheck.codemod.naming import Names, category, proposals
 from shapecheck.codemod.recorded import known, propose
-from shapecheck.codemod.static import has_tensor, typed, wanted
+from shapecheck.codemod.static import has_tensor, wanted
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.record.store import Key, Recorded
 from shapecheck.shapes import Tensor
@@ -69,10 +69,8 @@ Told = dict[str, tuple[Claim, str]]
 class Proposer:
     """Collects what is said of the functions of a module, then proposes annotations for them."""
 
-    def __init__(
-        self, path: Path, file: PythonFile, settings: Settings, first: Sequence[Study]
-    ) -> None:
-        self.path, self.file, self.settings, self.first = path, file, settings, first
+    def __init__(self, path: Path, file: PythonFile, settings: Settings) -> None:
+        self.file, self.settings = file, settings
         self.comments = Comments(file.text)
         self.code = set(re.findall(r"[^\W\d]\w*", file.text))
         self.by_name: defaultdict[str, list[tuple[Key, Recorded]]] = defaultdict(list)
@@ -82,22 +80,18 @@ class Proposer:
                 self.by_name[key.name].append((key, seen))
         self._told: dict[ast.AST, Told] = {}
 
-    def said(self) -> dict[ast.AST, dict[str, Value]]:
-        """Return what a record, comments and docstrings say of parameters, by function."""
-        said: dict[ast.AST, dict[str, Value]] = {}
-        for one in self.first:
-            node = one.function.node
-            seen = self._recorded(one)
-            if seen is not None:
-                open_ = _open_parameters(one)
-                shapes = {n: v for n, v in known(seen, one).items() if n in open_}
-                if shapes:
-                    said[node] = shapes
-            claimed = self._claimed(one)
-            if claimed:
-                self._told[node] = claimed
-                claims = {name: claim for name, (claim, _) in claimed.items()}
-                said.setdefault(node, {}).update(given(claims, one))
+    def said(self, one: Study) -> dict[str, Value]:
+        """Return what a record, comments and the docstring say of a function's parameters."""
+        said: dict[str, Value] = {}
+        seen = self._recorded(one)
+        if seen is not None:
+            open_ = _open_parameters(one)
+            said |= {n: v for n, v in known(seen, one).items() if n in open_}
+        claimed = self._claimed(one)
+        if claimed:
+            self._told[one.function.node] = claimed
+            claims = {name: claim for name, (claim, _) in claimed.items()}
+            said |= given(claims, one)
         return said
 
     def _claimed(self, one: Study) -> Told:
@@ -113,29 +107,21 @@ class Proposer:
                     found.setdefault(name, (claim, "docstrings"))
         return found
 
-    def proposals(self, studies: Sequence[Study]) -> tuple[Proposed, list[Refusal]]:
-        """Return annotations for functions, and what of them recorded calls contradict."""
+    def proposals(self, one: Study) -> tuple[Proposed, list[Refusal]]:
+        """Return annotations for a function, or that recorded calls contradict them."""
         found: Proposed = {}
-        refused: list[Refusal] = []
-        counts: defaultdict[str, int] = defaultdict(int)
-        for one in map(typed, studies):
-            nth = counts[one.qualname]
-            counts[one.qualname] += 1
-            mine: Proposed = {}
-            for name, kind, origin, line, local in self._of(one):
-                if not local and may_be_none(one, name):
-                    kind = either(kind, NONE)
-                slot = Slot(one.qualname, nth, name, local)
-                mine.setdefault(slot, Proposal(slot, kind, origin, line))
-            seen = self._recorded(one)
-            signature = {s.name: p.kind for s, p in mine.items() if not s.local}
-            reason = None if seen is None else contradiction(seen, signature)
-            if reason is not None:
-                line = next(iter(mine.values())).line
-                refused.append(Refusal(self.file.path, line, one.qualname, reason))
-                continue
-            found |= mine
-        return found, refused
+        for name, kind, origin, line, local in self._of(one):
+            if not local and may_be_none(one, name):
+                kind = either(kind, NONE)
+            slot = Slot(one.qualname, one.nth, name, local)
+            found.setdefault(slot, Proposal(slot, kind, origin, line))
+        seen = self._recorded(one)
+        signature = {s.name: p.kind for s, p in found.items() if not s.local}
+        reason = None if seen is None else contradiction(seen, signature)
+        if reason is not None:
+            line = next(iter(found.values())).line
+            return {}, [Refusal(self.file.path, line, one.qualname, reason)]
+        return found, []
 
     def _of(self, one: Study) -> list[tuple[str, Type, str, int, int]]:
         """Return slots of a function with what is proposed for them, what counts most first."""

@@ -6,14 +6,16 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
 from shapecheck.analysis.inference import qualnames
 from shapecheck.codemod import parallel
+from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import PythonFile
-from shapecheck.codemod.project import Project, ProjectHost, module_of
+from shapecheck.codemod.kinds import Type
+from shapecheck.codemod.project import Project, module_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +52,26 @@ class Complaint:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """What the analysis said of a module in some round, and the files that it looked at."""
+    """What the analysis said of a module, which files it looked at, and which annotations.
 
-    round: int
+    `consulted`: for each function of which it read them, its file and its qualified name.
+    """
+
     complaints: tuple[Complaint, ...]
     looked_at: frozenset[Path]
+    consulted: frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A file as it is to become: its text, and the annotations that were written into it."""
+
+    text: str
+    kinds: Mapping[Slot, Type] = field(default_factory=dict)
+
+    def differing(self, other: Draft) -> set[str]:
+        """Return the names of the functions of which the annotations differ."""
+        return {slot.function for slot, _ in self.kinds.items() ^ other.kinds.items()}
 
 
 class Verifier:
@@ -67,26 +84,22 @@ class Verifier:
         advance: Callable[[str, int], None],
     ) -> None:
         self._files, self._options, self._advance = files, options, advance
-        self._texts = {path: file.text for path, file in files.items()}
-        self._changed = dict.fromkeys(files, 0)
-        self._round = 0
+        self._drafts = {path: Draft(file.text) for path, file in files.items()}
         self._checked: dict[Path, _Checked] = {}
 
     def complaints(
-        self, texts: Mapping[Path, str], paths: Iterable[Path] | None = None
+        self, drafts: Mapping[Path, Draft], paths: Iterable[Path] | None = None
     ) -> list[Complaint]:
-        """Return the errors in files (in all by default) of which some have other texts now."""
-        self._round += 1
-        for path, text in texts.items():
-            if self._texts[path] != text:
-                self._texts[path] = text
-                self._changed[path] = self._round
+        """Return the errors in files (in all by default) of which some are to become others now."""
+        self._forget(drafts)
+        self._drafts |= drafts
         asked = [*(self._files if paths is None else filter(self._files.__contains__, paths))]
-        old = [path for path in asked if not self._holds(path)]
-        project = Project(self._texts)
-        lines = {path: self._texts[path].count("\n") for path in old}
+        old = [path for path in asked if path not in self._checked]
+        texts = {path: draft.text for path, draft in self._drafts.items()}
+        project = Project(texts)
+        lines = {path: texts[path].count("\n") for path in old}
         found = parallel.each(
-            lambda path: self._check(path, project.host(path)),
+            lambda path: self._check(path, project),
             old,
             lines.__getitem__,
             lambda path: self._advance("verifying", lines[path]),
@@ -98,31 +111,33 @@ class Verifier:
         """Return the files that the analysis of a file has asked for."""
         return self._checked[path].looked_at
 
-    def affected(self, changed: Iterable[Path]) -> set[Path]:
-        """Return files, those that look at them, and those that look at these, and so on."""
-        found, news = set[Path](), {*changed}
-        while news:
-            found |= news
-            news = {p for p, one in self._checked.items() if one.looked_at & news} - found
-        return found
+    def _forget(self, drafts: Mapping[Path, Draft]) -> None:
+        """Forget what was found out of files that would be found out otherwise now."""
+        changed: dict[Path, set[str]] = {}
+        for path, draft in drafts.items():
+            if draft.text != self._drafts[path].text:
+                changed[path] = draft.differing(self._drafts[path])
+        # Where it isn't known what has changed, all counts that looks at the file.
+        whole = {path for path, names in changed.items() if not names}
+        consulted = {(str(path), name) for path, names in changed.items() for name in names}
+        for path, one in [*self._checked.items()]:
+            if path in changed or one.looked_at & whole or one.consulted & consulted:
+                del self._checked[path]
 
-    def _holds(self, path: Path) -> bool:
-        """Whether what was found out of a file is what would be found out now."""
-        known = self._checked.get(path)
-        return known is not None and all(
-            self._changed.get(one, 0) <= known.round for one in (path, *known.looked_at)
-        )
-
-    def _check(self, path: Path, host: ProjectHost) -> _Checked:
+    def _check(self, path: Path, project: Project) -> _Checked:
         """Analyse one file; one that can't be parsed has no errors."""
-        source = Source(module_of(path)[0], str(path), self._texts[path])
+        source = Source(module_of(path)[0], str(path), self._drafts[path].text)
+        host = project.host(path)
         host.asked.clear()
+        host.consulted.clear()
         try:
             said = analyze_module(source, host, self._options)
         except (SyntaxError, ValueError, RecursionError):
             said = []
         errors = complaints_of(path, source.text, said)
-        return _Checked(self._round, tuple(errors), frozenset(host.asked))
+        functions = (project.function(*place) for place in host.consulted)
+        consulted = frozenset(function[:2] for function in functions if function is not None)
+        return _Checked(tuple(errors), frozenset(host.asked), consulted)
 
 
 def complaints_of(path: Path, text: str, said: Sequence[Diagnostic]) -> list[Complaint]:

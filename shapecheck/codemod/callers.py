@@ -1,0 +1,139 @@
+"""What functions hand each other: how many axes, which of them are the same, and their names.
+
+It holds for the files of a tree however many processes study them, and outlives the studies.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from shapecheck import dtypes
+from shapecheck.analysis.inference import Study
+from shapecheck.analysis.values import Union
+from shapecheck.codemod.static import tensor_of, wanted
+from shapecheck.dims import Size, Sym
+from shapecheck.ops import Value
+from shapecheck.shapes import Run, Shape, Tensor
+
+Place = tuple[str, int]
+"""The path of a file and the line of a `def` in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What a call hands over for a parameter: `axes` of a tensor, None if it may be anything else.
+
+    Each axis has its name, and its size: a number, or a mark that equal sizes of a call share.
+    """
+
+    axes: tuple[tuple[str, int | str], ...] | None
+    dtype: dtypes.DTypes = dtypes.ANY
+
+
+Call = Mapping[str, Handed | None]
+"""What a call hands over, by parameter; None where that is None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What all calls have in common: names of axes, and numbers that equal ones share."""
+
+    axes: tuple[tuple[str, int], ...]
+    dtype: dtypes.DTypes
+    may_be_none: bool
+
+
+def calls(one: Study) -> list[tuple[Place, Call]]:
+    """Return what a function calls, and what it hands over."""
+    found: list[tuple[Place, Call]] = []
+    for callee, bound in one.calls:
+        marks: dict[object, str] = {}
+        made = {name: _handed(value, marks) for name, value in bound.items()}
+        place = callee.module.source.path, callee.node.lineno
+        found.append((place, made))
+    return found
+
+
+def _handed(value: Value, marks: dict[object, str]) -> Handed | None:
+    if value is None:
+        return None
+    tensor = tensor_of(value)
+    if tensor is None or tensor.shape.rank is None:
+        return Handed(None)
+    sizes = (
+        item if isinstance(item, int) else marks.setdefault(item, f"size {len(marks)}")
+        for item in tensor.shape.dims
+    )
+    return Handed(tuple(zip(map(_label, tensor.shape.dims), sizes, strict=True)), tensor.dtype)
+
+
+def open_parameters(one: Study) -> tuple[str, ...]:
+    """Return the parameters of which callers may say how many axes they have."""
+    if _is_for_any(one.function.node):
+        return ()
+    return tuple(n for n in sorted(wanted(one) - {"return"}) if _is_open(one.params[n]))
+
+
+def agreed(calls: Sequence[Call], names: Iterable[str]) -> dict[str, Given]:
+    """Return what all calls have in common: how many axes, and which of them are the same."""
+    columns: dict[object, tuple[str, int]] = {}
+    found: dict[str, Given] = {}
+    for name in names:
+        values = [call[name] for call in calls if name in call]
+        tensors = [value for value in values if value is not None]
+        ranks = {None if one.axes is None else len(one.axes) for one in tensors}
+        if len(ranks) != 1 or None in ranks:
+            continue
+        axes = []
+        for column in zip(*(one.axes or () for one in tensors), strict=True):
+            labels = {label for label, _ in column}
+            sizes = tuple(size for _, size in column)
+            # Numbers are equal by accident, too.
+            is_number = all(isinstance(size, int) for size in sizes)
+            axis = labels.pop() if len(labels) == 1 else "", len(columns)
+            axes.append(columns.setdefault(len(columns) if is_number else sizes, axis))
+        dtype = functools.reduce(operator.or_, (one.dtype for one in tensors))
+        found[name] = Given(tuple(axes), dtype, len(values) > len(tensors))
+    return found
+
+
+def values(given: Mapping[str, Given]) -> dict[str, Value]:
+    """Return values of parameters for what calls have in common."""
+    sizes: dict[int, Size] = {}
+    found: dict[str, Value] = {}
+    for name, one in given.items():
+        axes = [
+            sizes.setdefault(number, Size.of(Sym.suppose(label or "_")))
+            for label, number in one.axes
+        ]
+        tensor = Tensor(Shape(tuple(axes)), one.dtype)
+        found[name] = Union((tensor, None)) if one.may_be_none else tensor
+    return found
+
+
+def _is_for_any(node: ast.AST) -> bool:
+    """Whether a function is written for tensors of any number of axes: it says `...`."""
+    return any(
+        isinstance(one, ast.Constant)
+        and (one.value is ... or (isinstance(one.value, str) and _is_ragged(one.value)))
+        for one in ast.walk(node)
+    )
+
+
+def _is_ragged(pattern: str) -> bool:
+    """Whether a text is a pattern of einops or einsum with `...` in it."""
+    return "..." in pattern and "->" in pattern
+
+
+def _is_open(value: Value) -> bool:
+    tensor = tensor_of(value)
+    return tensor is not None and tensor.shape.rank is None
+
+
+def _label(item: object) -> str:
+    symbol = item.symbol if isinstance(item, (Size, Run)) else None
+    return symbol.name.rpartition(".")[2] if symbol is not None and symbol.telling else ""

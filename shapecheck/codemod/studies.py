@@ -1,0 +1,207 @@
+"""Studies the functions of a tree, in all processes, and again as far as what they rest on changes.
+
+A function is studied with what is said of its parameters, then with what its callers hand over.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shapecheck.analysis import Source
+from shapecheck.analysis.inference import Study, study, with_known
+from shapecheck.codemod import parallel
+from shapecheck.codemod.callers import Call, Given, agreed, calls, open_parameters, values
+from shapecheck.codemod.files import PythonFile
+from shapecheck.codemod.project import Function, Project, module_of
+from shapecheck.codemod.proposing import Proposed, Proposer, Refusal, Settings
+from shapecheck.codemod.static import typed, wanted
+from shapecheck.ops import Value
+
+Name = tuple[str, str]
+"""The path of a file and the qualified name of a function in it."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What outlives the study of a function.
+
+    What it `hands` to others, its parameters of which callers may say the axes and what they have
+    said, whether it `lacks` annotations, and the functions of which annotations were read.
+    """
+
+    hands: list[tuple[Function, Call]]
+    open: tuple[str, ...] = ()
+    given: dict[str, Given] = field(default_factory=dict)
+    lacks: bool = True
+    rests_on: frozenset[Name] = frozenset()
+
+
+@dataclass(slots=True)
+class Found:
+    """What studying functions of a file has come to."""
+
+    proposed: Proposed = field(default_factory=dict)
+    refused: list[Refusal] = field(default_factory=list)
+    known: dict[Function, _Known] = field(default_factory=dict)
+
+
+Handed = list[tuple[Function, list[tuple[Function, Call]]]]
+
+
+class Studies:
+    """Proposes annotations for the functions of a tree, more each time that some are written."""
+
+    def __init__(self, settings: Settings, lines: Mapping[Path, int]) -> None:
+        self._settings, self._lines = settings, lines
+        self._known: dict[Path, dict[Function, _Known]] = {path: {} for path in lines}
+
+    def propose(
+        self,
+        files: Mapping[Path, PythonFile],
+        news: AbstractSet[Name] | None,
+        done: Callable[[Path], None],
+    ) -> dict[Path, Found]:
+        """Return what there is to annotate in files, as they are now.
+
+        `news` are the functions that have got annotations since the last time; None at first.
+        `done` is told twice of each file.
+        """
+        texts = {path: file.text for path, file in files.items()}
+        project = Project(texts)
+
+        def work(
+            paths: Sequence[Path], tell: Callable[[Path], None]
+        ) -> Generator[Handed | None, list[Handed | None], list[Found]]:
+            return _Share(self._settings, self._known, files, project).work(paths, news, tell)
+
+        paths = [*files]
+        results = parallel.together(work, paths, self._lines.__getitem__, done)
+        found = dict(zip(paths, results, strict=True))
+        for path, one in found.items():
+            self._known[path] |= one.known
+        return found
+
+
+class _Share:
+    """The files that one process studies."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        known: Mapping[Path, Mapping[Function, _Known]],
+        files: Mapping[Path, PythonFile],
+        project: Project,
+    ) -> None:
+        self._settings, self._known, self._files, self._project = settings, known, files, project
+        self._proposers: dict[Path, Proposer] = {}
+        self._said: dict[Function, dict[str, Value]] = {}
+
+    def work(
+        self,
+        paths: Sequence[Path],
+        news: AbstractSet[Name] | None,
+        tell: Callable[[Path], None],
+    ) -> Generator[Handed | None, list[Handed | None], list[Found]]:
+        """Study files; yields what their functions hand to others, gets that of all files."""
+        studied: dict[Path, dict[Function, Study]] = {}
+        hands: dict[Function, list[tuple[Function, Call]]] = {}
+        for path in paths:
+            studied[path] = self._study(path, None if news is None else self._affected(path, news))
+            hands |= {function: self._calls(one) for function, one in studied[path].items()}
+            tell(path)
+        shared = yield [*hands.items()]
+        calls = self._by_callee([each for part in shared for each in part or ()])
+        found = []
+        for path in paths:
+            found.append(self._proposed(path, studied.pop(path), hands, calls))
+            tell(path)
+        yield None
+        return found
+
+    def _affected(self, path: Path, news: AbstractSet[Name]) -> set[str]:
+        """Return the functions of a file of which news may say more, or of those that they call."""
+        return {
+            name
+            for (_, name, _), one in self._known[path].items()
+            if one.rests_on & news and (one.lacks or any(map(self._is_open, one.hands)))
+        }
+
+    def _is_open(self, handed: tuple[Function, Call]) -> bool:
+        """Whether it may matter what is handed to a function."""
+        callee, _ = handed
+        known = self._known.get(Path(callee[0]), {}).get(callee)
+        return known is not None and bool(known.open)
+
+    def _study(self, path: Path, names: Collection[str] | None) -> dict[Function, Study]:
+        """Study functions of a file, with what is said of them; None stands for all."""
+        if names is not None and not names:
+            return {}
+        if path not in self._proposers:
+            self._proposers[path] = Proposer(path, self._files[path], self._settings)
+        source = Source(module_of(path)[0], str(path), self._files[path].text)
+        found = {}
+        for one in study(source, self._project.host(path), self._settings.options, names):
+            function = str(path), one.qualname, one.nth
+            said = self._proposers[path].said(one)
+            if said:
+                self._said[function] = said
+            found[function] = with_known(one, said) if said else one
+        return found
+
+    def _calls(self, one: Study) -> list[tuple[Function, Call]]:
+        """Return what a function hands to those that it calls."""
+        every = ((self._project.function(*place), call) for place, call in calls(one))
+        return [(function, call) for function, call in every if function is not None]
+
+    def _by_callee(self, new: Handed) -> defaultdict[Function, list[Call]]:
+        """Return all calls of each function: those that are new, and those known from before."""
+        fresh = {function for function, _ in new}
+        old = (
+            (function, one.hands)
+            for known in self._known.values()
+            for function, one in known.items()
+            if function not in fresh
+        )
+        found: defaultdict[Function, list[Call]] = defaultdict(list)
+        for _, hands in (*old, *new):
+            for callee, call in hands:
+                found[callee].append(call)
+        return found
+
+    def _proposed(
+        self,
+        path: Path,
+        studied: dict[Function, Study],
+        hands: Mapping[Function, list[tuple[Function, Call]]],
+        calls: Mapping[Function, list[Call]],
+    ) -> Found:
+        """Return what there is to say of the functions of a file, knowing their callers."""
+        before = self._known[path]
+        late = {
+            function[1]
+            for function, one in before.items()
+            if function not in studied and agreed(calls.get(function, ()), one.open) != one.given
+        }
+        studied = {**self._study(path, late), **studied}
+        found = Found()
+        for function, one in studied.items():
+            said = self._said.get(function, {})
+            open_ = tuple(name for name in open_parameters(one) if name not in said)
+            given = agreed(calls.get(function, ()), open_)
+            best = typed(with_known(one, {**said, **values(given)}) if given else one)
+            proposed, refused = self._proposers[path].proposals(best)
+            found.proposed |= proposed
+            found.refused += refused
+            handed = hands[function] if function in hands else before[function].hands
+            places = (place for place in best.rests_on if not isinstance(place, str))
+            every = (self._project.function(*place) for place in places)
+            rests_on = frozenset(one[:2] for one in every if one is not None)
+            said_now = {slot.name for slot in proposed if not slot.local}
+            nothing = {"return"} if best.result is None else set[str]()
+            lacks = bool(wanted(best) - said_now - nothing)
+            found.known[function] = _Known(handed, open_, given, lacks, rests_on)
+        return found
