@@ -1,7 +1,9 @@
 """How much of what people annotated `shapecheck annotate` finds again, and what recording costs.
 
 python benchmarks/annotate.py again examples/*.py           # strip, run, annotate, compare
-python benchmarks/annotate.py again --no-run FOLDER ...     # without a run: static, comments
+python benchmarks/annotate.py again --from nothing FOLDER   # without a run: static, comments
+python benchmarks/annotate.py again --from called FOLDER    # its functions called, see calling.py
+python benchmarks/annotate.py again --from made-up FOLDER   # calls as its annotations say
 python benchmarks/annotate.py share FOLDER [--tests "ARGS"] # functions annotated, and accepted
 python benchmarks/annotate.py green FOLDER --package PKG --tests benchmarks/runs/test_mingpt.py
 python benchmarks/annotate.py speed FOLDER                  # lines a second
@@ -23,140 +25,92 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from calling import functions, made_up
+from comparing import CLASSES, compare
 from libcst import ParserSyntaxError
 
-from shapecheck import dtypes, spec
 from shapecheck.analysis import Options, Source
-from shapecheck.analysis.declarations import arguments_of
 from shapecheck.analysis.inference import qualnames, study
 from shapecheck.codemod.annotate import Settings, annotate_files
 from shapecheck.codemod.files import FileProblem, find, read, write
 from shapecheck.codemod.project import ProjectHost, module_of
 from shapecheck.codemod.static import wanted
 from shapecheck.codemod.strip import strip
-from shapecheck.record.store import load
+from shapecheck.record.store import Key, Recorded, load
 from shapecheck.shapes import Tensor
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def annotations(text: str) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
-    """Yield function, slot, and the dtype categories and shapes of each annotated place."""
-    for node, name in qualnames(ast.parse(text)):
-        if isinstance(node, ast.ClassDef):
-            continue
-        every = ((a.arg, a.annotation) for a in arguments_of(node))
-        for slot, annotation in [*every, ("return", node.returns)]:
-            found = [
-                (head.id, shape.value)
-                for part in (ast.walk(annotation) if annotation is not None else ())
-                if isinstance(part, ast.Subscript)
-                and isinstance(head := part.value, ast.Name)
-                and head.id in dtypes.CATEGORIES
-                and isinstance(part.slice, ast.Tuple)
-                and isinstance(shape := part.slice.elts[-1], ast.Constant)
-                and isinstance(shape.value, str)
-            ]
-            if found:
-                yield name, slot, found
-
-
-def tokens(text: str) -> list[str]:
-    """Return names, expressions in braces, numbers and operators of a shape, in order.
-
-    What stands left of `=` is for the reader.
-    """
-    canonical = re.sub(r"\w+=", "", str(spec.parse(text)))
-    return re.findall(r"\{[^}]*\}|[^\W\d]\w*|\d+|\.\.\.|\S| ", canonical)
-
-
-def same(one: str, other: str, names: dict[str, str]) -> bool:
-    """Whether two shapes are equal up to the names in them; extends what names stand for."""
-    try:
-        a, b = tokens(one), tokens(other)
-    except spec.SpecError:
-        return False
-    trial = dict(names)
-    for x, y in zip(a, b, strict=False):
-        is_name = x[0].isalpha() or x[0] in "_{"
-        if not is_name or not (y[0].isalpha() or y[0] in "_{"):
-            if x != y:
-                return False
-        elif trial.setdefault(x, y) != y:
-            return False
-    if len(a) != len(b) or len(set(trial.values())) < len(trial):
-        return False
-    names.update(trial)
-    return True
-
-
-def compare(before: str, after: str, show: bool) -> Counter[str]:
-    """Count places: annotated by a person, annotated again, and with the same meaning."""
-    new = {(name, slot): found for name, slot, found in annotations(after)}
-    names: dict[str, dict[str, str]] = {}
-    counts: Counter[str] = Counter()
-    for name, slot, found in annotations(before):
-        counts["places"] += 1
-        again = new.get((name, slot))
-        if again is None:
-            if show:
-                print(f"  {name}({slot}): {found}, not annotated")
-            continue
-        counts["again"] += 1
-        shapes = zip(found, again, strict=False)
-        equal = len(found) == len(again) and all(
-            same(one[1], other[1], names.setdefault(name, {})) for one, other in shapes
-        )
-        counts["equal"] += equal
-        counts["dtype"] += [one[0] for one in found] == [one[0] for one in again]
-        if show and not equal:
-            print(f"  {name}({slot}): {found} -> {again}")
-    return counts
-
-
-def again(paths: list[Path], run: bool, show: bool) -> None:
-    """Strip, annotate again, compare."""
+def again(paths: list[Path], origin: str, show: bool) -> None:
+    """Strip, annotate again, compare; `origin` says what the record is of."""
     files = list(find(paths))
     base = Path(os.path.commonpath([path.absolute() for path in files]))
     base = base if base.is_dir() else base.parent
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
+        folder = Path(temporary, "code")
         copies = {}
+        if origin == "called":
+            shutil.copytree(base, folder, ignore=shutil.ignore_patterns(".git"))
         for path in files:
             copy = folder / path.absolute().relative_to(base)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_text(strip(read(path).text))
-            copies[copy] = read(path).text
-        record = None
-        if run:
+            with contextlib.suppress(FileProblem, SyntaxError, ValueError, ParserSyntaxError):
+                text = read(path).text
+                copy.write_text(strip(text))
+                copies[copy] = text
+        record: dict[Key, Recorded] = {}
+        if origin == "run":
             for copy in copies:
                 recorded(folder, copy.name)
+        elif origin == "called":
+            print(recorded(folder, str(ROOT / "benchmarks/calling.py"), str(base), str(folder)))
+        if origin in ("run", "called"):
             record = load(folder / ".shapecheck-record.sqlite")
+        elif origin == "made-up":
+            record = dict(_made_up(copies))
         begun = time.perf_counter()
         outcome = annotate_files(copies, Settings(record=record))
         took = time.perf_counter() - begun
         total: Counter[str] = Counter()
         written = {changed.file.path: changed.text for changed in outcome.changed}
         for copy, text in copies.items():
-            total += compare(text, written.get(copy, copy.read_text()), show)
+            counts = compare(text, written.get(copy, copy.read_text()), show)
+            total += counts
     for refusal in outcome.refused if show else ():
         print(f"  {refusal.function} refused: {refusal.reason}")
     accepted = sum(len(changed.proposals) for changed in outcome.changed)
+    found = total["places"] - total["missing"]
     print(
-        f"{total['places']} places that people annotated; {total['again']} annotated again "
-        f"({total['again'] / total['places']:.0%}), {total['equal']} of these with an equal shape "
-        f"({total['equal'] / max(total['again'], 1):.0%}), {total['dtype']} with an equal dtype; "
+        f"{total['places']} places that people annotated; {found} annotated again "
+        f"({found / total['places']:.0%}), {total['equal']} of these with an equal shape "
+        f"({total['equal'] / max(found, 1):.0%}), {total['dtype']} with an equal dtype; "
         f"{accepted} annotations in all, {len(outcome.refused)} functions refused; {took:.0f} s"
     )
+    print(", ".join(f"{text}: {total[name]}" for name, text in CLASSES.items()))
 
 
-def recorded(folder: Path, script: str) -> None:
-    command = [sys.executable, "-m", "shapecheck", "record", "--", sys.executable, script]
+def _made_up(copies: Mapping[Path, str]) -> Iterator[tuple[Key, Recorded]]:
+    """Yield calls of each function as its annotations say."""
+    for copy, text in copies.items():
+        tree = ast.parse(text)
+        lines = {name: node.lineno for node, name in qualnames(ast.parse(copy.read_text()))}
+        for name, node in functions(tree):
+            calls = made_up(tree, node, name)
+            yield Key(str(copy.resolve()), name, lines[name]), Recorded(len(calls), calls)
+
+
+def recorded(folder: Path, *script: str) -> str:
+    """Run a script, watched; return the last line of what it prints."""
+    command = [sys.executable, "-m", "shapecheck", "record", "--", sys.executable, *script]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip().rpartition("\n")[2]
 
 
 def speed(paths: list[Path]) -> None:
@@ -430,13 +384,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("again", "share", "green", "speed", "record"))
     parser.add_argument("paths", nargs="*", type=Path)
-    parser.add_argument("--no-run", action="store_true")
+    parser.add_argument(
+        "--from", dest="origin", choices=("run", "called", "made-up", "nothing"), default="run"
+    )
     parser.add_argument("--show", action="store_true", help="print what differs")
     parser.add_argument("--tests", help="what of a folder to run with pytest")
     parser.add_argument("--package", default=".", help="what of it to check while they run")
     options = parser.parse_intermixed_args()
     if options.what == "again":
-        again(options.paths, not options.no_run, options.show)
+        again(options.paths, options.origin, options.show)
     elif options.what == "share":
         share(options.paths, options.tests, options.show)
     elif options.what == "green":
