@@ -75,7 +75,10 @@ class CannotMake(Exception):
 
 
 class Sizes:
-    """The sizes of one call: by name, and by the name of a group of axes."""
+    """The sizes of one call: by name, and by the name of a group of axes; `...` is one group.
+
+    What is `full` has none that are 1 only to broadcast.
+    """
 
     def __init__(self, chance: random.Random, pool: Sequence[int], fixed: Mapping[str, int]):
         self.chance = chance
@@ -83,6 +86,7 @@ class Sizes:
         chance.shuffle(self.pool)
         self.fixed, self.names = fixed, dict[str, int]()
         self.groups: dict[str, tuple[int, ...]] = {}
+        self.full = False
 
     def shape(self, text: str) -> tuple[int, ...]:
         """Return sizes that fit an annotation."""
@@ -90,17 +94,15 @@ class Sizes:
         for entry in spec.parse(text).entries:
             if isinstance(entry, spec.Group):
                 sizes += self._group(entry)
-            elif entry.broadcast and self.chance.random() < 0.3:
+            elif entry.broadcast and not self.full and self.chance.random() < 0.3:
                 sizes.append(1)
             else:
                 sizes.append(self.size(entry.expr))
         return tuple(sizes)
 
     def _group(self, entry: spec.Group) -> Sequence[int]:
-        if entry.name is None:
-            return self._several()
-        found = self.groups.setdefault(entry.name, self._several())
-        if entry.broadcast:
+        found = self.groups.setdefault(entry.name or "...", self._several())
+        if entry.broadcast and not self.full:
             found = found[self.chance.choice((0, 0, len(found))) :]
             found = tuple(self.chance.choice((1, size, size)) for size in found)
         return found
@@ -416,7 +418,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 def functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
     """Yield the functions and methods that have a shape in an annotation."""
     for node, name in qualnames(tree):
-        if isinstance(node, ast.FunctionDef) and "<locals>" not in name:
+        if isinstance(node, ast.FunctionDef):
             if any(_has_shape(one) for _, one, _ in _arguments(node)) or _has_shape(node.returns):
                 yield name, node
 
@@ -428,7 +430,7 @@ def call_all(path: Path, sources: Sources, seed: int) -> tuple[int, list[tuple[s
     sys.path[:0] = map(str, above)
     os.chdir(root)
     tree = sources.trees[path]
-    some = list(functions(tree))
+    some = [(one, node) for one, node in functions(tree) if "<locals>" not in one]
     try:
         module = importlib.import_module(_dotted(path, sources.top))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - it is other people's code
@@ -534,6 +536,7 @@ def made_up(tree: ast.Module, node: ast.FunctionDef, name: str) -> list[Call]:
             with contextlib.suppress(CannotMake):
                 given |= maker.arguments([one], sizes)
         result: Any = object()
+        sizes.full = True
         with contextlib.suppress(CannotMake):
             result = None if node.returns is None else maker.value(node.returns, sizes)
         ints = {k: v for k, v in sizes.names.items() if k.startswith("self.")}

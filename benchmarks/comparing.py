@@ -69,7 +69,7 @@ def kind_of(node: ast.expr) -> Type:
             if name.lower() in ("dict", "mapping"):
                 return DictType("str", kinds[-1])
             if name.lower() == "tuple":
-                endless = ast.unparse(items[-1]) == "..."
+                endless = len(items) > 1 and ast.unparse(items[-1]) == "..."
                 return TupleType(kinds[:1] if endless else kinds, endless)
     return _OTHER
 

@@ -51,7 +51,8 @@ class Study:
     has, with the expression for it. `bare` are the parameters that something shows to be tensors
     though no annotation says so, `clashes` how many errors there were on the way, `calls` the
     functions that it calls, with their arguments. `given` is what it was studied with, `plain` what
-    was seen when nothing was supposed of its parameters. `rests_on` are the functions of which
+    was seen when nothing was supposed of its parameters. `around` is the state in which a function
+    in another one is called, `nested` are those in this one. `rests_on` are the functions of which
     annotations were read, each a path and a line. `nth` counts functions of the same name.
     """
 
@@ -66,6 +67,8 @@ class Study:
     calls: list[tuple[Function, dict[str, Value]]] = field(default_factory=list)
     given: Mapping[str, Value] = field(default_factory=dict)
     plain: Study | None = None
+    around: State | None = None
+    nested: list[tuple[Function, State]] = field(default_factory=list)
     rests_on: frozenset[Ground] = frozenset()
     nth: int = 0
 
@@ -90,7 +93,7 @@ def without_collecting(function: Callable[P, T]) -> Callable[P, T]:
 def study(
     source: Source, host: Host, options: Options, only: Collection[str] | None = None
 ) -> list[Study]:
-    """Study the functions and methods of a module, those of some names; raises SyntaxError.
+    """Study the functions and methods of a module, or those of some names; raises SyntaxError.
 
     What can't be analysed to its end is left out.
     """
@@ -102,12 +105,20 @@ def study(
         node: (name, nth) for node, name, nth in defs(module.tree)
     }
     found = []
-    for function, _ in interpreter.functions(module):
+    waiting: list[tuple[Function, Study | None, State | None]]
+    waiting = [(function, None, None) for function, _ in interpreter.functions(module)]
+    while waiting:
+        function, outer, around = waiting.pop(0)
         name, nth = names[function.node]
+        is_asked = only is None or name in only
+        if not is_asked and not any(other.startswith(f"{name}.") for other in only or ()):
+            continue
         # What one function stumbles over must not hide what there is to say of the others.
         with suppress(BudgetExceeded, RecursionError):
-            if only is None or name in only:
-                found.append(_study(_run(function, {}, name, nth), {}))
+            one = _study(_run(function, {}, name, nth, around), {})
+            one.rests_on |= frozenset[Ground]() if outer is None else outer.rests_on
+            found += [one] if is_asked else []
+            waiting = [*((inner, one, state) for inner, state in one.nested), *waiting]
     return found
 
 
@@ -115,7 +126,9 @@ def study(
 def with_known(seen: Study, known: Mapping[str, Value]) -> Study:
     """Study a function again with values of parameters that are known from elsewhere."""
     try:
-        return _study(seen.plain or seen, known)
+        found = _study(seen.plain or seen, known)
+        found.rests_on |= seen.rests_on
+        return found
     except (BudgetExceeded, RecursionError):
         return seen
 
@@ -149,7 +162,7 @@ def _study(first: Study, known: Mapping[str, Value]) -> Study:
         values = {**_sizes_of(function, first), **_hypotheses(first, tensors), **known}
         if not values:
             return first
-        second = _run(function, values, first.qualname, first.nth)
+        second = _run(function, values, first.qualname, first.nth, first.around)
         if second.clashes > first.clashes and known:
             return _study(first, {})
         more = shown(function, function.owner, second) - tensors
@@ -178,7 +191,7 @@ def with_dtypes(seen: Study) -> Study:
     def run(kinds: Mapping[str, dtypes.DTypes]) -> Study:
         typed = {n: _of(seen.given.get(n, seen.params[n]), kind) for n, kind in kinds.items()}
         given = {**seen.given, **typed}
-        study = _run(seen.function, given, seen.qualname, seen.nth)
+        study = _run(seen.function, given, seen.qualname, seen.nth, seen.around)
         study.bare, study.given, study.plain = seen.bare, given, seen.plain
         study.rests_on |= seen.rests_on
         return study
@@ -229,10 +242,16 @@ def _is_tensor(value: Value) -> bool:
     )
 
 
-def _run(function: Function, values: Mapping[str, Value], qualname: str, nth: int) -> Study:
+def _run(
+    function: Function,
+    values: Mapping[str, Value],
+    qualname: str,
+    nth: int,
+    around: State | None,
+) -> Study:
     """Run a function's body once, watching what its expressions are worth and whom it calls."""
     with _grounds(function.module.program.memory) as rests_on:
-        found = _ran(function, values, qualname, nth)
+        found = _ran(function, values, qualname, nth, around)
     found.rests_on = frozenset(rests_on)
     return found
 
@@ -248,8 +267,14 @@ def _grounds(memory: Memory) -> Iterator[set[Ground]]:
         memory.asked = outer
 
 
-def _ran(function: Function, values: Mapping[str, Value], qualname: str, nth: int) -> Study:
-    state, start = interpreter.start(function, function.owner, None)
+def _ran(
+    function: Function,
+    values: Mapping[str, Value],
+    qualname: str,
+    nth: int,
+    around: State | None,
+) -> Study:
+    state, start = interpreter.start(function, function.owner, around)
     given = {**start, **values}
     seen: dict[ast.expr, Value] = {}
     calls: list[tuple[Function, dict[str, Value]]] = []
@@ -274,6 +299,8 @@ def _ran(function: Function, values: Mapping[str, Value], qualname: str, nth: in
             for callee, bound in calls
         ],
         nth=nth,
+        around=around,
+        nested=[*interpreter.nested(frame)],
     )
 
 

@@ -273,12 +273,17 @@ class _Around:
 
 
 def _check_nested(module: Module, frame: Frame) -> None:
-    """Check the functions and classes that a body defines.
+    for function, state in nested(frame):
+        _check(module, function, function.owner, state)
+
+
+def nested(frame: Frame) -> Iterator[tuple[Function, State]]:
+    """Yield the functions, and the methods of classes, that a body defines, with what is around.
 
     They may be called at any time between their definition and the end: what holds at both is
     what they are checked with.
     """
-    outer = None if frame.function is None else frame.function.home
+    module, outer = frame.module, None if frame.function is None else frame.function.home
     seen: set[ast.AST] = set()
     for made, start in frame.nested:
         if made.node in seen:
@@ -289,12 +294,12 @@ def _check_nested(module: Module, frame: Frame) -> None:
             state = state.join(end)
         around = _Around(state.vars, outer)
         if isinstance(made, Function):
-            _check(module, Function(made.node, module, None, around), None, state)
+            yield Function(made.node, module, None, around), state
             continue
         cls = Class(made.node, module, around)
         for node in made.node.body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                _check(module, Function(node, module, cls, around), cls, state)
+                yield Function(node, module, cls, around), state
 
 
 def start(

@@ -8,6 +8,7 @@ from typing import Final
 
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.values import Argument, Union
+from shapecheck.analysis.values import Sequence as List
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Scalar, Value
 from shapecheck.shapes import Tensor
@@ -27,7 +28,7 @@ def name_sizes(frame: Frame, arguments: Sequence[Argument], result: Value) -> No
     made = [symbol for symbol in symbols if symbol is not None and symbol.is_anonymous]
     if not made:
         return
-    given = [part for one in arguments for part in _parts(one.node, one.value)]
+    given = [part for one in arguments for part in _parts(frame, one.node, one.value)]
     nodes = [node for node, value in given if _is_unknown(value)]
     rest = [value for _, value in given if not _is_unknown(value)]
     sizes = all(value == -1 or value in result.shape.dims for value in rest)
@@ -38,13 +39,16 @@ def name_sizes(frame: Frame, arguments: Sequence[Argument], result: Value) -> No
                 symbol.label(text)
 
 
-def _parts(node: ast.expr | None, value: Value) -> Iterator[tuple[ast.expr, Value]]:
+def _parts(frame: Frame, node: ast.expr | None, value: Value) -> Iterator[tuple[ast.expr, Value]]:
     """Yield the expressions in an argument that may be numbers, with their values."""
     if isinstance(node, (ast.Tuple, ast.List)):
-        held = value if isinstance(value, tuple) else [_constant(part) for part in node.elts]
+        content = frame.state.content(value)
+        held = content.items if isinstance(content, List) else value
+        if not isinstance(held, tuple):
+            held = tuple(_constant(part) for part in node.elts)
         if len(held) == len(node.elts) and not any(isinstance(p, ast.Starred) for p in node.elts):
             for part, item in zip(node.elts, held, strict=True):
-                yield from _parts(part, item)
+                yield from _parts(frame, part, item)
     elif node is not None and (_is_unknown(value) or isinstance(value, (int, Size))):
         yield node, value
 

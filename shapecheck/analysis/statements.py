@@ -579,11 +579,16 @@ def define(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lamb
     return Function(node, frame.module, None, frame, defaults)
 
 
+def _is_looked_into(frame: Frame) -> bool:
+    """Whether what a body defines is checked, or studied, after it."""
+    return not frame.quiet or (frame.depth == 0 and frame.module.program.supposing)
+
+
 @statement(ast.FunctionDef)
 @statement(ast.AsyncFunctionDef)
 def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     made = define(frame, node)
-    if not frame.quiet:
+    if _is_looked_into(frame):
         frame.nested.append((made, frame.fork()))
     frame.assign(node.name, decorators.decorated(made, frame), node.lineno)
 
@@ -591,7 +596,7 @@ def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Non
 @statement(ast.ClassDef)
 def _class(frame: Frame, node: ast.ClassDef) -> None:
     made = Class(node, frame.module, frame)
-    if not frame.quiet:
+    if _is_looked_into(frame):
         frame.nested.append((made, frame.fork()))
     frame.assign(node.name, made, node.lineno)
 

@@ -19,8 +19,8 @@ from shapecheck.shapes import Run, Tensor
 
 _ENOUGH: Final = 3
 """A size that is the same in so many different calls is a number."""
-_LARGEST_NAMED: Final = 4
-"""A larger size that the code has a name for is no number: coordinates and colours are few."""
+_LARGEST_USUAL: Final = 4
+"""Coordinates and colours are so many at most: what is larger is rarely a number on purpose."""
 
 
 @dataclass(slots=True)
@@ -69,7 +69,9 @@ class Axes:
         """Return the shape of a tensor in the annotation language."""
         leaf = self.leaves[number]
         words = [self.names[axis.group] for axis in leaf.axes]
-        if leaf.group is not None:
+        if leaf.group is not None and leaf.group.is_open:
+            words.insert(leaf.group.front, "...")
+        elif leaf.group is not None:
             which = leaf.group.number
             if which not in self._runs:
                 self._runs[which] = unused("batch", self._taken)
@@ -193,25 +195,28 @@ class Axes:
     def _is_number(self, group: list[Axis], label: str) -> bool:
         """Whether a size has stayed the same on purpose: what is beside it has varied.
 
-        More is needed for what the code has a name for, and for the first axis: tests often have
-        one batch size.
+        More is needed for what the code has a name for, for a number that is no usual one, and for
+        the first axis: tests often have one batch size, or one length.
         """
         (value,) = set(_sizes(group).values())
         beside = [self._beside(axis) for axis in group]
+        is_often = len(_sizes(group)) >= 2 * _ENOUGH
         if any(self.leaves[leaf].rank == -at for leaf, at in (axis.place for axis in group)):
-            often = len(_sizes(group)) >= 2 * _ENOUGH and value <= _LARGEST_NAMED
-            return often and any(min(counts) > _ENOUGH for counts in beside if counts)
+            is_usual = 1 < value <= _LARGEST_USUAL
+            return is_usual and is_often and any(len(c) > 1 and min(c) > _ENOUGH for c in beside)
+        if value > _LARGEST_USUAL:
+            varying = max(sum(count >= _ENOUGH for count in counts) for counts in beside)
+            return not label and is_often and varying > 1
         if label:
-            return value <= _LARGEST_NAMED and any(max(c, default=0) >= _ENOUGH for c in beside)
+            return any(max(counts, default=0) >= _ENOUGH for counts in beside)
         return any(s != value for leaf in self.leaves for _, row in leaf.rows for s in row)
 
     def _beside(self, axis: Axis) -> list[int]:
         """Return how many sizes each of the other axes had; those of others if it is alone."""
-        leaves = [self.leaves[axis.leaf]]
-        if leaves[0].rank == 1:
-            leaves = [leaf for leaf in self.leaves if leaf is not leaves[0]]
+        mine = self.leaves[axis.leaf]
+        leaves = [leaf for leaf in self.leaves if (leaf is mine) == (mine.rank != 1)]
         counts = [len(set(a.sizes.values())) for leaf in leaves for a in leaf.axes if a is not axis]
-        return counts if leaves[0] is self.leaves[axis.leaf] else [max(counts, default=0)]
+        return [max(counts, default=0)] if mine.rank == 1 else counts
 
     def _label(self, group: list[Axis]) -> str:
         labels = (_label_of(axis.item) for axis in group)

@@ -33,12 +33,16 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Where the group in a tensor stands, and which it is; `broadcasts`: parts of it may be 1."""
+    """Where the group in a tensor stands, and which it is; `broadcasts`: parts of it may be 1.
+
+    One that is several things in one call is open: a list's items may be of any shape.
+    """
 
     front: int
     behind: int
     number: int
     broadcasts: bool = False
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,10 @@ def groups(tensors: Sequence[Rows]) -> dict[int, Group]:
         best: dict[int, Group] = {}
         score: tuple[int, ...] = ()
         for at, whole in _wholes(tensors, waiting, fronts):
-            linked = {} if at is None else {at: Group(whole.front, whole.behind, number)}
+            of_call: dict[int, Sizes] = {}
+            is_open = any(of_call.setdefault(call, sizes) != sizes for call, sizes in whole.rows)
+            mine = Group(whole.front, whole.behind, number, is_open=is_open)
+            linked = {} if at is None else {at: mine}
             for other in waiting:
                 ends = {0, whole.front, fronts[other]}
                 if other != at and (link := _linked(tensors[other], ends, whole, number)):

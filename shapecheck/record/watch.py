@@ -67,6 +67,7 @@ class Recorder:
     def __init__(self, path: Path, root: Path) -> None:
         self.path, self.root = path, root
         self._watched: list[Watched] = []
+        self._by_code: dict[tuple[str, CodeType], Watched] = {}
         self._lock = threading.Lock()
         self._begin()
         atexit.register(self.flush)
@@ -109,9 +110,11 @@ class Recorder:
         code = function.__code__
         with contextlib.suppress(ValueError):
             file = Path(code.co_filename).resolve().relative_to(self.root).as_posix()
-            name = function.__qualname__
-            one = Watched(Key(file, name, code.co_firstlineno), code)
-            self._watched.append(one)
+            one = self._by_code.get((file, code))
+            if one is None:  # a function in another one is made anew each time
+                one = Watched(Key(file, function.__qualname__, code.co_firstlineno), code)
+                self._by_code[file, code] = one
+                self._watched.append(one)
             return _wrapped(function, one, self)
         return function
 

@@ -56,6 +56,20 @@ def test_the_number_of_axes_comes_from_callers(tmp_path: Path) -> None:
     assert 'def half(x: Shaped[torch.Tensor, "n k"])' in annotated(tmp_path, text, "static")
 
 
+def test_functions_in_functions_are_annotated(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(y):\n"
+        "    if y is None:\n"
+        "        def g(z):\n            return z\n"
+        "    else:\n"
+        "        def g(z):\n            b, t = z.shape\n            return z.softmax(-1)\n"
+        "    return g\n"
+    )
+    found = annotated(tmp_path, text, "static")
+    assert "        def g(z):\n            return z\n" in found
+    assert 'def g(z: Shaped[torch.Tensor, "b t"]) -> Shaped[torch.Tensor, "b t"]:' in found
+
+
 def test_a_function_for_any_number_of_axes_gets_a_group(tmp_path: Path) -> None:
     text = HEAD + "def f(x):\n    return torch.relu(x)\n"
     assert 'def f(x: Shaped[torch.Tensor, "*batch"]) -> Shaped[torch.Tensor, "*batch"]' in (

@@ -79,13 +79,44 @@ def test_names_of_the_code_ints_and_arithmetic(tmp_path: Path) -> None:
 
 
 def test_what_never_varies_is_a_number(tmp_path: Path) -> None:
-    calls = [({"x": t(n, 3, 8)}, t(n)) for n in (2, 5, 6)]
-    assert 'x: Float[Tensor, "b 3 8"]) -> Float[Tensor, "b"]' in (
+    calls = [({"x": t(n, 3, 2)}, t(n)) for n in (5, 6, 7)]
+    assert 'x: Float[Tensor, "b 3 2"]) -> Float[Tensor, "b"]' in (
         named(tmp_path, "def f(x): return x.sum((1, 2))\n", *calls)
     )
     assert 'x: Float[Tensor, "b t d"])' in (
         named(tmp_path, "def f(x): return x.sum((1, 2))\n", *calls[:2])
     )
+
+
+def test_a_large_size_is_a_number_only_where_all_else_varies(tmp_path: Path) -> None:
+    lengths = [({"x": t(n, 50)}, None) for n in range(2, 10)]
+    assert 'x: Float[Tensor, "b d"]' in named(tmp_path, "def f(x): return g(x)\n", *lengths)
+    both = [({"x": t(n, 2 * n, 50)}, None) for n in range(2, 10)]
+    assert 'x: Float[Tensor, "b 2*b 50"]' in named(tmp_path, "def f(x): return g(x)\n", *both)
+
+
+def test_batches_of_one_size_are_not_a_number(tmp_path: Path) -> None:
+    calls = [({"x": t(4, n)}, None) for n in range(5, 20)]
+    assert 'x: Float[Tensor, "b d"]' in named(tmp_path, "def f(x): return g(x)\n", *calls)
+
+
+def test_items_of_a_list_that_differ_in_rank_have_no_group(tmp_path: Path) -> None:
+    some = ["l", 2, [t(2, 3), t(5)]], ["l", 2, [t(7), t(4, 4, 2)]]
+    calls = [({"x": t(n, 9), "some": one}, None) for n, one in enumerate(some, 2)]
+    found = named(tmp_path, "def f(x, some): return g(x, some)\n", *calls)
+    assert 'some: list[Float[Tensor, "..."]]' in found
+
+
+def test_what_is_joined_names_no_axis(tmp_path: Path) -> None:
+    text = (
+        "import torch\ndef f(p):\n    h, w = p.shape[-2:]\n"
+        "    y = (p.sum(dim=3) * torch.arange(h)).sum(dim=-1)\n"
+        "    x = (p.sum(dim=2) * torch.arange(w)).sum(dim=-1)\n"
+        "    return torch.stack([y, x], dim=-1)\n"
+    )
+    calls = [({"p": t(n, n + 4, n * n, 3)}, t(n, n + 4, 2)) for n in range(5, 12)]
+    found = 'def f(p: Float[Tensor, "b c h 3"]) -> Float[Tensor, "b c 2"]:'
+    assert found in named(tmp_path, text, *calls)
 
 
 def test_square_images_are_not_square_by_name(tmp_path: Path) -> None:
@@ -98,12 +129,12 @@ def test_leading_axes_that_vary_in_number_are_a_group(tmp_path: Path) -> None:
     found = named(
         tmp_path,
         "def f(x, y): return g(x, y)\n",
-        ({"x": t(2, 5), "y": t(2, 4)}, t(2)),
-        ({"x": t(3, 2, 5), "y": t(3, 2, 4)}, t(3, 2)),
-        ({"x": t(5), "y": t(4)}, t()),
+        ({"x": t(2, 3), "y": t(2, 4)}, t(2)),
+        ({"x": t(3, 2, 3), "y": t(3, 2, 4)}, t(3, 2)),
+        ({"x": t(3), "y": t(4)}, t()),
     )
     assert found == (
-        'def f(x: Float[Tensor, "*batch 5"], y: Float[Tensor, "*batch 4"])'
+        'def f(x: Float[Tensor, "*batch 3"], y: Float[Tensor, "*batch 4"])'
         ' -> Float[Tensor, "*batch"]: return g(x, y)'
     )
 
