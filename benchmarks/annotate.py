@@ -3,7 +3,7 @@
 python benchmarks/annotate.py again examples/*.py           # strip, run, annotate, compare
 python benchmarks/annotate.py again --from nothing FOLDER   # without a run: static, comments
 python benchmarks/annotate.py again --from called FOLDER    # its functions called, see calling.py
-python benchmarks/annotate.py again --from made-up FOLDER   # calls as its annotations say
+python benchmarks/annotate.py again --from made-up FOLDER   # no function called, see there
 python benchmarks/annotate.py share FOLDER [--tests "ARGS"] # functions annotated, and accepted
 python benchmarks/annotate.py green FOLDER --package PKG --tests benchmarks/runs/test_mingpt.py
 python benchmarks/annotate.py speed FOLDER                  # lines a second
@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from calling import functions, made_up
@@ -70,8 +70,8 @@ def again(paths: list[Path], origin: str, show: bool) -> None:
             print(recorded(folder, str(ROOT / "benchmarks/calling.py"), str(base), str(folder)))
         if origin in ("run", "called"):
             record = load(folder / ".shapecheck-record.sqlite")
-        elif origin == "made-up":
-            record = dict(_made_up(copies))
+        if origin in ("called", "made-up"):
+            record |= _made_up(copies, record)
         begun = time.perf_counter()
         outcome = annotate_files(copies, Settings(record=record))
         took = time.perf_counter() - begun
@@ -93,14 +93,19 @@ def again(paths: list[Path], origin: str, show: bool) -> None:
     print(", ".join(f"{text}: {total[name]}" for name, text in CLASSES.items()))
 
 
-def _made_up(copies: Mapping[Path, str]) -> Iterator[tuple[Key, Recorded]]:
-    """Yield calls of each function as its annotations say."""
+def _made_up(copies: Mapping[Path, str], record: Mapping[Key, Recorded]) -> dict[Key, Recorded]:
+    """Return calls, as its annotations say, of each function that isn't in a record."""
+    found: dict[Key, Recorded] = {}
+    known = {(key.file, key.name) for key in record}
     for copy, text in copies.items():
         tree = ast.parse(text)
         lines = {name: node.lineno for node, name in qualnames(ast.parse(copy.read_text()))}
         for name, node in functions(tree):
-            calls = made_up(tree, node, name)
-            yield Key(str(copy.resolve()), name, lines[name]), Recorded(len(calls), calls)
+            if not any(name == one and str(copy).endswith(f"/{file}") for file, one in known):
+                calls = made_up(tree, node, name)
+                key = Key(str(copy.resolve()), name, lines[name])
+                found[key] = Recorded(len(calls), calls)
+    return found
 
 
 def recorded(folder: Path, *script: str) -> str:

@@ -9,8 +9,8 @@ others. Libraries that aren't installed are stood in for by objects that do noth
 annotations so decide which sizes are equal, as the inputs of a test suite would; results, and what
 functions hand on to others, are the program's own.
 
-`made_up` are calls for a function that can't be called in this way: its results, too, are as
-annotated.
+`made_up` are calls for a function that can't be called in this way, for want of a library or of
+an instance of its class: results, too, are as annotated there.
 """
 
 from __future__ import annotations

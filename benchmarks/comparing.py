@@ -59,8 +59,8 @@ def kind_of(node: ast.expr) -> Type:
             name = ast.unparse(head).rpartition(".")[2]
             items = inside.elts if isinstance(inside, ast.Tuple) else [inside]
             match items:
-                case [_, ast.Constant(value=str(text))] if name in dtypes.CATEGORIES:
-                    return TensorType(name, text)
+                case [array, ast.Constant(value=str(text))] if name in dtypes.CATEGORIES:
+                    return _OTHER if "ndarray" in ast.unparse(array) else TensorType(name, text)
             kinds = tuple(map(kind_of, items))
             if name in ("Optional", "Union"):
                 return either(*kinds, *([NONE] if name == "Optional" else []))

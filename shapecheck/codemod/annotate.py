@@ -157,15 +157,19 @@ class _Tree:
         def done(path: Path) -> None:
             self.advance(next(stages[path]), self.lines[path])
 
+        found = self.studies.propose(files, news, done)
+        proposals = [(p, one) for p in found for one in found[p].proposed.values()]
+        if "static" in self.settings.origins:
+            every = {p: {**found[p].proposed, **self.found.get(p, {})} for p in found}
+            proposals += self.studies.inherited(every)
         changed = set()
-        for path, found in self.studies.propose(files, news, done).items():
-            if news is None:
-                self.outcome.refused += found.refused
-            mine = self.found.get(path, {})
-            for slot, proposal in found.proposed.items():
-                if slot not in mine and (path, slot, proposal.kind) not in self.dropped:
-                    self.found.setdefault(path, {})[slot] = proposal
-                    changed.add(path)
+        for path, proposal in proposals:
+            mine, slot = self.found.setdefault(path, {}), proposal.slot
+            if slot not in mine and (path, slot, proposal.kind) not in self.dropped:
+                mine[slot] = proposal
+                changed.add(path)
+        if news is None:
+            self.outcome.refused += [refusal for one in found.values() for refusal in one.refused]
         return changed
 
     # Verification

@@ -53,6 +53,14 @@ class _Stripper(cst.CSTTransformer):
         self.is_changed = True
         return first.value
 
+    def leave_BinaryOperation(
+        self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation
+    ) -> cst.BaseExpression:
+        parts = (original_node.left, original_node.right)
+        shaped = all(isinstance(one, cst.Subscript) and self._is_shaped(one) for one in parts)
+        is_once = shaped and updated_node.left.deep_equals(updated_node.right)
+        return updated_node.left if is_once else updated_node
+
     def _is_shaped(self, node: cst.Subscript) -> bool:
         if len(node.slice) != 2 or not isinstance(second := node.slice[1].slice, cst.Index):
             return False

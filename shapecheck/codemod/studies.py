@@ -6,7 +6,7 @@ A function is studied with what is said of its parameters, then with what its ca
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +15,12 @@ from shapecheck.analysis import Source
 from shapecheck.analysis.inference import Study, study, with_known
 from shapecheck.codemod import parallel
 from shapecheck.codemod.callers import Call, Given, agreed, calls, open_parameters, values
+from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import PythonFile
+from shapecheck.codemod.kinds import Type
+from shapecheck.codemod.overrides import Method, inherited, method
 from shapecheck.codemod.project import Function, Project, module_of
-from shapecheck.codemod.proposing import Proposed, Proposer, Refusal, Settings
+from shapecheck.codemod.proposing import Proposal, Proposed, Proposer, Refusal, Settings
 from shapecheck.codemod.static import typed, wanted
 from shapecheck.ops import Value
 
@@ -47,6 +50,7 @@ class Found:
     proposed: Proposed = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
     known: dict[Function, _Known] = field(default_factory=dict)
+    methods: list[Method] = field(default_factory=list)
 
 
 Handed = list[tuple[Function, list[tuple[Function, Call]]]]
@@ -58,6 +62,7 @@ class Studies:
     def __init__(self, settings: Settings, lines: Mapping[Path, int]) -> None:
         self._settings, self._lines = settings, lines
         self._known: dict[Path, dict[Function, _Known]] = {path: {} for path in lines}
+        self._methods: dict[Function, Method] = {}
 
     def propose(
         self,
@@ -83,7 +88,21 @@ class Studies:
         found = dict(zip(paths, results, strict=True))
         for path, one in found.items():
             self._known[path] |= one.known
+            for each in one.methods:  # as they are at first, when all of them are studied
+                self._methods.setdefault(each.function, each)
         return found
+
+    def inherited(self, found: Mapping[Path, Proposed]) -> Iterator[tuple[Path, Proposal]]:
+        """Yield proposals for abstract methods, by all that is found for what overrides them."""
+        kinds: defaultdict[Function, dict[str, Type]] = defaultdict(dict)
+        for path, proposed in found.items():
+            for slot, one in proposed.items():
+                if not slot.local:
+                    kinds[str(path), slot.function, slot.nth][slot.name] = one.kind
+        for each, name, kind in inherited(self._methods.values(), kinds):
+            file, function, nth = each.function
+            slot = Slot(function, nth, name)
+            yield Path(file), Proposal(slot, kind, "static", each.line)
 
 
 class _Share:
@@ -203,5 +222,6 @@ class _Share:
             said_now = {slot.name for slot in proposed if not slot.local}
             nothing = {"return"} if best.result is None else set[str]()
             lacks = bool(wanted(best) - said_now - nothing)
+            found.methods += filter(None, [method(best, function)])
             found.known[function] = _Known(handed, open_, given, lacks, rests_on)
         return found

@@ -56,6 +56,26 @@ def test_the_number_of_axes_comes_from_callers(tmp_path: Path) -> None:
     assert 'def half(x: Shaped[torch.Tensor, "n k"])' in annotated(tmp_path, text, "static")
 
 
+LOSSES = HEAD + (
+    "class Loss(nn.Module):\n"
+    "    def forward(self, x, y):\n        raise NotImplementedError\n"
+    "class L1(Loss):\n"
+    "    def forward(self, x, y):\n        n, k = x.shape\n"
+    "        return (x - y.view(n, k)).mean()\n"
+    "class L2(Loss):\n"
+    "    def forward(self, x, y):\n        b, d = x.shape\n        return (x * y.view{}).mean()\n"
+)
+
+
+def test_an_abstract_method_is_annotated_as_all_that_override_it(tmp_path: Path) -> None:
+    found = annotated(tmp_path, LOSSES.format("(b, d)"), "static")
+    head = found.partition("raise")[0]
+    assert 'x: Float[torch.Tensor, "n k"]' in head
+    assert '-> Float[torch.Tensor, ""]' in head
+    found = annotated(tmp_path, LOSSES.format("(b, d, 1)[..., 0].sum(1)"), "static")
+    assert "x: Shaped" not in found.partition("raise")[0]
+
+
 def test_functions_in_functions_are_annotated(tmp_path: Path) -> None:
     text = HEAD + (
         "def f(y):\n"

@@ -118,11 +118,13 @@ def test_strip_of_what_people_wrote_leaves_tensors() -> None:
         "from jaxtyping import Float, jaxtyped\nfrom torch import Tensor\n"
         'Image = Float[Tensor, "3 h w"]\n@jaxtyped\nclass A:\n    x: Float[Tensor, "b"]\n'
         'def f(x: Float[Tensor, "b"] | None) -> Image: ...\n'
+        'def g(x: Float[Tensor, "3 n"] | Float[Tensor, "4 n"] | None): ...\n'
     )
     assert strip(text) == (
         "from jaxtyping import jaxtyped\nfrom torch import Tensor\n"
         "Image = Tensor\n@jaxtyped\nclass A:\n    x: Tensor\n"
         "def f(x: Tensor | None) -> Image: ...\n"
+        "def g(x: Tensor | None): ...\n"
     )
 
 
