@@ -70,10 +70,10 @@ LOSSES = HEAD + (
 def test_an_abstract_method_is_annotated_as_all_that_override_it(tmp_path: Path) -> None:
     found = annotated(tmp_path, LOSSES.format("(b, d)"), "static")
     head = found.partition("raise")[0]
-    assert 'x: Float[torch.Tensor, "n k"]' in head
-    assert '-> Float[torch.Tensor, ""]' in head
-    found = annotated(tmp_path, LOSSES.format("(b, d, 1)[..., 0].sum(1)"), "static")
-    assert "x: Shaped" not in found.partition("raise")[0]
+    assert 'x: Shaped[torch.Tensor, "n k"], y) -> Shaped[torch.Tensor, ""]' in head
+    other = LOSSES.format("(b, d)").replace(".mean()", ".mean(0)", 1)
+    head = annotated(tmp_path, other, "static").partition("raise")[0]
+    assert 'x: Shaped[torch.Tensor, "n k"], y):' in head
 
 
 def test_functions_in_functions_are_annotated(tmp_path: Path) -> None:
