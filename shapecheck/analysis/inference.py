@@ -42,6 +42,21 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A function to be studied, with its qualified name; `nth` counts those that have it.
+
+    `around` is the state in which a function in another one is called. `alike`: sizes that every
+    construction in the module gives one expression are taken for one.
+    """
+
+    function: Function
+    qualname: str
+    nth: int
+    around: State | None = None
+    alike: bool = False
+
+
 @dataclass(slots=True)
 class Study:
     """One function as the analysis sees it when it is called with any tensors.
@@ -51,13 +66,12 @@ class Study:
     has, with the expression for it. `bare` are the parameters that something shows to be tensors
     though no annotation says so, `clashes` how many errors there were on the way, `calls` the
     functions that it calls, with their arguments. `given` is what it was studied with, `plain` what
-    was seen when nothing was supposed of its parameters. `around` is the state in which a function
-    in another one is called, `nested` are those in this one. `rests_on` are the functions of which
-    annotations were read, each a path and a line. `nth` counts functions of the same name.
+    was seen when nothing was supposed of its parameters. `nested` are the functions in it, with the
+    states in which they are called. `rests_on` are the functions of which annotations were read,
+    each a path and a line.
     """
 
-    function: Function
-    qualname: str
+    subject: Subject
     params: dict[str, Value]
     result: Value
     values: dict[ast.expr, Value]
@@ -67,10 +81,23 @@ class Study:
     calls: list[tuple[Function, dict[str, Value]]] = field(default_factory=list)
     given: Mapping[str, Value] = field(default_factory=dict)
     plain: Study | None = None
-    around: State | None = None
     nested: list[tuple[Function, State]] = field(default_factory=list)
     rests_on: frozenset[Ground] = frozenset()
-    nth: int = 0
+
+    @property
+    def function(self) -> Function:
+        """The function."""
+        return self.subject.function
+
+    @property
+    def qualname(self) -> str:
+        """Its name, with the classes and functions around it."""
+        return self.subject.qualname
+
+    @property
+    def nth(self) -> int:
+        """How many functions of that name are above it."""
+        return self.subject.nth
 
 
 def without_collecting(function: Callable[P, T]) -> Callable[P, T]:
@@ -115,10 +142,23 @@ def study(
             continue
         # What one function stumbles over must not hide what there is to say of the others.
         with suppress(BudgetExceeded, RecursionError):
-            one = _study(_run(function, {}, name, nth, around), {})
+            one = _first(Subject(function, name, nth, around))
             one.rests_on |= frozenset[Ground]() if outer is None else outer.rests_on
             found += [one] if is_asked else []
             waiting = [*((inner, one, state) for inner, state in one.nested), *waiting]
+    return found
+
+
+def _first(subject: Subject) -> Study:
+    """Study a function of an instance with any sizes, or those that go well where these don't.
+
+    Of a class with `d_in` and `d_out`, all instances may happen to have one for both: a parameter
+    that is `d_in` isn't `{self.d_out}` for that.
+    """
+    found = _study(_run(subject, {}), {})
+    if found.clashes and subject.function.owner is not None:
+        other = _study(_run(replace(subject, alike=True), {}), {})
+        found = other if other.clashes < found.clashes else found
     return found
 
 
@@ -162,7 +202,7 @@ def _study(first: Study, known: Mapping[str, Value]) -> Study:
         values = {**_sizes_of(function, first), **_hypotheses(first, tensors), **known}
         if not values:
             return first
-        second = _run(function, values, first.qualname, first.nth, first.around)
+        second = _run(first.subject, values)
         if second.clashes > first.clashes and known:
             return _study(first, {})
         more = shown(function, function.owner, second) - tensors
@@ -191,7 +231,7 @@ def with_dtypes(seen: Study) -> Study:
     def run(kinds: Mapping[str, dtypes.DTypes]) -> Study:
         typed = {n: _of(seen.given.get(n, seen.params[n]), kind) for n, kind in kinds.items()}
         given = {**seen.given, **typed}
-        study = _run(seen.function, given, seen.qualname, seen.nth, seen.around)
+        study = _run(seen.subject, given)
         study.bare, study.given, study.plain = seen.bare, given, seen.plain
         study.rests_on |= seen.rests_on
         return study
@@ -242,16 +282,10 @@ def _is_tensor(value: Value) -> bool:
     )
 
 
-def _run(
-    function: Function,
-    values: Mapping[str, Value],
-    qualname: str,
-    nth: int,
-    around: State | None,
-) -> Study:
+def _run(subject: Subject, values: Mapping[str, Value]) -> Study:
     """Run a function's body once, watching what its expressions are worth and whom it calls."""
-    with _grounds(function.module.program.memory) as rests_on:
-        found = _ran(function, values, qualname, nth, around)
+    with _grounds(subject.function.module.program.memory) as rests_on:
+        found = _ran(subject, values)
     found.rests_on = frozenset(rests_on)
     return found
 
@@ -267,14 +301,9 @@ def _grounds(memory: Memory) -> Iterator[set[Ground]]:
         memory.asked = outer
 
 
-def _ran(
-    function: Function,
-    values: Mapping[str, Value],
-    qualname: str,
-    nth: int,
-    around: State | None,
-) -> Study:
-    state, start = interpreter.start(function, function.owner, around)
+def _ran(subject: Subject, values: Mapping[str, Value]) -> Study:
+    function = subject.function
+    state, start = interpreter.start(function, function.owner, subject.around, subject.alike)
     given = {**start, **values}
     seen: dict[ast.expr, Value] = {}
     calls: list[tuple[Function, dict[str, Value]]] = []
@@ -287,8 +316,7 @@ def _ran(
         value = given.get(param.name, frame.given.get(param.name, UNKNOWN))
         params[param.name] = resolved(value, facts)
     return Study(
-        function,
-        qualname,
+        subject,
         params,
         resolved(result, facts),
         {node: resolved(value, facts) for node, value in seen.items()},
@@ -298,8 +326,6 @@ def _ran(
             (callee, {name: resolved(value, facts) for name, value in bound.items()})
             for callee, bound in calls
         ],
-        nth=nth,
-        around=around,
         nested=[*interpreter.nested(frame)],
     )
 

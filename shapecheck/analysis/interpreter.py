@@ -303,9 +303,12 @@ def nested(frame: Frame) -> Iterator[tuple[Function, State]]:
 
 
 def start(
-    function: Function, owner: Class | None, around: State | None
+    function: Function, owner: Class | None, around: State | None, alike: bool = True
 ) -> tuple[State, dict[str, Value]]:
-    """Return the state in which a function's body begins, and the value of its `self`."""
+    """Return the state in which a function's body begins, and the value of its `self`.
+
+    `alike` is as for `objects.symbolic`.
+    """
     node = function.node
     if around is not None and owner is None:
         facts = around.facts.copy()
@@ -319,5 +322,5 @@ def start(
         return State(), {}
     if "builtins.classmethod" in kinds:
         return State(), {first: owner}
-    state, ref = objects.symbolic(owner, "self")
+    state, ref = objects.symbolic(owner, "self", alike)
     return state, {first: ref}

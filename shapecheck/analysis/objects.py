@@ -313,14 +313,17 @@ def _fill_fields(
     frame.state.heap[made] = Object(cls, attrs)
 
 
-def symbolic(cls: Class, path: str) -> tuple[State, Ref]:
+def symbolic(cls: Class, path: str, alike: bool = True) -> tuple[State, Ref]:
     """Return a state with an instance of a class of which only the class is known.
 
-    Its `__init__` is run with symbols for the arguments: ints are sizes of its own.
+    Its `__init__` is run with symbols for the arguments: ints are sizes of its own. With `alike`,
+    two of them are the same where all calls in the module say so.
     """
     memory = cls.module.program.memory
-    question = ("symbolic", cls, path)
-    made = memory.recall(question, lambda: _symbolic(cls, path), _Symbolic(State(), Ref()))
+    question = ("symbolic", cls, path, alike)
+    made = memory.recall(
+        question, lambda: _symbolic(cls, path, alike=alike), _Symbolic(State(), Ref())
+    )
     state = made.state.copy()
     if made.has_anonymous:
         state.change(Renewing({}, lambda symbol: not symbol.is_anonymous))
@@ -341,18 +344,18 @@ class _Symbolic:
 
 def check_init(cls: Class) -> None:
     """Check the `__init__` that a class defines itself; what is found out is `symbolic`'s."""
-    with cls.module.program.memory.answering(("symbolic", cls, "self")) as keep:
+    with cls.module.program.memory.answering(("symbolic", cls, "self", True)) as keep:
         keep(_symbolic(cls, "self", quiet=False))
 
 
-def _symbolic(cls: Class, path: str, quiet: bool = True) -> _Symbolic:
+def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> _Symbolic:
     state = State()
     ref = state.new(Object(cls, {}, path, whole=True))
     init = find_method(cls, "__init__")
     if init is None:
         return _Symbolic(state, ref)
     self_name = declarations.declaration(init).params[0].name
-    for one, same in _given_alike(cls, init):
+    for one, same in _given_alike(cls, init) if alike else ():
         if one.atom is not None:
             state.facts.learn(one.atom, same)
     frame = bodies.check_body(init, state, {**_supposed(init), self_name: ref}, quiet=quiet)

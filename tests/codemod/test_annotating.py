@@ -48,6 +48,35 @@ def test_names_come_from_unpacked_shapes_and_attributes(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("last", "width"),
+    [
+        ("        return keys.view(b, t, self.d_out)\n", "d_in"),
+        ("        return x + keys.view(b, t, self.d_out)\n", "{self.d_out}"),
+    ],
+    ids=["any sizes", "the same size"],
+)
+def test_sizes_of_an_instance_are_not_one_because_a_caller_makes_them_so(
+    last: str, width: str, tmp_path: Path
+) -> None:
+    """Unless the method needs that: other callers may give the class two sizes."""
+    text = HEAD + (
+        "class A(nn.Module):\n"
+        "    def __init__(self, d_in, d_out):\n"
+        "        super().__init__()\n"
+        "        self.d_out = d_out\n"
+        "        self.keys = nn.Linear(d_in, d_out)\n"
+        "    def forward(self, x):\n"
+        "        b, t, d_in = x.shape\n"
+        "        keys = self.keys(x)\n"
+        + last
+        + "def make(cfg):\n    return A(d_in=cfg['width'], d_out=cfg['width'])\n"
+    )
+    assert f'def forward(self, x: Float[torch.Tensor, "b t {width}"]) -> ' in (
+        annotated(tmp_path, text)
+    )
+
+
 def test_the_number_of_axes_comes_from_callers(tmp_path: Path) -> None:
     text = HEAD + (
         "def half(x):\n    return torch.relu(x) / 2\n"
