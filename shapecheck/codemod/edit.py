@@ -90,27 +90,34 @@ def annotate(text: str, wanted: Mapping[Slot, Type], style: str = "shapecheck") 
 
 def _names(bindings: Bindings, wanted: Mapping[Slot, Type], style: str, mark: Mark | None) -> Names:
     """Decide how the annotations of a module are spelled."""
-    by_meaning = {meaning: name for name, meaning in bindings.imported.items()}
-    names = Names(_tensor(bindings, by_meaning, mark))
+    usable = {n: full for n, full in bindings.imported.items() if n in bindings.usable}
+    # An import that nothing uses isn't made use of: `strip` couldn't tell it from one of ours.
+    by_meaning = {full: name for name, full in usable.items() if name in bindings.used}
+    names = Names(_tensor(bindings, usable, mark))
     for kind in {one.category for w in wanted.values() for one in tensors(w)}:
         known = [by_meaning.get(f"{library}.{kind}") for library in (style, *LIBRARIES)]
         name = next((found for found in known if found is not None), None)
-        if name is None:
-            name = kind if kind not in bindings.taken else f"{kind}_"
-        names.shaped[kind] = name
+        names.shaped[kind] = name or _free(kind, bindings)
     return names
 
 
-def _tensor(bindings: Bindings, by_meaning: Mapping[str, str], mark: Mark | None) -> str:
+def _tensor(bindings: Bindings, usable: Mapping[str, str], mark: Mark | None) -> str:
     """Return a spelling of `torch.Tensor` that no annotation of the user's has."""
     if mark is not None and mark.tensor:
         return mark.tensor
-    known = [by_meaning[name] for name in ("torch.Tensor",) if name in by_meaning]
-    known += [f"{name}.Tensor" for name, full in bindings.imported.items() if full == "torch"]
+    known = [name for name, full in usable.items() if full == "torch.Tensor"]
+    known += [f"{name}.Tensor" for name, full in usable.items() if full == "torch"]
     free = [name for name in known if not bindings.spelled[name]]
     if free:
         return free[0]
-    return next(n for n in ("Tensor", "AnyTensor", "Tensor_") if n not in bindings.taken)
+    return "Tensor" if "Tensor" not in bindings.taken else _free("AnyTensor", bindings)
+
+
+def _free(name: str, bindings: Bindings) -> str:
+    """Return a name that nothing in the module has, like this one."""
+    while name in bindings.taken:
+        name += "_"
+    return name
 
 
 class _Walker(cst.CSTTransformer):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import libcst as cst
 from libcst import matchers as m
 
-from shapecheck.analysis.modules import flatten
+from shapecheck.analysis.modules import bound_names, flatten
 
 SHAPED: Final = (
     "Float Float16 BFloat16 Float32 Float64 Int Int8 Int16 Int32 Int64 UInt UInt8 UInt16 UInt32 "
@@ -21,14 +21,16 @@ SHAPED: Final = (
 LIBRARIES: Final = ("shapecheck", "jaxtyping")
 MARK: Final = "by shapecheck annotate"
 _TENSOR_NAMES: Final = ("Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor")
-_WORD: Final = re.compile(r"\w+")
+_IN_TEXT: Final = re.compile(r"\b[^\W\d]\w*(?=\s*\[)")
+"""A name in a text that may be an annotation: `"Float[Tensor, 'b c']"`."""
 
 
 class Bindings:
     """What the imports of a module's top level bind, and how its annotations spell tensors.
 
     `imported` maps names to what they stand for, `spelled` counts spellings of tensor types,
-    `taken` are all names in the module.
+    `taken` are all names in the module, `usable` those that are bound when it runs, `used` those
+    that it uses.
     """
 
     def __init__(self, text: str) -> None:
@@ -43,17 +45,26 @@ class Bindings:
                 for alias in statement.names:
                     top = alias.name.partition(".")[0]
                     self.imported[alias.asname or top] = alias.name if alias.asname else top
+        self.usable = {*self.imported}
+        if self.imported.get("annotations") != "__future__.annotations":
+            self.usable -= set(_only_for_checking(tree))
         self.spaced = _is_spaced(tree, text)
         self.spelled: Counter[str] = Counter()
-        self.taken: set[str] = set()
+        self.used: set[str] = set()
+        self.taken = {*self.imported}
         for node in ast.walk(tree):
             if isinstance(node, ast.Name):
-                self.taken.add(node.id)
+                self.used.add(node.id)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                self.used |= names_in(node.value)
+            elif isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                self.taken.add(node.name)
             for part in ("annotation", "returns"):
                 annotation = getattr(node, part, None)
                 for inner in ast.walk(annotation) if isinstance(annotation, ast.expr) else ():
                     if isinstance(inner, (ast.Name, ast.Attribute)):
                         self.spelled[ast.unparse(inner)] += 1
+        self.taken |= self.used
 
     def meaning(self, node: cst.BaseExpression) -> str:
         """Return the dotted name that an expression stands for, "" if it isn't one."""
@@ -76,6 +87,27 @@ class Bindings:
         """Return which of our types an expression spells, if any."""
         library, _, name = self.meaning(node).rpartition(".")
         return name if library in LIBRARIES and name in SHAPED else None
+
+
+def names_in(text: str) -> set[str]:
+    """Return the names that a text uses if it is an annotation."""
+    return {*_IN_TEXT.findall(text)} if len(text) < _LONGEST else set()
+
+
+_LONGEST: Final = 200
+
+
+def _only_for_checking(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that are imported under `if TYPE_CHECKING:` only."""
+    found, others = set[str](), set[str]()
+    for node in tree.body:
+        test = node.test if isinstance(node, ast.If) else None
+        is_checking = test is not None and ast.unparse(test).endswith("TYPE_CHECKING")
+        body = node.body if isinstance(node, ast.If) and is_checking else []
+        found.update(name for inner in flatten(body) for name in bound_names(inner))
+        rest = [node] if not isinstance(node, ast.If) or not is_checking else node.orelse
+        others.update(name for inner in flatten(rest) for name in bound_names(inner))
+    yield from found - others
 
 
 def _is_spaced(tree: ast.Module, text: str) -> bool:
@@ -165,14 +197,17 @@ def import_position(module: cst.Module) -> int:
 def without_unused(
     module: cst.Module, libraries: Collection[str], names: Collection[str]
 ) -> cst.Module:
-    """Return a module without the imports of these names that nothing uses any more."""
+    """Return a module without the imports of these names, from libraries, that nothing uses now.
+
+    Of the imports that we added, it is without all that nothing uses.
+    """
     used = _Used()
     module.visit(used)
     body: list[cst.BaseStatement] = []
     for line in module.body:
         if mark_of(line) is not None and not _imported(line) & used.names:
             continue
-        kept = _trimmed(line, used.names, libraries, names)
+        kept = _trimmed(line, libraries, {*names} - used.names)
         if kept is not None:
             body.append(kept)
     return module.with_changes(body=body)
@@ -189,9 +224,9 @@ def _imported(line: cst.BaseStatement) -> set[str]:
 
 
 def _trimmed(
-    line: cst.BaseStatement, used: set[str], libraries: Collection[str], names: Collection[str]
+    line: cst.BaseStatement, libraries: Collection[str], unused: Collection[str]
 ) -> cst.BaseStatement | None:
-    """Return an import of our types without those that nothing uses any more."""
+    """Return an import from one of the libraries without these names."""
     if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
         return line
     part = line.body[0]
@@ -202,8 +237,7 @@ def _trimmed(
     kept = [
         alias
         for alias in part.names
-        if dotted(alias.name) not in names
-        or dotted(alias.asname.name if alias.asname else alias.name) in used
+        if dotted(alias.asname.name if alias.asname else alias.name) not in unused
     ]
     if len(kept) == len(part.names):
         return line
@@ -219,6 +253,7 @@ class _Used(cst.CSTVisitor):
 
     def __init__(self) -> None:
         self.names: set[str] = set()
+        self._is_public = False
 
     def visit_Import(self, node: cst.Import) -> bool:
         return False
@@ -237,8 +272,13 @@ class _Used(cst.CSTVisitor):
         node.value.visit(self)
         return False
 
+    def visit_Assign(self, node: cst.Assign) -> None:
+        self._is_public = any(m.matches(t.target, m.Name("__all__")) for t in node.targets)
+
+    def leave_Assign(self, original_node: cst.Assign) -> None:
+        self._is_public = False
+
     def visit_SimpleString(self, node: cst.SimpleString) -> None:
-        # In a text that is an annotation, or in __all__.
         value = node.evaluated_value
-        if isinstance(value, str) and len(value) < 200:
-            self.names |= set(_WORD.findall(value)) & set(SHAPED)
+        if isinstance(value, str):
+            self.names |= {value} if self._is_public else names_in(value)

@@ -13,7 +13,6 @@ import libcst as cst
 from shapecheck.codemod.edit import swapped
 from shapecheck.codemod.imports import (
     LIBRARIES,
-    SHAPED,
     Bindings,
     Mark,
     dotted,
@@ -34,13 +33,14 @@ def strip(text: str) -> str:
     stripped = module.visit(stripper)
     if not stripper.is_changed and find_mark(module) is None:
         return text
-    return without_unused(stripped, LIBRARIES, SHAPED).code
+    return without_unused(stripped, LIBRARIES, stripper.gone).code
 
 
 class _Stripper(cst.CSTTransformer):
     def __init__(self, bindings: Bindings, mark: Mark | None) -> None:
         self.bindings, self.mark = bindings, mark
         self.is_changed = False
+        self.gone: set[str] = set()
 
     def leave_Subscript(
         self, original_node: cst.Subscript, updated_node: cst.Subscript
@@ -51,6 +51,7 @@ class _Stripper(cst.CSTTransformer):
         if not isinstance(first, cst.Index):
             return updated_node
         self.is_changed = True
+        self.gone.add(dotted(original_node.value))
         return first.value
 
     def leave_BinaryOperation(

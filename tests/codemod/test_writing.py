@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import get_type_hints
+
 import pytest
+import torch
 
 from shapecheck.codemod.edit import Slot, annotate
 from shapecheck.codemod.kinds import NONE, Either, TensorType, TupleType
@@ -88,6 +91,10 @@ def test_a_shape_goes_around_the_tensor_that_is_there() -> None:
         BARE.replace("import torch  # it", "import torch\ndef h(q: torch.Tensor): ..."),
         BARE.replace("import torch  # it", "import torch\nFloat = 3"),
         BARE.replace("import torch  # it", "from jaxtyping import Float\nz = Float"),
+        BARE.replace("import torch  # it", "from jaxtyping import Float"),
+        BARE.replace("import torch  # it", "from shapecheck import Bool, Float\nz = Bool"),
+        BARE.replace("import torch  # it", "import torch\nlabel = 'Bool', 'a Float'"),
+        BARE.replace("import torch  # it", "import torch\nclass Float: ...\ndef Bool(): ..."),
         BARE.replace('"""A module."""', "#!/usr/bin/env python"),
         BARE.replace('"""A module."""\n# a comment\n', "\f\n\n"),
         BARE.rstrip("\n"),
@@ -102,6 +109,30 @@ def test_a_shape_goes_around_the_tensor_that_is_there() -> None:
 def test_the_round_trip_is_exact(text: str) -> None:
     annotated = annotate(text, WANTED | {Slot("f", 1, "mask"): MAYBE})
     assert annotated != text
+    assert strip(annotated) == text
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "class Tensor: ...\nclass Float(str): ...\ndef Bool(): ...\n",
+        "from decimal import Decimal as Float\nfrom decimal import Decimal as Tensor\n",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch\n",
+        "import typing\nif typing.TYPE_CHECKING:\n    from torch import Tensor\n",
+        "import typing\nif typing.TYPE_CHECKING:\n    from shapecheck import Float, Bool\nz = 1\n",
+        "from __future__ import annotations\nx = 'Float[2]'\n",
+        "def late(): ...\nimport os\n",
+    ],
+)
+def test_what_is_written_means_what_it_says_and_goes_without_a_trace(before: str) -> None:
+    """Names of the module's own, and those that are bound for type checkers only, aren't used."""
+    text = before + "def f(x, mask=None):\n    y = x\n    return y\n"
+    annotated = annotate(text, WANTED)
+    module: dict[str, object] = {"__name__": "m"}
+    exec(compile(annotated, "m.py", "exec"), module)
+    hints = get_type_hints(module["f"], module, include_extras=True)
+    assert [str(hints[name].__metadata__[0]) for name in ("x", "return")] == ['Float["b t"]'] * 2
+    assert hints["x"].__origin__ is torch.Tensor
     assert strip(annotated) == text
 
 
