@@ -27,6 +27,7 @@ _FIELD: Final = re.compile(r"^:(?:param(?:eter)?|arg)\s+(?:\w+\s+)?(\w+)\s*:(.*)
 _RETURNS: Final = re.compile(r"^:returns?\s*:(.*)$")
 _SHAPE: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b[^(\[.]{0,20}$")
 _SEVERAL: Final = re.compile(r"(?i)\b(?:lists?|tuples?|dicts?|sequences?) of\b")
+_OTHERWISE: Final = re.compile(r"[)\]][`'\"]*(?:[^.()\[\]]*[\s,])?or\s+[`'\"]*[(\[]")
 _RESULT: Final = "return"
 
 
@@ -96,6 +97,8 @@ def _begin(line: str, section: str) -> tuple[str, str] | None:
 
 def _shape(prose: str) -> spec.Spec | None:
     """Return the one shape that a description states; None where it states two, or none."""
+    if _OTHERWISE.search(prose):  # one of them may be written in a way that can't be read
+        return None
     found: dict[str, bool] = {}
     for inside in groups(re.sub(r"[`$]|:math:", "", prose)):
         shape = parse(inside)

@@ -230,6 +230,17 @@ def test_docstrings_of_three_styles(tmp_path: Path) -> None:
         )
 
 
+def test_a_docstring_with_an_alternative_says_nothing(tmp_path: Path) -> None:
+    """Also where one of the two is written in a way of its own."""
+    text = HEAD + (
+        "def f(colors):\n"
+        '    """Do.\n\n    Args:\n'
+        "        colors: the colors. [..., (C,) N, D] of pixels, or [N, K, D] for coefficients.\n"
+        '    """\n    return torch.relu(colors)\n'
+    )
+    assert annotated(tmp_path, text, "docstrings") == text
+
+
 def test_a_docstring_with_two_shapes_says_nothing(tmp_path: Path) -> None:
     text = HEAD + (
         'def f(x):\n    """Do.\n\n    Args:\n        x: shape (N, C) or shape (N, T, C)\n    """\n'
