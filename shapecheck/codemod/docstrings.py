@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shapecheck import spec
@@ -43,7 +43,7 @@ def claims(study: Study) -> Claims:
     line = node.body[0].lineno
     tensors = [name for name in study.params if name in study.bare]
     for name, prose in _entries(text):
-        shape = _shape(prose)
+        shape = _shape(prose, tensors)
         if shape is None:
             continue
         if name in (_RESULT, "output", "outputs") and name not in study.params:
@@ -95,21 +95,29 @@ def _begin(line: str, section: str) -> tuple[str, str] | None:
     return None
 
 
-def _shape(prose: str) -> spec.Spec | None:
-    """Return the one shape that a description states; None where it states two, or none."""
+def _shape(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
+    """Return the one shape that a description states; None where it states two, or none.
+
+    What isn't called a shape is one only if it is the first thing in brackets, and if nothing in it
+    is called as one of the `tensors`, the parameters, or counted: `(x1, y1, x2, y2)` are values.
+    """
     if _OTHERWISE.search(prose):  # one of them may be written in a way that can't be read
         return None
     found: dict[str, bool] = {}
-    for inside in groups(re.sub(r"[`$]|:math:", "", prose)):
+    for nth, inside in enumerate(groups(re.sub(r"[`$]|:math:", "", prose))):
         shape = parse(inside)
         before = prose[: prose.find(inside)].rstrip("`$([ ")
         told = _SHAPE.search(before) is not None
-        if told and (shape is None or _SEVERAL.search(before)):
+        if _SEVERAL.search(before) and (told or shape is not None):
+            return None
+        if told and shape is None:
             return None
         if shape is None:
             continue
         names = list(shape.names())
         plain = len(shape.entries) > 1 and "," in inside and all(map(_is_short, names))
+        counted = sum(name[-1].isdigit() for name in names) > 2
+        plain = plain and not nth and not counted and not {*names} & {*tensors}
         if told or (plain and (names or shape.groups)):
             found[str(shape)] = told
     explicit = [text for text, told in found.items() if told]

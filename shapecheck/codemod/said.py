@@ -162,10 +162,12 @@ def _leading(text: str) -> tuple[str, str] | None:
     end = _closed(text, 0)
     if end is None:
         return None
-    inside = text[1:end]
+    inside, rest = text[1:end], text[end + 1 :]
+    if text[0] == "[":  # [P, 2] (row, col)
+        rest = re.sub(r"^\s+\([^()]*\)", "", rest)
     if inside.startswith("[") and inside.endswith("]"):  # torch.Size([2, 3])
         inside = inside[1:-1]
-    return inside, text[end + 1 :]
+    return inside, rest
 
 
 def _bare(text: str, explicit: bool) -> spec.Spec | None:
@@ -207,6 +209,8 @@ def _is_code(text: str) -> bool:
     if not isinstance(statement.value, ast.Call):
         return False
     called = statement.value.func
+    if isinstance(called, ast.List):  # [P, 2] (row, col)
+        return False
     return not isinstance(called, ast.Name) and ast.unparse(called) != "torch.Size"
 
 

@@ -230,6 +230,25 @@ def test_docstrings_of_three_styles(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("prose", "written"),
+    [
+        ("unit quaternions [..., 4] in (w, x, y, z) format", '"... 4"'),
+        ("the norm, ‖(x, y)‖", ""),
+        ("list of the coefficients [k0, k1, k2]", ""),
+        ("the boxes as (x1, y1, x2, y2)", ""),
+        ("of shape (n1, n2, n3)", '"n1 n2 n3"'),
+    ],
+)
+def test_a_docstring_speaks_of_values_too(prose: str, written: str, tmp_path: Path) -> None:
+    text = HEAD + (
+        f'def f(x, y):\n    """Do.\n\n    Args:\n        x: {prose}\n    """\n'
+        "    return x.detach(), y.detach()\n"
+    )
+    found = annotated(tmp_path, text, "docstrings")
+    assert (f"x: Shaped[torch.Tensor, {written}]" in found) if written else found == text
+
+
 def test_a_docstring_with_an_alternative_says_nothing(tmp_path: Path) -> None:
     """Also where one of the two is written in a way of its own."""
     text = HEAD + (

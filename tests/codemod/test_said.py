@@ -7,6 +7,7 @@ import pytest
 from shapecheck.codemod.said import comment, parse
 
 PLAIN = {
+    "[P, 2] (row, col)": "P 2",
     "(B, T, C)": "B T C",
     "[B, H, T, D]": "B H T D",
     "[..., N, 3]": "... N 3",
