@@ -230,7 +230,8 @@ class Page:
             environment = {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
             project = mypy_projects.Project(self.folder, environment)
         done = project.run(*arguments, module="shapecheck")
-        printed = re.sub(r"(\.pyi):\d+", r"\1", f"{first}\n{done.stdout}{done.stderr}")
+        printed = f"{first}\n{done.stdout}{done.stderr}"
+        printed = re.sub(r"(\.pyi|  defined in \S+):\d+", r"\1", printed)
         printed = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
         if printed == block.text:
             return

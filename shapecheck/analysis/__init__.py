@@ -29,6 +29,7 @@ __all__ = [
     "Span",
     "analyze_module",
     "coverage",
+    "follows",
     "inspect",
 ]
 
@@ -63,3 +64,13 @@ def inspect(source: Source, host: Host, options: Options) -> list[Body]:
     from shapecheck.analysis.known import look
 
     return look(source, host, options)
+
+
+def follows(name: str) -> bool:
+    """Whether the analysis knows by itself what calling something of a library gives.
+
+    That is what follows from what it is given: `torch.nn.Sequential` calls its modules in turn.
+    """
+    from shapecheck.analysis import interpreter
+
+    return interpreter.follows(name)

@@ -90,6 +90,11 @@ def caller(*names: str) -> Callable[[Caller], Caller]:
     return register
 
 
+def follows(name: str) -> bool:
+    """Whether calling something of a library gives what follows from what it is given."""
+    return name in CALLERS or name in builtins.FUNCTIONS or name in _CONTAINERS
+
+
 def call(frame: Frame, node: ast.Call) -> Value:
     """Return the value of a call."""
     func = node.func

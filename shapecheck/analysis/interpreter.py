@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from shapecheck.analysis import (
     bodies,
+    calls,
     conformity,
     declarations,
     decorators,
@@ -57,6 +58,7 @@ _registered = (
     _statements,
     _transforms,
 )
+follows = calls.follows
 _programs: WeakKeyDictionary[Host, dict[str, Program]] = WeakKeyDictionary()
 
 

@@ -52,7 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         argcomplete.autocomplete(line)
     given = list(sys.argv[1:] if arguments is None else arguments)
     end = given.index("--") if "--" in given else len(given)
-    options = line.parse_args(given[:end])
+    options, unknown = line.parse_known_args(given[:end])
+    if unknown:
+        # By the parser of the command, which knows what would be right.
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     options.rest = given[end + 1 :]
     try:
         code: int = options.run(options)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from shapecheck import __version__
 
@@ -47,6 +48,30 @@ def plural(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that says what was meant perhaps where an option or a choice is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and what is wrong with the arguments; exit with 2."""
+        super().error(f"{message}{self._hint(message)}")
+
+    def _hint(self, message: str) -> str:
+        import difflib
+
+        wrong, known = re.search(r"invalid choice: '([^']*)'", message), list[str]()
+        for action in self._actions:
+            known += (
+                [*action.option_strings] if wrong is None else [*map(str, action.choices or ())]
+            )
+        _, unknown, words = message.partition("unrecognized arguments: ")
+        for word in [wrong[1]] if wrong is not None else words.split():
+            if wrong is not None or (unknown and word.startswith("-")):
+                close = difflib.get_close_matches(word.partition("=")[0], known, n=1)
+                if close:
+                    return f'; did you mean "{close[0]}"?'
+        return ""
+
+
 class Commands:
     """Where commands declare themselves."""
 
@@ -81,7 +106,7 @@ class Commands:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        parser.set_defaults(run=run)
+        parser.set_defaults(run=run, parser=parser)
         return parser
 
 
@@ -103,7 +128,7 @@ class _Completion(argparse.Action):
 
 def new_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line, without its commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="shapecheck",
         description=_DESCRIPTION,
         epilog=_EPILOG,

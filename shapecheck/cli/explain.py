@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
+import textwrap
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from shapecheck.cli._knowledge.examples import Example
+    from shapecheck.cli._knowledge.library import Thing
     from shapecheck.cli._knowledge.lookup import Op
     from shapecheck.signatures import Definition, Table
 
@@ -32,6 +35,7 @@ _EXAMPLES: Final = """\
 
 the exit code is 0, or 1 where nothing is known of the name.
 """
+_FOLLOWED: Final = "without a signature: its result follows from what it is given"
 _MOST_OTHERS: Final = 8
 _WIDTH: Final = 98
 
@@ -61,10 +65,11 @@ def run(options: Namespace) -> int:
     if options.op is None:
         raise CommandError("which op? `shapecheck explain softmax`, or --list for all names")
     found = lookup.find(table, options.op)
-    if not found:
+    lines = _lines(table, found) if found else _of_library(options.op)
+    if lines is None:
         sys.stderr.write(_unknown(table, options.op))
         return 1
-    _print(table, found, color=wants_color(sys.stdout, options.color))
+    _print(lines, color=wants_color(sys.stdout, options.color))
     return 0
 
 
@@ -119,12 +124,41 @@ def _unknown(table: Table, asked: str) -> str:
     )
 
 
-def _print(table: Table, found: list[Op], *, color: bool) -> None:
+def _print(lines: Iterator[Text], *, color: bool) -> None:
     from shapecheck.cli._console import console_on
 
     console = console_on(None, color=color)
-    for line in _lines(table, found):
+    for line in lines:
         console.print(line)
+
+
+def _of_library(asked: str) -> Iterator[Text] | None:
+    """Return what is told of a name without a signature, None where nothing is installed."""
+    from shapecheck.cli._knowledge import lookup
+    from shapecheck.cli._knowledge.library import look_up
+
+    found = next(filter(None, map(look_up, lookup.library_names(asked))), None)
+    return None if found is None else _lines_of(found)
+
+
+def _lines_of(thing: Thing) -> Iterator[Text]:
+    from rich.text import Text
+
+    from shapecheck.analysis import follows
+    from shapecheck.cli._knowledge.examples import followed
+
+    yield Text(thing.name, style="bold green")
+    yield Text()
+    if thing.text:
+        yield from (Text(f"  {line}", style="bold") for line in _wrapped(thing.text))
+        yield Text()
+    for line in textwrap.wrap(thing.about, _WIDTH - 2):
+        yield Text(f"  {line}", style="italic")
+    examples = followed(thing.name)
+    is_followed = bool(examples) or (follows(thing.name) and not thing.is_shapeless)
+    yield Text(f"  {_FOLLOWED if is_followed else thing.gives}")
+    yield Text(f"  defined in {_shown(thing.path).as_posix()}:{thing.line}", style="dim")
+    yield from _all_of(examples)
 
 
 def _lines(table: Table, found: list[Op]) -> Iterator[Text]:
@@ -135,11 +169,11 @@ def _lines(table: Table, found: list[Op]) -> Iterator[Text]:
     from shapecheck.cli._knowledge.lookup import siblings
 
     op = found[0]
-    texts = [definition.text for definition in op.definitions]
+    texts = [_called(definition.text, op) for definition in op.definitions]
     yield Text(op.name, style="bold green")
     yield Text()
-    for definition in op.definitions:
-        yield from (Text(f"  {line}", style="bold") for line in _wrapped(definition.text))
+    for text in texts:
+        yield from (Text(f"  {line}", style="bold") for line in _wrapped(text))
     yield Text()
     meanings = list(forms.forms_in(texts))
     rules = [[f'Rule["{rule}"]', *_decided_by(rule)] for rule in forms.rules_in(texts)]
@@ -148,13 +182,10 @@ def _lines(table: Table, found: list[Op]) -> Iterator[Text]:
         yield Text(f"  {form:<{width}}", style="cyan").append(f"  {meaning}", style="default")
         for line in more:
             yield Text(f"  {'':<{width}}  ").append(line, style="italic")
+    if op.is_class and len(texts) == 1:
+        yield Text("  an object that is no tensor: it has no shape")
     yield Text(f"  stated in {', '.join(_places(op.definitions))}", style="dim")
-    examples = examples_of(table, op)
-    if examples:
-        yield Text()
-        yield Text("example", style="bold")
-    for example in examples:
-        yield from _example(example)
+    yield from _all_of(examples_of(table, op))
     for title, names in (
         ("the same signature", op.others),
         ("other ops of this name", tuple(siblings(table, found))),
@@ -186,6 +217,12 @@ def _wrapped(text: str) -> list[str]:
     return [text]
 
 
+def _called(text: str, op: Op) -> str:
+    """Return a signature by the name that is asked for: one line may speak of many ops."""
+    name = op.name.rpartition(".")[2]
+    return text if op.is_class else re.sub(r"^def \w+", f"def {name}", text)
+
+
 def _decided_by(rule: str) -> list[str]:
     """Say which function in Python decides, and what it says of itself."""
     from shapecheck.ops import RULES
@@ -207,12 +244,26 @@ def _places(definitions: Sequence[Definition]) -> list[str]:
 
 
 def _shown(path: Path) -> Path:
+    """Return a path as its reader knows it: from the library's folder, or from the current one."""
     from shapecheck.signatures import shipped
 
     if path.is_relative_to(shipped()):
         return "stubs" / path.relative_to(shipped())
+    parts = path.parts
+    if "site-packages" in parts:
+        return Path(*parts[parts.index("site-packages") + 1 :])
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _all_of(examples: list[Example]) -> Iterator[Text]:
+    from rich.text import Text
+
+    if examples:
+        yield Text()
+        yield Text("example", style="bold")
+    for example in examples:
+        yield from _example(example)
 
 
 def _example(example: Example) -> Iterator[Text]:

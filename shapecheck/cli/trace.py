@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentTypeError, Namespace
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from shapecheck.cli._commands import CommandError, Commands, add_color_option, wants_color
 
@@ -112,7 +113,15 @@ def _traced(options: Namespace) -> Trace | None:
     with redirect_stdout(sys.stderr):
         model = load(options.target, options.device)
     try:
-        with redirect_stdout(sys.stderr), torch.no_grad(), torch.device(options.device):
+        with (
+            redirect_stdout(sys.stderr),
+            torch.no_grad(),
+            torch.device(options.device),
+            torch.compiler.set_stance("force_eager"),
+        ):
+            with _guessing(model), suppress(ShapeError):
+                return trace(model)(*args, **kwargs)
+            # What was guessed may be wrong; what is annotated is told.
             return trace(model)(*args, **kwargs)
     except ShapeError as error:
         ours = str(Path(__file__).parents[1])
@@ -123,11 +132,30 @@ def _traced(options: Namespace) -> Trace | None:
     return None
 
 
+@contextmanager
+def _guessing(model: Any) -> Iterator[None]:
+    """Have dimensions called what the code calls them, where no annotation says it."""
+    from torch import nn
+
+    from shapecheck.runtime import settings
+
+    if not isinstance(model, nn.Module) or settings.mode() is not settings.Mode.FULL:
+        yield
+        return
+    from shapecheck.cli._trace.guess import guesses
+    from shapecheck.runtime.watching import Watch
+
+    with Watch(model, {}, full=True, others=guesses(model)):
+        yield
+
+
 def _hint(error: BaseException, device: str) -> str:
     """Say what often helps."""
     text = str(error)
     if "meta" in text and device == "meta":
         return "The model looks at values, which the meta device hasn't: try --device cpu\n"
+    if "CUDA" in text:
+        return "The model asks for a device that isn't here; have it stay where its arguments are\n"
     if "Long" in text and "indices" in text:
         return 'Indices are integers: write --input "Int 2 64"\n'
     if isinstance(error, TypeError) and "argument" in text:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import linecache
+import os
 import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, Final, ParamSpec
 
 import torch
@@ -34,6 +36,7 @@ from shapecheck.runtime.source import is_users
 from shapecheck.runtime.watching import checked, followed, watch
 
 P = ParamSpec("P")
+_PACKAGE: Final = str(Path(__file__).parents[1]) + os.sep
 
 
 def trace(function: Callable[P, Any]) -> Callable[P, Trace]:
@@ -239,10 +242,15 @@ def _spelled(function: Any) -> str:
     return str(getattr(function, "__name__", function))
 
 
+def _is_outside(code: types.CodeType) -> bool:
+    """Whether code isn't that of a command of ours, which runs a model that has no code itself."""
+    return not code.co_filename.startswith(_PACKAGE)
+
+
 def _line() -> tuple[str, int, str]:
     """Return the innermost line of the user's: file, line, text."""
     frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and not is_users(frame.f_code):
+    while frame is not None and not (is_users(frame.f_code) and _is_outside(frame.f_code)):
         frame = frame.f_back
     if frame is None:
         return "", 0, ""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from inspect import signature
 from itertools import islice
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Annotated, Any, Final
 
 import torch
@@ -32,9 +32,18 @@ Forward = Callable[..., Any]
 
 
 class Watch:
-    """A model that is being watched; leaving its `with` block, or `remove()`, ends that."""
+    """A model that is being watched; leaving its `with` block, or `remove()`, ends that.
 
-    def __init__(self, model: nn.Module, own: Mapping[str, Any], full: bool) -> None:
+    `own` are annotations of its `forward`, `others` those of functions without any of their own.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        own: Mapping[str, Any],
+        full: bool,
+        others: Mapping[types.FunctionType, Mapping[str, Any]] = MappingProxyType({}),
+    ) -> None:
         self._undo: list[Callable[[], None]] = []
         made: dict[types.FunctionType, Forward | None] = {}
         with LOCK:
@@ -45,7 +54,7 @@ class Watch:
                         forward = checked(function, full, given)
                     else:
                         if function not in made:
-                            made[function] = checked(function, full, {})
+                            made[function] = checked(function, full, others.get(function, {}))
                         forward = made[function]
                     given = {}
                     if forward is not None:

@@ -125,6 +125,71 @@ def test_names_as_people_write_them(asked: str, name: str) -> None:
     assert lookup.find(table(), asked)[0].name == name
 
 
+SEQUENTIAL: Final = """\
+torch.nn.Sequential
+
+  class Sequential(*args: Module)
+
+  A sequential container.
+  without a signature: its result follows from what it is given
+  defined in torch/nn/modules/container.py:LINE
+
+example
+  x: (b 512)
+  nn.Sequential(nn.Linear(512, 64), nn.ReLU())(x)  ->  (b 64)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("nn.Sequential", SEQUENTIAL),
+        ("no_grad", "  an object that is no tensor: it has no shape\n"),
+        ("torch.Generator", "  an object that is no tensor: it has no shape\n"),
+        ("torch.cuda.is_available", "  a number, text or truth value (bool): it has no shape\n"),
+        ("dist.barrier", "def barrier("),
+        ("nn.Module", "  the base class of modules: calling one gives what its `forward` does\n"),
+        ("torch.save", "  it returns nothing, so nothing has a shape\n"),
+        ("torch.optim", "  a module of Python: no tensor\n"),
+        ("Tensor.tolist", "  -> Any  no tensor whose shape is followed: "),
+        ("finfo", "  an object that is no tensor: it has no shape\n"),
+    ],
+)
+def test_names_without_a_shape(name: str, printed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What has no signature is told from the library's source: what it is, and what it gives."""
+    assert main(["explain", name]) == 0
+    assert printed in re.sub(r"\.py:\d+", ".py:LINE", capsys.readouterr().out)
+
+
+FREQUENT: Final = Path(__file__).with_name("frequent_names.txt").read_text().splitlines()
+
+
+def test_something_useful_is_said_of_what_people_use(capsys: pytest.CaptureFixture[str]) -> None:
+    """The 600 names that public code uses most: an example, or what it is that has no shape."""
+    silent = []
+    for name in FREQUENT:
+        code = main(["explain", name])
+        said = capsys.readouterr().out
+        told = re.search(r"^example$|no tensor|shape|result follows|calling", said, re.MULTILINE)
+        if code or told is None:
+            silent.append(name)
+    assert silent == [
+        "torch.multiprocessing.set_start_method",
+        "torch.multiprocessing.get_start_method",
+        "torch.multiprocessing.Manager",
+    ]
+
+
+def test_a_method_is_shown_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """`.reshape` is that of tensors, a property isn't called, and each op has its own name."""
+    assert main(["explain", ".reshape"]) == 0
+    assert "  x.reshape(b * t, -1)  ->  ((b t) d)\n" in capsys.readouterr().out
+    assert main(["explain", ".shape"]) == 0
+    assert "  x.shape  ->  (b, t, d)\n" in capsys.readouterr().out
+    assert main(["explain", "*"]) == 0
+    assert "  def mul(\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

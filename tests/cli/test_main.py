@@ -125,3 +125,31 @@ def test_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("shapecheck.cli.explain.run", interrupted)
     assert cli.main(["explain", "cat"]) == 130
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["chekc"], "argument COMMAND: invalid choice: 'chekc' ("),
+        (["trace", "m:N", "--devcie", "cpu"], "unrecognized arguments: --devcie cpu; did you "),
+        (
+            ["check", "--ouput=json"],
+            'unrecognized arguments: --ouput=json; did you mean "--output"',
+        ),
+        (["coverage", "--output", "jsn"], "'jsn' (choose from "),
+        (
+            ["explain", "softmax", "relu"],
+            "shapecheck explain: error: unrecognized arguments: relu\n",
+        ),
+    ],
+)
+def test_wrong_arguments(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is wrong, and what is likely to be right."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert ("did you mean" in printed) is ("relu" not in arguments)

@@ -129,18 +129,18 @@ REPEATED: Final = """\
 call                      result                              parameters   memory  line
 Pairs                                                                576  3.1 KiB
 ├─ layers.0.0 Sequential                                              72    384 B
-│  ├─ 0 Linear            (2 3 8)                                     72    192 B  net.py:55
-│  └─ 1 ReLU              (2 3 8)                                           192 B  net.py:55
-├─ layers.0.1 Linear      (2 3 8)                                     72    192 B  net.py:55
-├─ add                    (2 3 8)                                           192 B  net.py:55
+│  ├─ 0 Linear            (b=2 t=3 8)                                 72    192 B  net.py:55
+│  └─ 1 ReLU              (b=2 t=3 8)                                       192 B  net.py:55
+├─ layers.0.1 Linear      (b=2 t=3 8)                                 72    192 B  net.py:55
+├─ add                    (b=2 t=3 8)                                       192 B  net.py:55
 │  ⋮                      3 more like these 3, to layers.3.1
-├─ reshape                (2 3 4 2)                                                net.py:56
-├─ permute                (4 2 3 2)                                                net.py:56
-├─ getitem                (3 2 3 2)                                                net.py:56
-├─ unbind                 3 times (2 3 2)                                          net.py:56
+├─ reshape                (b=2 t=3 4 2)                                            net.py:56
+├─ permute                (4 b=2 t=3 2)                                            net.py:56
+├─ getitem                (3 b=2 t=3 2)                                            net.py:56
+├─ unbind                 3 times (b=2 t=3 2)                                      net.py:56
 ├─ arange                 (2)                                                16 B  net.py:57
-├─ add                    (2 3 2)                                            48 B  net.py:57
-└─ chunk                  2 times (2 3 1)                                          net.py:57
+├─ add                    (b=2 t=3 2)                                        48 B  net.py:57
+└─ chunk                  2 times (b=2 t=3 1)                                      net.py:57
 """
 
 
@@ -302,8 +302,9 @@ def test_drawing_in_a_browser(drawn: Path) -> None:
         assert browser.run_in(drawn / "net.html", browser.FITS, width, height)
 
 
-def test_drawing_without_names(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_drawing_without_names(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wires have the colours of the sizes; what takes nothing stands by what needs it."""
+    monkeypatch.setenv("SHAPECHECK", "off")
     assert main(["trace", "net:Pairs", "--input", "2 3 8", "--svg", "net.svg"]) == 0
     root = ElementTree.parse(project / "net.svg").getroot()
     texts = [text for text in root.iter(f"{SVG}text") if text.get("class") is None]
@@ -322,3 +323,88 @@ def test_page_stands_alone(drawn: Path) -> None:
     text = (drawn / "net.html").read_text("utf-8")
     assert re.findall(r"https?://[^\"' ]+", text) == ["http://www.w3.org/2000/svg"]
     assert not re.search(r"(?:src|href)=", text)
+
+
+UNANNOTATED: Final = """\
+import torch
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.d = d
+        self.qkv = nn.Linear(d, 3 * d)
+
+    def forward(self, x):
+        B, T, C = x.shape
+        q, k, v = self.qkv(x).split(self.d, dim=2)
+        return (q @ k.transpose(1, 2)).softmax(-1) @ v
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(10, 8)
+        self.attention = Attention(8)
+        self.head = nn.Linear(8, 10, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, ids, *, mask=None):
+        b, t = ids.shape
+        x = self.embed(ids)
+        x = self.attention(x) + self.attention(x)
+        return {"logits": self.head(x if mask is None else x * mask[:, :, None])}
+
+
+class Misleading(nn.Module):
+    def forward(self, x):
+        x: "b t"
+        b, t = x.shape
+        if torch.is_grad_enabled():
+            return x.view(b, t, 1)
+        return x.t()[:t]
+
+
+def compiled():
+    return torch.compile(Attention(8))
+
+
+def scripted():
+    return torch.jit.script(nn.Linear(2, 2))
+"""
+
+
+def test_names_of_code_without_annotations(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are what the code calls the sizes; weights that are shared count once."""
+    (project / "plain.py").write_text(UNANNOTATED)
+    assert main(["trace", "plain:Model", "--input", "Int 2 5", "--input", "mask: 2 5"]) == 0
+    said = capsys.readouterr().out
+    for call in (
+        r"embed Embedding +\(B=2 T=5 d=8\)",
+        r"softmax +\(B=2 T=5 T=5\)",
+        r"head Linear +\(B=2 T=5 10\)",
+    ):
+        assert re.search(call, said), said
+    assert said.splitlines()[-1].partition("; ")[2].startswith("296 parameters take 1.2 KiB")
+
+
+def test_what_is_guessed_is_no_error(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only what somebody wrote down can be contradicted."""
+    (project / "plain.py").write_text(UNANNOTATED)
+    assert main(["trace", "plain:Misleading", "--input", "2 5"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_compiled(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is traced as the module that it was made from; TorchScript has none."""
+    (project / "plain.py").write_text(UNANNOTATED)
+    assert main(["trace", "plain:compiled", "--input", "2 5 8"]) == 0
+    assert "softmax" in capsys.readouterr().out
+    assert main(["trace", "plain:scripted", "--input", "2 2"]) == 2
+    assert capsys.readouterr().err == (
+        "shapecheck trace: error: scripted gives TorchScript, whose ops can't be seen; trace what "
+        "it was made from\n"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -11,9 +12,10 @@ from typing import Any, Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, explain, spec
+from shapecheck.analysis import Options, Source, analyze_module
 from shapecheck.cli._knowledge.invented import invented
 from shapecheck.cli._knowledge.lookup import Op
-from shapecheck.cli._knowledge.written import WRITTEN
+from shapecheck.cli._knowledge.written import PROGRAMS, WRITTEN
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value
 from shapecheck.ops import Scalar as Number
@@ -23,6 +25,11 @@ from shapecheck.signatures import Table
 
 _TRIES: Final = 300
 _METHODS: Final = "torch.Tensor."
+_HEADER: Final = """\
+import torch
+from torch import Tensor, nn
+from shapecheck import Bool, Float, Int, reveal_shape
+"""
 _SHORT: Final = {"torch.nn.functional.": "F.", "torch.nn.": "nn.", _METHODS: ""}
 _OPERATORS: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Mult: operator.mul,
@@ -55,6 +62,7 @@ class _Call:
     init: str
     arguments: str
     tensors: dict[str, Tensor] = field(default_factory=dict)
+    is_property: bool = False
 
     def label(self) -> str:
         """Return what messages call the op: as it is written."""
@@ -70,9 +78,9 @@ class _Call:
         label = self.label()
         if self.op.name.startswith(_METHODS):
             first, _, rest = self.arguments.partition(",")
-            return (
-                f"{first}[:, 0]" if label == "__getitem__" else f"{first}.{label}({rest.strip()})"
-            )
+            if label == "__getitem__":
+                return f"{first}[:, 0]"
+            return f"{first}.{label}" + ("" if self.is_property else f"({rest.strip()})")
         return f"{label}({self.arguments})"
 
     def apply(self, table: Table) -> Value:
@@ -118,7 +126,9 @@ class _Call:
 
 def examples_of(table: Table, op: Op) -> list[Example]:
     """Return a call that fits and, where one is found, one that can't be; none if none fits."""
+    is_property = not op.is_class and table.is_property(op.name)
     for call in islice(_calls(op), _TRIES):
+        call.is_property = is_property
         try:
             found = call.apply(table)
         except Mismatch:
@@ -126,20 +136,56 @@ def examples_of(table: Table, op: Op) -> list[Example]:
         if _is_known(found):
             good = Example(_shown(call), call.text(), describe(found))
             return [good, *islice(_failures(table, call), 1)]
+    return followed(op.name)
+
+
+def followed(name: str) -> list[Example]:
+    """Return an example of what the analysis follows by itself, none if none is written down."""
+    tensors, bar, call = PROGRAMS.get(name, "").partition(" | ")
+    if not bar:
+        return []
+    given = [tuple(map(str.strip, part.split(":"))) for part in tensors.split(";")]
+    takes = ", ".join(f"{name}: {_annotated(text)}" for name, text in given)
+    text = f"{_HEADER}def f({takes}) -> None:\n    reveal_shape({call})\n"
+    for said in analyze_module(Source("example", "example.py", text), _Nowhere(), Options()):
+        shape = re.search(r'"(.*)"', said.message)
+        if shape is not None and said.severity == "note":
+            shown = tuple((name, describe(_tensor(text))) for name, text in given)
+            return [Example(shown, call, f"({shape[1]})")]
     return []
+
+
+class _Nowhere:
+    """A host that has no other modules."""
+
+    def source(self, module: str) -> None:
+        """Return nothing for any module."""
+
+
+def _annotated(text: str) -> str:
+    kind, _, rest = text.partition(" ")
+    known = kind in dtypes.CATEGORIES
+    return f'{kind}[Tensor, "{rest}"]' if known else f'Float[Tensor, "{text}"]'
 
 
 def _calls(op: Op) -> Iterator[_Call]:
     """Yield calls that may make sense, the written one first."""
-    written = next((WRITTEN[name] for name in (op.name, *op.others) if name in WRITTEN), None)
-    if written is None and op.name.startswith(_METHODS):
-        written = WRITTEN.get(f"torch.{op.name.removeprefix(_METHODS)}")
+    names = (spelled for name in (op.name, *op.others) for spelled in _spellings(name))
+    written = next((WRITTEN[name] for name in names if name in WRITTEN), None)
     for init, tensors, arguments in [_parts(op, written)] if written else invented(op):
         call = _Call(op, init, arguments)
         for part in filter(None, map(str.strip, tensors.split(";"))):
             name, _, text = part.partition(":")
             call.tensors[name] = _tensor(text.strip())
         yield call
+
+
+def _spellings(name: str) -> Iterator[str]:
+    """Yield a name, and those of a method's function, and of the op that isn't in place."""
+    for one in (name, name.removesuffix("_")):
+        yield one
+        if one.startswith(_METHODS):
+            yield f"torch.{one.removeprefix(_METHODS)}"
 
 
 def _parts(op: Op, written: str) -> tuple[str, str, str]:
@@ -173,7 +219,9 @@ def _is_known(value: Value) -> bool:
         return _is_known(value.element)
     if isinstance(value, Tensor):
         return not any(isinstance(item, Run) for item in value.shape.dims)
-    return isinstance(value, (int, Size, Number)) or (isinstance(value, dict) and bool(value))
+    return isinstance(value, (int, Size, Number, DType)) or (
+        isinstance(value, dict) and bool(value)
+    )
 
 
 def describe(value: Value) -> str:
@@ -190,6 +238,8 @@ def describe(value: Value) -> str:
         return f"{{{', '.join(f'{k!r}: {describe(v)}' for k, v in value.items())}}}"
     if isinstance(value, Repeated):
         return f"{value.count} times {describe(value.element)}"
+    if isinstance(value, DType):
+        return dtypes.describe(value.dtypes)
     if isinstance(value, Number):
         return "a number"
     return "unknown" if value is UNKNOWN else str(value)

@@ -26,13 +26,21 @@ _FORMS: Final = (
     (r"\bInts\[", "Ints[n]", "an int, or n of them"),
     (r"\bDType\b", "DType", "sets the dtype of the result"),
     (r"\bIs\[", "Is[...]", "the same as that op"),
+    (r"-> Tensor$", "-> Tensor", "a tensor of a shape and dtype that nothing is known of"),
+    (
+        r"-> Any$",
+        "-> Any",
+        "no tensor whose shape is followed: what is done with it is never an error",
+    ),
+    (r"-> (bool|int|float|str)$", "-> bool, int", "no tensor: it has no shape"),
+    (r"^def (?!__init__).*-> None$", "-> None", "it returns nothing, so nothing has a shape"),
 )
 
 
 def forms_in(texts: list[str]) -> Iterator[tuple[str, str]]:
     """Yield each form that stands in one of these signatures, and what it means."""
     for pattern, form, meaning in _FORMS:
-        if any(re.search(pattern, text) for text in texts):
+        if any(re.search(pattern, text.removesuffix(": ...").strip()) for text in texts):
             yield form, meaning
 
 

@@ -10,11 +10,13 @@ from typing import Final
 from shapecheck.signatures import Definition, OpClass, Table
 
 _PREFIXES: Final = {
-    "F": "torch.nn.functional",
-    "nn": "torch.nn",
-    "Tensor": "torch.Tensor",
-    "x": "torch.Tensor",
-    "dist": "torch.distributions",
+    "F": ("torch.nn.functional",),
+    "nn": ("torch.nn",),
+    "Tensor": ("torch.Tensor",),
+    "x": ("torch.Tensor",),
+    "dist": ("torch.distributions", "torch.distributed"),
+    "optim": ("torch.optim",),
+    "np": ("numpy",),
 }
 _OPERATORS: Final = {
     "@": "torch.matmul",
@@ -34,6 +36,9 @@ _OPERATORS: Final = {
     "&": "torch.bitwise_and",
     "|": "torch.bitwise_or",
     "^": "torch.bitwise_xor",
+    "~": "torch.bitwise_not",
+    "<<": "torch.bitwise_left_shift",
+    ">>": "torch.bitwise_right_shift",
     "[]": "torch.Tensor.__getitem__",
 }
 _HOMES: Final = (
@@ -46,6 +51,17 @@ _HOMES: Final = (
     "torch.fft",
 )
 """Where a bare name is looked for first: the earlier, the more likely it is meant."""
+_OTHER_HOMES: Final = (
+    "torch.utils.data",
+    "torch.optim",
+    "torch.optim.lr_scheduler",
+    "torch.nn.parallel",
+    "torch.distributed",
+    "torch.distributed.fsdp",
+    "torch.amp",
+    "torch.cuda",
+)
+"""Where bare names without a signature come from, too."""
 _OF_CLASSES: Final = ("__init__", "forward", "__call__")
 _CLOSE: Final = 0.7
 
@@ -74,17 +90,36 @@ def find(table: Table, asked: str) -> list[Op]:
 
     The name is dotted or not, `F.softmax` and `nn.Linear` too, or an operator.
     """
-    asked = asked.strip().removesuffix("()").lstrip(".")
-    asked = _OPERATORS.get(asked) or _OPERATORS.get(asked.removesuffix("="), asked)
-    head, dot, rest = asked.partition(".")
-    full = f"{_PREFIXES[head]}.{rest}" if dot and head in _PREFIXES else asked
-    names = [full] if _op(table, full) else sorted(_ending(table, full), key=_likely)
+    known = [name for name in _full(asked) if _op(table, name)]
+    names = known or sorted(_ending(table, _plain(asked)), key=_likely)
     found: dict[tuple[Definition, ...], Op] = {}
     for name in names:
         op = _op(table, name)
         if op is not None:
             found.setdefault(op.definitions, op)
     return list(found.values())
+
+
+def library_names(asked: str) -> list[str]:
+    """Return the dotted names that a name may stand for that has no signature."""
+    name = _plain(asked)
+    if "." in name:
+        return _full(name)
+    return [name, *(f"{home}.{name}" for home in (*_HOMES, *_OTHER_HOMES))]
+
+
+def _plain(asked: str) -> str:
+    asked = asked.strip().removesuffix("()").lstrip(".")
+    return _OPERATORS.get(asked) or _OPERATORS.get(asked.removesuffix("="), asked)
+
+
+def _full(asked: str) -> list[str]:
+    """Return the dotted names that a name may be short for; `.view` is a method of tensors."""
+    plain = _plain(asked)
+    head, dot, rest = plain.partition(".")
+    if dot and head in _PREFIXES:
+        return [f"{home}.{rest}" for home in _PREFIXES[head]]
+    return [f"torch.Tensor.{plain}", plain] if asked.strip().startswith(".") else [plain]
 
 
 def siblings(table: Table, found: list[Op]) -> list[str]:

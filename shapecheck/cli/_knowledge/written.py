@@ -182,7 +182,53 @@ WRITTEN: Final[dict[str, str]] = {
     "torch.nn.UpsamplingBilinear2d": "scale_factor=2 | x: b c h w",
     "torch.nn.UpsamplingNearest2d": "scale_factor=2 | x: b c h w",
     "torch.nn.PixelShuffle": "2 | x: b (c 4) h w",
+    "torch.nn.utils.rnn.pad_sequence": "x: t d; y: s d | [x, y], batch_first=True",
+    "torch.autograd.grad": "loss: ; weight: n d | loss, weight",
+    "torch.broadcast_shapes": " | (b, 1, d), (t, 1)",
+    "torch.sparse_coo_tensor": "i: Int 2 k; v: k | i, v, (n, m)",
+    "torch.stft": "x: b 1024 | x, 256, return_complex=True",
+    "torch.tensor": " | [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]",
+    "torch.clamp": "x: b t | x, 0, 1",
+    "torch.Tensor.to": "x: b t | x, torch.float16",
+    "torch.Tensor.type": "x: b t | x, torch.int64",
+    "torch.Tensor.dtype": "x: Int b t | x",
+    "torch.Tensor.shape": "x: b t d | x",
+    "einx.less": 'x: b d; y: d | "b d, d", x, y',
+    "einx.equal": 'x: b d; y: d | "b d, d", x, y',
+    "einx.greater_equal": 'x: b d; y: d | "b d, d", x, y',
+    "einx.logical_and": 'x: b d; y: d | "b d, d", x, y',
     "torch.nn.CrossEntropyLoss": " | logits: b classes; target: Int b",
     "einops.layers.torch.Rearrange": '"b c h w -> b (h w) c" | x: b c h w',
     "einops.layers.torch.Reduce": '"b c h w -> b c", "mean" | x: b c h w',
 }
+
+
+PROGRAMS: Final[dict[str, str]] = {
+    "torch.nn.Sequential": "x: b 512 | nn.Sequential(nn.Linear(512, 64), nn.ReLU())(x)",
+    "torch.nn.ModuleList": "x: b 512 | nn.ModuleList([nn.Linear(512, 64)])[0](x)",
+    "torch.nn.ModuleDict": 'x: b 512 | nn.ModuleDict({"up": nn.Linear(512, 64)})["up"](x)',
+    "torch.nn.ParameterList": "x: b t | nn.ParameterList([torch.zeros(3, 4)])[0]",
+    "torch.nn.ParameterDict": "x: b t | nn.ParameterDict({'w': torch.zeros(3, 4)})['w']",
+    "torch.nn.DataParallel": "x: b 512 | nn.DataParallel(nn.Linear(512, 64))(x)",
+    "torch.nn.parallel.DistributedDataParallel": "x: b 512 | "
+    "nn.parallel.DistributedDataParallel(nn.Linear(512, 64))(x)",
+    "torch.compile": "x: b 512 | torch.compile(nn.Linear(512, 64))(x)",
+    "torch.vmap": "x: b n d; y: b d | torch.vmap(torch.mv)(x, y)",
+    "torch.func.vmap": "x: b n d; y: b d | torch.func.vmap(torch.mv)(x, y)",
+    "torch.func.grad": "x: n d | torch.func.grad(torch.sum)(x)",
+    "torch.utils.checkpoint.checkpoint": "x: b 512 | "
+    "torch.utils.checkpoint.checkpoint(nn.Linear(512, 64), x, use_reentrant=False)",
+    "torch.utils.data.TensorDataset": "x: n d; y: Int n | "
+    "torch.utils.data.TensorDataset(x, y)[0][0]",
+    "torch.utils.data.DataLoader": "x: n d | next(iter(torch.utils.data.DataLoader("
+    "torch.utils.data.TensorDataset(x), batch_size=32)))[0]",
+    "torch.distributions.Categorical": "logits: b classes | "
+    "torch.distributions.Categorical(logits=logits).sample()",
+    "torch.distributions.categorical.Categorical": "logits: b classes | "
+    "torch.distributions.categorical.Categorical(logits=logits).sample()",
+    "torch.nn.quantized.FloatFunctional": "x: b t; y: b t | "
+    "nn.quantized.FloatFunctional().add(x, y)",
+    "torch.distributions.Normal": "mean: b d; scale: b d | "
+    "torch.distributions.Normal(mean, scale).rsample()",
+}
+"""Examples whose shapes the analysis follows, where no signature tells: `tensors | expression`."""

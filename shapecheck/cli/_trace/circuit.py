@@ -21,6 +21,7 @@ _TOP: Final = 56
 _LANE_GAP: Final = 14
 _COLORS: Final = 10
 _LONGEST: Final = 42
+_LONGEST_TITLE: Final = 34
 _WIDEST_LEGEND: Final = 900
 _CENTER: Final = _LEFT + 70
 _RIGHT: Final = _LEFT + _CHIP
@@ -242,7 +243,7 @@ def _count(number: int) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= _LONGEST_TITLE else f"{text[: _LONGEST_TITLE - 1]}…"
 
 
 def _rules(colors: Sequence[str]) -> str:

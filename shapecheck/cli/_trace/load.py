@@ -35,6 +35,9 @@ _DTYPES: Final = {
     "Complex64": torch.complex64,
     "Complex128": torch.complex128,
 }
+_COMPILED: Final = "_orig_mod"
+"""Where `torch.compile` keeps the module that it was given."""
+_LONG: Final = 200
 _SIZE: Final = re.compile(r"(?:(?P<name>[^\W\d]\w*)=)?(?P<size>\d+)")
 _KEYWORD: Final = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*:(?P<rest>.*)", re.DOTALL)
 
@@ -59,6 +62,11 @@ def load(target: str, device: str) -> Callable[..., Any]:
         if isinstance(error, TypeError) and "missing" in str(error) and first == expression:
             hint = f'; give it what it needs: "{name}:{expression}(...)"'
         raise CommandError(f"{expression} failed: {said(error)}{hint}") from None
+    if isinstance(made, torch.jit.ScriptModule):
+        raise CommandError(
+            f"{expression} gives TorchScript, whose ops can't be seen; trace what it was made from"
+        )
+    made = getattr(made, _COMPILED, made)
     if not callable(made):
         raise CommandError(f"{expression} gives {type(made).__name__}, which can't be called")
     result: Callable[..., Any] = made
@@ -177,6 +185,8 @@ def _tensor(text: str, device: str) -> torch.Tensor:
 def said(error: BaseException) -> str:
     """Return an error as one line, with the line of the user's that raised it."""
     text = str(error).strip().partition("\n")[0]
+    if len(text) > _LONG:
+        text = text.partition(". ")[0]
     frames = traceback.extract_tb(error.__traceback__)
     ours, pythons = str(Path(__file__).parents[2]), str(Path(importlib.__file__).parent)
     libraries = ("site-packages", "dist-packages", "<", ours, pythons)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, groupby, takewhile
 from typing import Final
@@ -131,10 +131,31 @@ class Names:
             return sum(often[name] for name in tensor.names if name is not None)
 
         self._best = {of: max(each, key=worth).names for of, each in called.items()}
+        self._spelled = _spellings(trace, often)
 
     def of(self, result: TensorRecord) -> TensorRecord:
         """Return the result of an op under the names that count."""
-        return replace(result, names=self._best.get(id(result), result.names))
+        return self.spelled(replace(result, names=self._best.get(id(result), result.names)))
+
+    def spelled(self, tensor: TensorRecord) -> TensorRecord:
+        """Return a tensor with the spellings that count."""
+        names = (name and self._spelled.get(name, name) for name in tensor.names)
+        return replace(tensor, names=tuple(names))
+
+
+def _spellings(trace: Trace, often: Mapping[str, int]) -> dict[str, str]:
+    """Return how names are spelled that differ in case only: `b` and `B`, of one size, are one."""
+    sizes: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for op in trace.ops():
+        for tensor in (*op.operands, *op.results):
+            for name, size in zip(tensor.names, tensor.shape, strict=True):
+                if name is not None:
+                    sizes[name.casefold()][name].add(size)
+    found: dict[str, str] = {}
+    for alike in sizes.values():
+        if len(alike) > 1 and len(set.union(*alike.values())) == 1:
+            found |= dict.fromkeys(alike, max(alike, key=lambda name: often[name]))
+    return found
 
 
 def _rows(record: ModuleRecord, names: Names, depth: int | None) -> list[Row]:

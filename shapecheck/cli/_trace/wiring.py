@@ -77,7 +77,7 @@ def _chips(rows: Sequence[Row]) -> list[Chip]:
         for op in ops:
             for operand in op.operands:
                 if operand.number not in inside and not operand.parameter:
-                    takes.setdefault(operand.number, operand)
+                    takes.setdefault(operand.number, row.names.spelled(operand))
             inside |= {result.number for result in op.results}
         last = {result.number for result in ops[-1].results}
         gives: dict[int, TensorRecord] = {}
