@@ -11,6 +11,7 @@ from typing import Final, Protocol, TypeAlias
 
 from shapecheck.analysis import declarations
 from shapecheck.analysis.annotations import Declared, NoneDecl, ScalarDecl, UnionDecl
+from shapecheck.analysis.calls import follows
 from shapecheck.analysis.host import Cause, Span
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.values import Bound, Class, Content, Dotted, Function, Object, OpInstance
@@ -278,7 +279,8 @@ class Causes:
             return Cause("name", name)
         if not self._analysis.module.program.table.knows(root):
             return Cause("library", name)
-        return None if self._rule(name) or self._is_module(name) else Cause("rule", name)
+        is_known = self._rule(name) or self._is_module(name) or follows(name)
+        return None if is_known else Cause("rule", name)
 
     def _is_module(self, name: str) -> bool:
         every = self._analysis.module.program.table.all_names()

@@ -49,7 +49,12 @@ def plural(count: int, what: str) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that says what was meant perhaps where an option or a choice is wrong."""
+    """A parser that says what was meant perhaps where an option or a choice is wrong.
+
+    `otherwise` is what to say of an option that is like none of its own.
+    """
+
+    otherwise = ""
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and what is wrong with the arguments; exit with 2."""
@@ -69,15 +74,15 @@ class Parser(argparse.ArgumentParser):
                 close = difflib.get_close_matches(word.partition("=")[0], known, n=1)
                 if close:
                     return f'; did you mean "{close[0]}"?'
-        return ""
+        return self.otherwise if unknown else ""
 
 
 class Commands:
     """Where commands declare themselves."""
 
-    def __init__(self, parser: argparse.ArgumentParser) -> None:
+    def __init__(self, parser: Parser) -> None:
         self._parsers = parser.add_subparsers(
-            dest="command", metavar="COMMAND", required=True, title="commands"
+            dest="command", metavar="COMMAND", required=True, title="commands", parser_class=Parser
         )
 
     def add(
@@ -89,7 +94,7 @@ class Commands:
         description: str,
         examples: str,
         usage: str | None = None,
-    ) -> argparse.ArgumentParser:
+    ) -> Parser:
         """Add a command and return the parser that its arguments go to.
 
         `run` takes the parsed arguments and returns the exit code; it may raise `CommandError`.
@@ -97,7 +102,7 @@ class Commands:
         above and below its arguments, as they stand. What follows `--` on the command line is in
         `rest` of the parsed arguments.
         """
-        parser = self._parsers.add_parser(
+        parser: Parser = self._parsers.add_parser(
             name,
             help=summary,
             description=description,
@@ -126,7 +131,7 @@ class _Completion(argparse.Action):
         parser.exit()
 
 
-def new_parser() -> argparse.ArgumentParser:
+def new_parser() -> Parser:
     """Return the parser of the whole command line, without its commands."""
     parser = Parser(
         prog="shapecheck",

@@ -58,6 +58,7 @@ def register(commands: Commands) -> None:
         "--config-file", metavar="FILE", help="mypy's configuration, where it isn't found by itself"
     )
     add_color_option(parser)
+    parser.otherwise = '; options of mypy stand after "--"'
 
 
 def run(options: Namespace) -> int:
