@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,8 +12,6 @@ from shapecheck.named.core import Name, Names, called, carry, meant, name_of, pl
 from shapecheck.ops import named as rules
 from shapecheck.ops import naming
 from shapecheck.runtime.facts import value_of
-
-_IN_ORDER: Final = tuple(range(64))
 
 
 def order(x: Tensor, *dims: Names) -> Tensor:
@@ -48,16 +45,29 @@ def stack(x: Tensor, dims: Names | None = None, /, **new: Names) -> Tensor:
     `stack(x, "c h w")` merges them into `(c h w)`. The merged dimension stands where the first of
     them stood. (To put tensors beside each other along a new dimension, see `stack_new`.)
     """
-    jobs: list[tuple[Names, str | None]] = [] if dims is None else [(dims, None)]
-    jobs += [(given, name) for name, given in new.items()]
-    for given, name in jobs:
-        plan = planned(rules.merge, (x,), meant(given), name)
-        if plan.axes != _IN_ORDER[: len(plan.axes)]:
-            x = carry(torch.permute, x, plan.axes)
-        x = carry(torch.flatten, x, plan.first, plan.last)
-        if name is not None:
-            called(x, {plan.first: name})
+    if dims is not None:
+        x = _merged(x, dims, None)[0]
+    for name, given in new.items():
+        x, first = _merged(x, given, name)
+        called(x, ((first, name),))
     return x
+
+
+def _merged(x: Tensor, dims: Names, name: str | None) -> tuple[Tensor, int]:
+    """Return a tensor in which dimensions are merged, and where the one that they are now is."""
+    axes, first, last = planned(_merge, (x,), meant(dims), name)
+    if axes is not None:
+        x = carry(torch.permute, x, axes)
+    return carry(torch.flatten, x, first, last), first
+
+
+def _merge(call: Any, shape: Any, dims: Any, name: str | None) -> Any:
+    """Return the order that makes dimensions neighbours, None where they are, and where that is."""
+    plan = rules.merge(call, shape, dims, name)
+    if plan is None:
+        return None
+    in_order = plan.axes == tuple(range(len(plan.axes)))
+    return None if in_order else plan.axes, plan.first, plan.last
 
 
 def split(x: Tensor, dim: Name | None = None, /, **parts: Any) -> Tensor:
@@ -66,44 +76,47 @@ def split(x: Tensor, dim: Name | None = None, /, **parts: Any) -> Tensor:
     `split(x, "(h d)")` takes a merged dimension apart into what it was merged from.
     Raises `ShapeError` where the sizes don't multiply to the dimension's.
     """
-    into = {old: new for old, new in parts.items() if not isinstance(new, int)}
-    sizes = tuple((name, size) for name, size in parts.items() if isinstance(size, int))
-    if len(into) > 1 or (dim is None) is not bool(into):
-        raise TypeError('write split(x, fc="c h w", h=4, w=4)')
-    old, new = (dim, None) if dim is not None else next(iter(into.items()))
-    plan = planned(_split, (x,), meant(old), meant(new), sizes)
-    if plan.sizes.count(-1) > 1:
-        raise TypeError("while torch.compile traces, a split needs the sizes of all parts but one")
-    found = carry(torch.unflatten, x, plan.at, plan.sizes)
-    if new is not None:
-        names = {plan.at + index: name for index, name in enumerate(plan.names)}
-        return called(found, names, old if isinstance(old, str) else None)
-    return called(found, plan.parts) if plan.parts else found
+    given = tuple([(name, meant(part)) for name, part in parts.items()])
+    at, sizes, names, old = planned(_split, (x,), meant(dim), given)
+    found = carry(torch.unflatten, x, at, sizes)
+    return called(found, names, old) if names else found
 
 
 class _Split(NamedTuple):
-    """How a dimension is taken apart, in numbers; `parts` are names that it had for its parts."""
+    """How a dimension is taken apart, in numbers, and what its parts are called.
+
+    `old` is a name that one of them may have again.
+    """
 
     at: int
     sizes: tuple[int, ...]
-    names: tuple[str, ...]
-    parts: Mapping[int, Name]
+    names: tuple[tuple[int, Name], ...]
+    old: str | None
 
 
-def _split(call: Any, shape: Any, old: Any, new: Any, sizes: tuple[tuple[str, int], ...]) -> _Split:
-    plan = rules.split(call, shape, old, new, dict(sizes))
+def _split(call: Any, shape: Any, dim: Any, given: tuple[tuple[str, Any], ...]) -> _Split:
+    sizes = {name: size for name, size in given if isinstance(size, int)}
+    into = [(old, new) for old, new in given if old not in sizes]
+    if len(into) > 1 or (dim is None) is not bool(into):
+        raise TypeError('write split(x, fc="c h w", h=4, w=4)')
+    old, new = into[0] if into else (dim, None)
+    plan = rules.split(call, shape, old, new, sizes)
     assert plan is not None
     values = getattr(call.facts, "values", {})  # none where torch.compile traces
     numbers = [value_of(size, values) for size in plan.sizes]
-    parts = shape.dims[plan.at].parts if new is None else ()
+    known = tuple([-1 if size is None else size for size in numbers])
+    if known.count(-1) > 1:
+        raise TypeError("while torch.compile traces, a split needs the sizes of all parts but one")
+    if into:
+        return _Split(plan.at, known, tuple(enumerate(plan.names, plan.at)), old)
+    parts = shape.dims[plan.at].parts
     open_ = any(value_of(part, values) is None for part in parts)
-    names = {
-        plan.at + at: name_of(part)
-        for at, part in enumerate(parts)
+    names = [
+        (at, name_of(part))
+        for at, part in enumerate(parts, plan.at)
         if open_ and isinstance(part, Size) and part.symbol is not None
-    }
-    sizes_ = tuple(-1 if size is None else size for size in numbers)
-    return _Split(plan.at, sizes_, plan.names, names)
+    ]
+    return _Split(plan.at, known, tuple(names), None)
 
 
 def get(x: Tensor, dim: Name | None = None, index: Any = None, /, **at: Any) -> Tensor:

@@ -25,6 +25,7 @@ from shapecheck.ops import UNKNOWN, Call
 from shapecheck.runtime import traced, wrapped
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError
 from shapecheck.runtime.facts import ValueFacts, value_of
+from shapecheck.runtime.lookup import kept
 from shapecheck.runtime.mode import thread_mode
 from shapecheck.runtime.names import Frame, Record, apart, record, state
 from shapecheck.runtime.source import Place, call_label, told_at_users_line, user_place
@@ -90,16 +91,21 @@ def planned(plan: Callable[..., Any], tensors: Sequence[torch.Tensor], *args: An
     if _compiling():
         names = tuple([traced.texts_of(tensor) for tensor in tensors])
         return planned_at_trace(plan, names, args)
-    frame = state.frame
-    merged = () if frame is None or frame.plan is None else frame.plan.merged
-    if len(tensors) == 1 and not merged:
-        known = record_of(tensors[0])
-        records = [known]
-        key = (plan, args, known) if known is not None else _key((plan, args), records, tensors)
+    mode = state.mode
+    frame = None if mode is None else mode.frame
+    head: object = plan
+    merged: Sequence[Composite] = ()
+    if frame is None:
+        found = kept(_plans, state.root.table, True, head, args, *tensors)
     else:
-        records = [record_of(tensor) for tensor in tensors]
-        head = (plan, args, merged) if merged else (plan, args)
-        key = (*head, *records) if None not in records else _key(head, records, tensors)
+        if frame.plan is not None and frame.plan.merged:
+            merged = frame.plan.merged
+            head = (plan, merged)
+        found = kept(_plans, frame.table, False, head, args, *tensors)
+    if found is not None:
+        return found
+    records = [record_of(tensor) for tensor in tensors]
+    key = _key((head, args), records, tensors)
     found = _plans.get(key, _NEW)
     if found is _NEW:
         found = _planned(plan, tensors, records, args, merged)
@@ -213,19 +219,29 @@ def _error(refused: Mismatch, shapes: Sequence[Shape], place: Place | None) -> S
 
 def carry(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
     """Call a torch function so that its result has names, inside of a decorated call or not."""
-    found: T
     if _compiling():
-        found = traced.carried(function, args, kwargs, True)
+        found: T = traced.carried(function, args, kwargs, True)
         return found
     mode = state.mode or thread_mode()
     if mode.frame is not None:
         return function(*args, **kwargs)
     mode.frame = state.root
     try:
-        found = mode.__torch_function__(function, (), args, kwargs)
+        return mode.__torch_function__(function, (), args, kwargs or None)  # type: ignore[no-any-return]
     finally:
         mode.frame = None
-    return found
+
+
+def unnamed(function: Callable[..., T], *args: Any) -> T:
+    """Call a torch function so that its result has no names, inside of a decorated call or not."""
+    mode = None if _compiling() else state.mode
+    if mode is None or mode.frame is None:
+        return function(*args)
+    frame, mode.frame = mode.frame, None
+    try:
+        return function(*args)
+    finally:
+        mode.frame = frame
 
 
 @contextmanager
@@ -251,7 +267,7 @@ def carrying() -> Iterator[None]:
 
 def called(
     tensor: torch.Tensor,
-    names: Mapping[int, Name],
+    names: tuple[tuple[int, Name], ...],
     again: str | None = None,
     like: torch.Tensor | None = None,
 ) -> torch.Tensor:
@@ -263,19 +279,23 @@ def called(
     """
     if _compiling():
         texts = list(traced.texts_of(tensor if like is None else like))
-        for axis, name in names.items():
+        for axis, name in names:
             texts[axis] = name if isinstance(name, str) else name.name
         return traced.write(tensor, tuple(texts))
-    known = record_of(tensor if like is None else like)
-    frame = state.frame or state.root
-    key = (frame.plan, known, again, *names.items())
-    found = _renamed.get(key) if known is not None else None
-    if found is None or not found.holds(frame):
+    mode = state.mode
+    inside = None if mode is None else mode.frame
+    frame = inside or state.root
+    before = tensor if like is None else like
+    new = (again, names)
+    found = kept(_renamed, frame.table, inside is None, frame.plan, new, before)
+    if found is None or not found.holds(inside):
+        known = record_of(before)
         with DisableTorchFunction():
             found = _rename(frame, known, tensor, names, again)
-        if len(_renamed) >= _KEPT:
-            _renamed.clear()
-        _renamed[key] = found
+        if known is not None:
+            if len(_renamed) >= _KEPT:
+                _renamed.clear()
+            _renamed[frame.plan, new, known] = found
     frame.name(tensor, found.record)
     return tensor
 
@@ -287,12 +307,14 @@ class Renaming:
     record: Record | None
     symbols: tuple[tuple[str, Sym, int], ...]
 
-    def holds(self, frame: Frame) -> bool:
+    def holds(self, frame: Frame | None) -> bool:
         """Whether the names mean the same in a call; they are known there from then on."""
+        if frame is None:
+            return True
         for text, symbol, size in self.symbols:
             if frame.names.get(text, size) != size:
                 return False
-            if frame is not state.root and frame.symbols.setdefault(symbol, size) != size:
+            if frame.symbols.setdefault(symbol, size) != size:
                 return False
         return True
 
@@ -304,14 +326,14 @@ def _rename(
     frame: Frame,
     known: Record | None,
     tensor: torch.Tensor,
-    names: Mapping[int, Name],
+    names: tuple[tuple[int, Name], ...],
     again: str | None,
 ) -> Renaming:
     sizes = tuple(tensor.shape)
     found: list[DimExpr] = list(sizes if known is None else known.dims)
     values = {} if known is None else dict(known.values)
     symbols: list[tuple[str, Sym, int]] = []
-    for axis, name in names.items():
+    for axis, name in names:
         size = sizes[axis]
         if again is not None and name == again:
             symbol = Sym(again, Kind.NAME, ("again", size))

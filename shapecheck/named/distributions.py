@@ -106,7 +106,7 @@ class Distribution:
         planned(_unused, (), (*self._batch, *self._event), tuple(sizes))
         found = draw(torch.Size(sizes.values()))
         self._named(found, (*sizes.values(), *self._batch, *self._event))
-        return called(found, dict(enumerate(sizes)))
+        return called(found, tuple(enumerate(sizes)))
 
     def _scored(self, score: Any, value: Tensor) -> Tensor:
         dims, plan = planned(_scored, (value,), self._batch, self._event)

@@ -26,7 +26,7 @@ def op(x: Tensor, *functions: Callable[..., Any], **new: Name) -> Any:
     if not new:
         return found
     keys = tuple((name, meant(old)) for name, old in new.items())
-    return called(found, dict(planned(_moved, (x, found), keys)))
+    return called(found, planned(_moved, (x, found), keys))
 
 
 def _moved(call: Any, before: Any, after: Any, new: Any) -> Any:
@@ -53,4 +53,4 @@ def augment(x: Tensor, function: Callable[[Tensor], Tensor], name: Name) -> Tens
         found = function(x)
     planned(rules.more, (x, found), name if isinstance(name, str) else name.name)
     settled(found, x, (*range(x.dim()), None))
-    return called(found, {found.dim() - 1: name})
+    return called(found, ((found.dim() - 1, name),))

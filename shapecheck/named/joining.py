@@ -19,18 +19,19 @@ def dot(x: Tensor, y: Tensor, dim: Names) -> Tensor:
     Other names that they share are batched. The result has the dimensions of `x` that are left,
     then those of `y`. Raises `ShapeError` where one of them lacks a dimension.
     """
-    return contract((x, y), dim)
+    return carry(torch.einsum, planned(_product, (x, y), meant(dim)), x, y)
 
 
 def contract(tensors: Sequence[Tensor], dim: Names) -> Tensor:
     """Multiply any number of tensors and sum over dimensions that all of them have."""
-    plan = planned(_product, tensors, meant(dim))
-    return carry(torch.einsum, plan.equation, *tensors)
+    return carry(torch.einsum, planned(_product, tensors, meant(dim)), *tensors)
 
 
-def _product(call: Any, *shapes_and_dim: Any) -> Any:
+def _product(call: Any, *shapes_and_dim: Any) -> str | None:
+    """Return the equation of a sum of products."""
     *shapes, dim = shapes_and_dim
-    return rules.product(call, shapes, dim)
+    plan = rules.product(call, shapes, dim)
+    return None if plan is None else plan.equation
 
 
 def cat(tensors: Sequence[Tensor], dim: Name) -> Tensor:
@@ -46,7 +47,7 @@ def cat(tensors: Sequence[Tensor], dim: Name) -> Tensor:
 def stack_new(tensors: Sequence[Tensor], name: Name) -> Tensor:
     """Put tensors beside each other along a new dimension, which stands in front."""
     orders, _ = planned(_join, tensors, ())
-    return called(carry(torch.stack, _in_order(tensors, orders), 0), {0: name})
+    return called(carry(torch.stack, _in_order(tensors, orders), 0), ((0, name),))
 
 
 def _join(call: Any, *shapes_and_dim: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from shapecheck.named.core import (
     carry,
     meant,
     planned,
+    unnamed,
 )
 from shapecheck.ops import named_names as rules
 from shapecheck.ops.named import only, split
@@ -27,25 +28,23 @@ def rename(x: Tensor, old: Name | None = None, new: Name | None = None, /, **nam
 
     Also `rename(x, Time, Query)`, for dimension objects.
     """
-    pairs: list[tuple[Name, Name]] = list(names.items())
+    pairs: dict[Name, Name] = names  # type: ignore[assignment]  # a text is a name
     if old is not None and new is not None:
-        pairs.append((new, old))
-    keys = tuple((meant(n), meant(given)) for n, given in pairs)
-    places = planned(_renamed, (x,), keys)
-    return _view(x, {at: n for (at, _), (n, _) in zip(places, pairs, strict=True)})
+        pairs = {**pairs, new: old}
+    keys = tuple([(name, meant(given)) for name, given in pairs.items()])
+    return _view(x, planned(_renamed, (x,), keys))
 
 
-def _renamed(call: Any, shape: Any, pairs: tuple[tuple[str, Any], ...]) -> Any:
-    return rules.renamed(call, shape, dict(pairs))
+def _renamed(call: Any, shape: Any, pairs: tuple[tuple[Name, Any], ...]) -> Any:
+    found = rules.renamed(call, shape, {meant(name): given for name, given in pairs})
+    if found is None:
+        return None
+    return tuple([(at, name) for (at, _), (name, _) in zip(found, pairs, strict=True)])
 
 
-def _view(x: Tensor, names: Mapping[int, Name]) -> Tensor:
+def _view(x: Tensor, names: tuple[tuple[int, Name], ...]) -> Tensor:
     """Return another tensor of the same elements, with the same names but for these."""
-    if torch.compiler.is_compiling():
-        return called(x.view_as(x), names, like=x)
-    with DisableTorchFunction():
-        view = x.view_as(x)
-    return called(view, names, like=x)
+    return called(unnamed(torch.Tensor.view_as, x, x), names, like=x)
 
 
 def assert_size(x: Tensor, **sizes: int) -> Tensor:
@@ -73,7 +72,7 @@ def refine_names(x: Tensor, *names: str | None) -> Tensor:
     `"..."` stands for any number that stay as they are. Raises `ShapeError` where a dimension has
     another name already.
     """
-    return _view(x, dict(planned(rules.refined, (x,), names)))
+    return _view(x, planned(rules.refined, (x,), names))
 
 
 def flatten(x: Tensor, dims: Names, name: str) -> Tensor:
@@ -86,7 +85,7 @@ def unflatten(x: Tensor, dim: Name, sizes: Sequence[tuple[str, int]]) -> Tensor:
     pairs = tuple((name, size) for name, size in sizes)
     plan = planned(_unflatten, (x,), meant(dim), pairs)
     found = carry(torch.unflatten, x, plan.at, [size for _, size in pairs])
-    return called(found, dict(enumerate(plan.names, plan.at)))
+    return called(found, tuple(enumerate(plan.names, plan.at)))
 
 
 def _unflatten(call: Any, shape: Any, dim: Any, pairs: Any) -> Any:

@@ -162,7 +162,7 @@ def unpack(packed: PackedSequence, dim: Dim, batch: Name, *others: Name) -> Tens
     whole, _ = pad_packed_sequence(packed, batch_first=True)
     names = (batch, dim, *others)
     planned(_as_many, (whole,), len(names))
-    return called(whole, dict(enumerate(names)))
+    return called(whole, tuple(enumerate(names)))
 
 
 def _as_many(call: Any, shape: Any, count: int) -> bool:

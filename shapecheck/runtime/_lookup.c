@@ -28,7 +28,7 @@ typedef struct {
     PyObject *parts[MOST];
 } Key;
 
-static PyObject *shape_word;
+static PyObject *shape_word, *sizes_word;
 
 /* What adds to a key returns 1 if it did, 0 where Python has to, -1 with an error set. */
 
@@ -64,11 +64,11 @@ static int refers_to(PyObject *reference, PyObject *tensor) {
 }
 
 /* Return the record of a tensor, borrowed; NULL if the table has none, or with an error set. */
-static PyObject *known(Key *key, PyObject *arg) {
+static PyObject *known(PyObject *table, PyObject *arg) {
     PyObject *id = PyLong_FromVoidPtr(arg);
     if (id == NULL)
         return NULL;
-    PyObject *found = PyDict_GetItemWithError(key->table, id);
+    PyObject *found = PyDict_GetItemWithError(table, id);
     Py_DECREF(id);
     if (found == NULL || !refers_to(PyTuple_GET_ITEM(found, 0), arg))
         return NULL;
@@ -104,7 +104,7 @@ static int add_argument(Lookup *self, Key *key, PyObject *arg, int depth) {
         }
         return done;
     }
-    PyObject *record = known(key, arg);
+    PyObject *record = known(key->table, arg);
     if (record != NULL) {
         key->named = 1;
         return add(key, Py_NewRef(record));
@@ -276,7 +276,44 @@ static PyObject *keep(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ss
     Py_RETURN_NONE;
 }
 
+/* Whether a tensor still has the sizes of its record; -1 with an error set. */
+static int is_current(PyObject *tensor, PyObject *record) {
+    PyObject *shape = PyObject_GetAttr(tensor, shape_word);
+    PyObject *sizes = shape == NULL ? NULL : PyObject_GetAttr(record, sizes_word);
+    int same = sizes == NULL ? -1 : PyObject_RichCompareBool(shape, sizes, Py_EQ);
+    Py_XDECREF(sizes);
+    Py_XDECREF(shape);
+    return same;
+}
+
+/* kept(cache, table, checked, head, rest, *tensors): what is kept for tensors that have names */
+static PyObject *kept(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
+    if (count < 5 || !PyDict_Check(given[0]) || !PyDict_Check(given[1])) {
+        PyErr_SetString(PyExc_TypeError, "expected (cache, table, checked, head, rest, *tensors)");
+        return NULL;
+    }
+    PyObject *key = PyTuple_New(count - 3);
+    if (key == NULL)
+        return NULL;
+    PyTuple_SET_ITEM(key, 0, Py_NewRef(given[3]));
+    PyTuple_SET_ITEM(key, 1, Py_NewRef(given[4]));
+    int usable = 1;
+    for (Py_ssize_t i = 5; i < count && usable == 1; i++) {
+        PyObject *record = known(given[1], given[i]);
+        usable = record != NULL && (given[2] != Py_True || is_current(given[i], record) == 1);
+        if (usable)
+            PyTuple_SET_ITEM(key, i - 3, Py_NewRef(record));
+    }
+    PyObject *found = usable ? PyDict_GetItemWithError(given[0], key) : NULL;
+    if (found == NULL)
+        found = PyErr_Occurred() ? NULL : Py_None;
+    Py_XINCREF(found);
+    Py_DECREF(key);
+    return found;
+}
+
 static PyMethodDef methods[] = {
+    {"kept", (PyCFunction)(void (*)(void))kept, METH_FASTCALL, NULL},
     {"keep", (PyCFunction)(void (*)(void))keep, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -290,7 +327,8 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__lookup(void) {
     shape_word = PyUnicode_InternFromString("shape");
-    if (shape_word == NULL || PyType_Ready(&LookupType) < 0)
+    sizes_word = PyUnicode_InternFromString("sizes");
+    if (shape_word == NULL || sizes_word == NULL || PyType_Ready(&LookupType) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module != NULL && PyModule_AddObjectRef(module, "Lookup", (PyObject *)&LookupType) < 0)

@@ -31,4 +31,13 @@ class Lookup:
         /,
     ) -> Record | bool | None: ...
 
+def kept(
+    cache: dict[Any, Any],
+    table: Table,
+    checked: bool,
+    head: object,
+    rest: object,
+    /,
+    *tensors: object,
+) -> Any: ...
 def keep(table: Table, tensor: torch.Tensor, record: Record, /) -> None: ...

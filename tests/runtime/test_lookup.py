@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from shapecheck import Float, shapecheck
 from shapecheck.runtime import mode
 from shapecheck.runtime.keys import GETITEM, key_of
-from shapecheck.runtime.lookup import Lookup, keep
+from shapecheck.runtime.lookup import Lookup, _kept, keep, kept
 from shapecheck.runtime.names import Frame, Record, state
 
 pytestmark = pytest.mark.skipif(Lookup is None, reason="there was no C compiler")
@@ -179,6 +179,34 @@ def test_wrong_use_is_told() -> None:
         keep({}, 1, Record())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unhashable type"):
         REAL({}, True, False, [], (), None)
+    for too_few in ((), ({}, {}, True, "head"), (1, {}, True, "head", "rest")):
+        with pytest.raises(TypeError, match=r"expected \(cache, table, checked, head, rest, "):
+            kept(*too_few)
+    with pytest.raises(TypeError, match="unhashable type"):
+        kept({}, {}, True, [], "rest")
+
+
+def test_what_is_kept_for_operations_by_name_is_found_as_in_python() -> None:
+    """By two parts of a key and the records of tensors, which must have the sizes of these."""
+    x, y, moved, plain = (torch.randn(3, 4) for _ in range(4))
+    table: Any = {}
+    known = Record()
+    known.sizes = (3, 4)
+    for tensor in (x, y, moved):
+        keep(table, tensor, known)
+    table[id(plain)] = table[id(x)]  # of another tensor, which was at the same place in memory
+    moved.t_()
+    cache = {("sum", "a", known): 0, ("dot", "b", known, known): 1, ("cat", "a"): 2}
+    for find in (kept, _kept):
+        assert find(cache, table, True, "sum", "a", x) == 0
+        assert find(cache, table, True, "dot", "b", x, y) == 1
+        assert find(cache, table, True, "cat", "a") == 2
+        assert find(cache, table, True, "sum", "b", x) is None
+        assert find(cache, table, True, "sum", "a", moved) is None
+        assert find(cache, table, False, "sum", "a", moved) == 0
+        assert find(cache, table, True, "dot", "b", x, moved) is None
+        assert find(cache, table, False, "sum", "a", plain) is None
+        assert find(cache, table, False, "sum", "a", torch.ones(3, 4)) is None
 
 
 def test_nothing_is_held_or_lost() -> None:
@@ -197,6 +225,8 @@ def test_nothing_is_held_or_lost() -> None:
         (torch.cat, ([x] * 40,), None),
         (torch.cat, ([[[[[[x]]]]]],), None),
     ]
+    known.sizes = (3, 4)
+    cache = {("sum", "a", known): known}
     REAL(frame.table, True, False, *calls[0])
     gc.collect()
     objects = [x, y, known, frame.table, GETITEM, torch.Size, tuple, list, slice, float, bool, None]
@@ -206,6 +236,9 @@ def test_nothing_is_held_or_lost() -> None:
         for func, args, kwargs in calls:
             REAL(frame.table, True, False, func, args, kwargs)
         keep(frame.table, x, known)
+        for tensor in (x, y, 1):
+            kept(cache, frame.table, True, "sum", "a", tensor)
+            kept(cache, frame.table, False, "sum", "b", tensor)
     after = [sys.getrefcount(one) for one in objects]
     assert all(abs(one - other) < 100 for one, other in zip(before, after, strict=True))
     assert sys.getallocatedblocks() - blocks < 500
