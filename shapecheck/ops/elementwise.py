@@ -177,7 +177,7 @@ def convert(call: Call, input: Value, args: Value = (), **rest: Value) -> Value:
     given = args if isinstance(args, (tuple, list)) else (args,)
     named = [value for value in (*given, rest.get("dtype")) if value is not None]
     if call.extra and (not named or not isinstance(named[0], DType)):
-        return UNKNOWN if not named or isinstance(named[0], Unknown) else _any_dtype(tensor)
+        return _any_dtype(tensor) if named else UNKNOWN
     for value in (*given, rest.get("other"), rest.get("dtype")):
         if isinstance(value, DType):
             kind = value.dtypes

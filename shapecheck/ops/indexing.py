@@ -38,6 +38,8 @@ from shapecheck.shapes import (
 )
 
 _MASK: Final = dtypes.BOOL | dtypes.of("uint8")
+_FEW: Final = 32
+"""A list of as many is never a tuple to torch."""
 _INDEX: Final = dtypes.INTEGER | dtypes.BOOL
 
 
@@ -220,9 +222,22 @@ def _loosen(call: Call, index: Value) -> None:
 def _parts(index: Value) -> tuple[Value, ...] | None:
     if isinstance(index, Unknown):
         return None
-    whole = isinstance(index, tuple) or is_pack(index)  # torch reads `x[[i, j]]` as `x[i, j]`
+    whole = isinstance(index, tuple) or _as_tuple(index)
     parts = tuple(index) if whole else (index,)
     return None if any(isinstance(part, (Unknown, Run)) for part in parts) else parts
+
+
+def _as_tuple(index: Value) -> bool:
+    """Whether torch takes a list for a tuple, as in `x[[rows, columns]]` and `x[[[0, 1], [2]]]`.
+
+    That is `treatSequenceAsTuple` in torch's `python_variable_indexing.cpp`.
+    """
+    if not isinstance(index, list) or len(index) >= _FEW:
+        return False
+    return any(
+        part is None or part is ... or isinstance(part, (Tensor, Free, tuple, list, slice))
+        for part in index
+    )
 
 
 def _spelled(part: Value) -> str:
@@ -363,9 +378,9 @@ def _ragged(call: Call, part: Value) -> bool:
 def _pick(reader: _Reader, part: Value, axes: Sequence[DimExpr], at: int) -> None:
     """Take elements by an index tensor, or by a mask of as many axes as it covers."""
     if isinstance(part, bool):
-        tensor = Tensor(Shape(()), dtypes.BOOL)
-    else:
-        tensor = part if isinstance(part, Tensor) else _listed(part)
+        reader.pick(Shape((int(part),)))
+        return
+    tensor = part if isinstance(part, Tensor) else _listed(part)
     shape = reader.call.facts.shape(tensor.shape)
     if _is_mask(tensor):
         for offset, (size, axis) in enumerate(zip(shape.dims, axes, strict=True)):
@@ -376,12 +391,21 @@ def _pick(reader: _Reader, part: Value, axes: Sequence[DimExpr], at: int) -> Non
                     f"of the tensor is {axis}",
                     reader.headline,
                 )
-        shape = Shape((dims.unknown(),))
+        shape = Shape((dims.unknown() if part is tensor else _trues(part),))
     elif tensor.dtype & _MASK and not tensor.free:
         shape = Shape((dims.unknown(),))
     elif shape.rank == 0:
         return
     reader.pick(shape)
+
+
+def _trues(part: Value) -> DimExpr:
+    """Return how many elements of a list of bools are true."""
+    if isinstance(part, (tuple, list)):
+        counts = [_trues(one) for one in part]
+        known = [count for count in counts if isinstance(count, int)]
+        return sum(known) if len(known) == len(counts) else dims.unknown()
+    return int(part) if isinstance(part, bool) else dims.unknown()
 
 
 def _gathered(reader: _Reader) -> Shape:

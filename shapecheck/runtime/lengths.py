@@ -30,10 +30,14 @@ READ: Final[frozenset[Any]] = frozenset((torch.Tensor.shape.__get__, torch.Tenso
 GIVEN: Final[frozenset[Any]] = frozenset(
     getattr(owner, name)
     for owner, names in (
-        (torch, "arange broadcast_to empty eye full ones rand randn reshape split unflatten zeros"),
+        (
+            torch,
+            "arange broadcast_to empty eye full linspace normal ones rand randint randn randperm "
+            "reshape split tile unflatten zeros",
+        ),
         (
             torch.Tensor,
-            "broadcast_to expand new_empty new_full new_ones new_zeros repeat reshape split "
+            "broadcast_to expand new_empty new_full new_ones new_zeros repeat reshape split tile "
             "unflatten view",
         ),
     )
@@ -170,6 +174,7 @@ class Readings:
 
     def note(self, caller: FrameType, known: Record | None) -> None:
         """Note what is known of a tensor whose sizes are read here."""
+        caller = _behind_modes(caller)
         code = caller.f_code
         where = (id(code), caller.f_lasti)
         if known is None:
@@ -183,6 +188,7 @@ class Readings:
         """Return what decides which sizes are passed here, None if nothing is known of them."""
         if func in _IN_PYTHON:
             caller = users_frame(caller) or caller
+        caller = _behind_modes(caller)
         code = caller.f_code
         offset = caller.f_lasti
         found = self.places.get((id(code), offset))
@@ -206,6 +212,13 @@ class Readings:
             if found is not None and found[1] == caller:
                 return found[2]
         return None
+
+
+def _behind_modes(caller: FrameType) -> FrameType:
+    """Return the user's frame, where a mode of torch's such as `torch.device(...)` comes between."""
+    if caller.f_code.co_name == "__torch_function__":
+        return users_frame(caller) or caller
+    return caller
 
 
 def lengths_of(passed: Passed, frame: Frame) -> Lengths:

@@ -162,6 +162,42 @@ def test_index_tensors(shape: str, index: tuple[Any, ...], result: str) -> None:
     assert show(apply("torch.Tensor.__getitem__", parse(shape), picks(index))) == result
 
 
+NUMBERS = torch.tensor([0, 2, 1])
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        [0, 2],
+        [[0, 1, 0], [2, 3, 1]],
+        [NUMBERS, NUMBERS],
+        [NUMBERS, [0, 1, 2]],
+        [torch.tensor(1), torch.tensor(1)],
+        [0, None],
+        [0, slice(None), 1],
+        [..., 0],
+        [[0, 1, 0]] * 40,
+        ([[0, 1], [2, 3]],),
+        ((0, 1), 2),
+        True,
+        False,
+        (slice(None), True),
+        [True, False, True, False],
+        (slice(None), [True, False, True, False, True]),
+        ([[True, False, True, False, False]] * 4,),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")
+def test_lists_and_bools(index: Any) -> None:
+    """torch takes some lists for tuples, and how many elements of a list are true is known."""
+    agrees(
+        lambda *a: apply("torch.Tensor.__getitem__", *a),
+        lambda y, i: y[i],
+        torch.rand(4, 5, 6),
+        index,
+    )
+
+
 def picks(index: tuple[Any, ...]) -> tuple[Any, ...]:
     """Read `"mask b t"` and `"int n"` in an index."""
     kinds = {"mask": dtypes.BOOL, "int": dtypes.INT64}

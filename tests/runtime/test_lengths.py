@@ -74,6 +74,20 @@ def number(x: Float[Tensor, "b t d"]) -> Any:
     return dims_of(torch.zeros(n, 3, len(x)))
 
 
+def drawn(x: Float[Tensor, "b t d"]) -> Any:
+    b, t, d = x.shape
+    made = torch.randint(0, d, (b, t)), torch.randperm(t), torch.linspace(0, 1, d)
+    more = torch.normal(0.0, 1.0, (t, b)), x[0, 0].tile(b)
+    return sum(map(dims_of, (*made, *more)), ())
+
+
+def on_a_device(x: Float[Tensor, "b t d"]) -> Any:
+    """`torch.device` is a mode of torch's, which stands before ours."""
+    with torch.device("cpu"):
+        b, t, _ = x.shape
+        return dims_of(torch.zeros(t, b)) + dims_of(torch.ones(x.shape))
+
+
 def inner(x: Float[Tensor, "b t d"]) -> Any:
     b = x.shape[0]
     made = [torch.zeros(b) for _ in range(2)]
@@ -93,6 +107,8 @@ def inner(x: Float[Tensor, "b t d"]) -> Any:
         (recursive, (None, None)),
         (several, (None,)),
         (number, (None, None, None)),
+        (drawn, ("b", "t", "t", "d", "t", "b", "b*d")),
+        (on_a_device, ("t", "b", "b", "t", "d")),
         (inner, (None, None)),
     ],
 )
