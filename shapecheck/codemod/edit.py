@@ -13,13 +13,17 @@ annotation had spaces around their `=`.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import Final
 
 import libcst as cst
 
+from shapecheck.analysis.inference import defs
 from shapecheck.codemod.imports import (
     LIBRARIES,
     MARK,
@@ -78,14 +82,49 @@ def annotate(text: str, wanted: Mapping[Slot, Type], style: str = "shapecheck") 
     """
     if not wanted:
         return text
-    module = cst.parse_module(text)
+    head, rest = _parts(text, {slot.function for slot in wanted})
+    module = cst.parse_module(head)
     bindings = Bindings(text)
     mark = find_mark(module)
     writer = _Writer(bindings, wanted, _names(bindings, wanted, style, mark), mark)
-    changed = module.visit(writer)
+    module = module.visit(writer)
+    changed = [
+        cst.parse_module(part).visit(writer).code if is_asked else part for part, is_asked in rest
+    ]
     if not writer.used and not writer.is_bare:
         return text
-    return _with_imports(changed, writer, style, mark).code
+    return _with_imports(module, writer, style, mark).code + "".join(changed)
+
+
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
+
+def _parts(text: str, functions: AbstractSet[str]) -> tuple[str, list[tuple[str, bool]]]:
+    """Return what is above the first function or class, if anything is, and the rest in parts.
+
+    Of each of these, whether it is a statement with one of some functions in it: it takes long to
+    make trees, which the others don't need.
+    """
+    lines = _LINE.findall(text)
+    head = ""
+    parts: list[tuple[str, bool]] = []
+    done = 0
+    for node in ast.parse(text).body:
+        names = {name for _, name, _ in defs(ast.Module([node], []))}
+        if not names:
+            continue
+        above = [node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))]
+        start, end = min(above) - 1, node.end_lineno or node.lineno
+        if not head:
+            done = start or end  # never nothing: it tells how lines end
+            head = "".join(lines[:done])
+        parts.append(("".join(lines[done:start]), False))
+        parts.append(("".join(lines[max(start, done) : end]), not names.isdisjoint(functions)))
+        done = end
+    parts.append(("".join(lines[done:]), False))
+    if MARK in "".join(part for part, _ in parts):  # an import of ours that somebody has moved
+        return text, []
+    return head, parts
 
 
 def _names(bindings: Bindings, wanted: Mapping[Slot, Type], style: str, mark: Mark | None) -> Names:
