@@ -71,9 +71,19 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         variables: bool = early_config.known_args_namespace.shapecheck_variables
         hook = install_import_hook(*packages, variables=variables)
     except ValueError as error:
-        raise pytest.UsageError(f"--shapecheck: {error}") from None
+        said = str(error).removeprefix("install_import_hook: ")
+        raise pytest.UsageError(f"--shapecheck: {said}{_dotted(packages)}") from None
     early_config.add_cleanup(hook.uninstall)
     early_config.stash[_HOOK] = hook
+
+
+def _dotted(packages: list[str]) -> str:
+    """Return a hint for a path that stands where a module's name should."""
+    for name in packages:
+        if "/" in name or name.endswith(".py"):
+            parts = Path(name).with_suffix("").parts if name.endswith(".py") else Path(name).parts
+            return f'; did you mean "{".".join(parts)}"?'
+    return ""
 
 
 def _record(config: pytest.Config, file: str, asked: list[str]) -> None:
@@ -101,6 +111,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     found = config.stash.get(_FOUND, {})
     if file:
         line, is_bad = _recorded(Path(file))
+    elif _is_off():
+        line, is_bad = "nothing is checked: SHAPECHECK is off", True
     else:
         reports = terminalreporter.stats.get("failed", []) + terminalreporter.stats.get("error", [])
         errors = sum("ShapeError: " in str(report.longrepr) for report in reports)
@@ -115,6 +127,12 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     for package, reason in sorted(config.stash.get(_REASONS, {}).items()):
         if package not in found:
             terminalreporter.write_line(f"shapecheck: {package} isn't {done}: {reason}", red=True)
+
+
+def _is_off() -> bool:
+    from shapecheck.runtime import settings
+
+    return settings.mode() is settings.Mode.OFF
 
 
 def _recorded(file: Path) -> tuple[str, bool]:
@@ -201,8 +219,10 @@ def _gather(config: pytest.Config, found: dict[str, list[str]], reasons: dict[st
 
 def _packages(given: str, root: Path) -> list[str]:
     """Return the names that an argument stands for. Raises `pytest.UsageError`."""
+    if not given:
+        raise pytest.UsageError("--shapecheck= names no package; without = it means all packages")
     if given != ".":
-        return given.split(",")
+        return list(filter(None, map(str.strip, given.split(","))))
     files = (*root.glob("*/__init__.py"), *root.glob("src/*/__init__.py"))
     found = sorted({path.parent.name for path in files})
     names = [name for name in found if name not in ("test", "tests", "docs")]

@@ -79,10 +79,15 @@ def _open(path: Path) -> sqlite3.Connection:
 
 def create(path: Path) -> None:
     """Make sure that there is a record to write to; raises `RecordProblem`."""
+    if path.is_dir():
+        raise RecordProblem(f"{path}: is a folder; a record is a file")
+    if not path.parent.is_dir():
+        raise RecordProblem(f"{path}: there is no folder {path.parent}")
     try:
         _open(path).close()
-    except sqlite3.Error as error:
-        raise RecordProblem(f"{path}: can't be written as a record: {error}") from None
+    except sqlite3.DatabaseError as error:
+        hint = "" if isinstance(error, sqlite3.OperationalError) else "; it is left as it is"
+        raise RecordProblem(f"{path}: can't be written as a record: {error}{hint}") from None
 
 
 def append(path: Path, seen: Iterable[tuple[Key, int, Mapping[str, int]]]) -> None:

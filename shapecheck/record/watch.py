@@ -30,21 +30,24 @@ _SHARE: Final = 0.25
 _PATIENCE: Final = 5.0  # seconds for another thread to finish writing, when a signal ends all
 _EVERY: Final = 1.0  # seconds between two writes
 
-_Tensor: Any = ()
+
+class _Torch:
+    """What of torch is asked for, where it has been imported."""
+
+    def __init__(self) -> None:
+        self.tensor: Any = ()
+        self.is_compiling: Callable[[], bool] = lambda: False
 
 
-def _is_compiling() -> bool:
-    """Whether torch is compiling what runs; there may be no torch as yet."""
-    return False
+_torch: Final = _Torch()
 
 
 def meet_torch() -> None:
     """Take note of torch where it has been imported; this module doesn't import it itself."""
-    global _Tensor, _is_compiling
     torch = sys.modules.get("torch")
-    if not _Tensor and hasattr(torch, "compiler"):
+    if not _torch.tensor and hasattr(torch, "compiler"):
         assert torch is not None
-        _Tensor, _is_compiling = torch.Tensor, torch.compiler.is_compiling
+        _torch.tensor, _torch.is_compiling = torch.Tensor, torch.compiler.is_compiling
 
 
 class Watched:
@@ -173,23 +176,40 @@ def _wrapped(function: FunctionType, one: Watched, recorder: Recorder) -> Any:
 
         return watched_async
 
-    @functools.wraps(function)
-    def watched(*args: Any, **kwargs: Any) -> Any:
-        if _is_compiling():
-            return function(*args, **kwargs)
-        one.count += 1
-        if one.count < one.next:
-            return function(*args, **kwargs)
-        begun = time.perf_counter()
-        seen = _arguments(one, args, kwargs)
-        took = time.perf_counter() - begun
-        result = function(*args, **kwargs)
-        begun = time.perf_counter()
-        _keep(one, seen, result)
-        recorder.due(one, begun - took)
-        return result
+    # torch.jit.script reads the source of the function that is wrapped, and looks up the names in
+    # it among the closure's and the globals of the one that wraps.
+    shapecheck_call, shapecheck_one, shapecheck_torch = function, one, _torch
+    shapecheck_observed = functools.partial(_observed, function, one, recorder)
 
-    return watched
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        if shapecheck_torch.is_compiling():
+            return shapecheck_call(*args, **kwargs)
+        shapecheck_one.count += 1
+        if shapecheck_one.count < shapecheck_one.next:
+            return shapecheck_call(*args, **kwargs)
+        return shapecheck_observed(args, kwargs)
+
+    code, cells = watched.__code__, watched.__closure__
+    made = FunctionType(code, function.__globals__, function.__name__, None, cells)
+    return functools.update_wrapper(made, function)
+
+
+def _observed(
+    function: FunctionType,
+    one: Watched,
+    recorder: Recorder,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> Any:
+    """Call a function, and keep what it was given and gave."""
+    begun = time.perf_counter()
+    seen = _arguments(one, args, kwargs)
+    took = time.perf_counter() - begun
+    result = function(*args, **kwargs)
+    begun = time.perf_counter()
+    _keep(one, seen, result)
+    recorder.due(one, begun - took)
+    return result
 
 
 def _before(one: Watched, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -233,7 +253,7 @@ def describe(value: Any, depth: int = 2) -> Any:
     A tensor is `("t", dtype, device, sizes)`; an int is itself; lists and the like hold what the
     first of their items are; anything else is the name of its type.
     """
-    if isinstance(value, _Tensor):
+    if isinstance(value, _torch.tensor):
         return "t", str(value.dtype)[6:], value.device.type, tuple(map(int, value.shape))
     if value is None or type(value) is int:
         return value

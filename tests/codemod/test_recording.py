@@ -356,6 +356,26 @@ def test_what_was_recorded_until_ctrl_c_is_kept(tmp_path: Path) -> None:
     assert len(load(tmp_path / ".shapecheck-record.sqlite")) == 1
 
 
+def test_torch_script_sees_what_is_recorded(tmp_path: Path) -> None:
+    """Names in its source are those of its own module."""
+    (tmp_path / "net.py").write_text(
+        "import torch\n"
+        "import torch.nn.functional as F\n\n\n"
+        "def soft(x: torch.Tensor) -> torch.Tensor:\n    return F.softmax(x, dim=-1)\n\n\n"
+        "class Net(torch.nn.Module):\n"
+        "    def forward(self, x: torch.Tensor) -> torch.Tensor:\n"
+        "        return torch.relu(soft(x))\n"
+    )
+    (tmp_path / "run.py").write_text(
+        "import torch\nfrom net import Net\n"
+        "net, x = Net(), torch.zeros(2, 3)\n"
+        "print(torch.equal(torch.jit.script(net)(x), net(x)))\n"
+        "print(torch.equal(torch.compile(net, fullgraph=True, backend='eager')(x), net(x)))\n"
+    )
+    done = record(tmp_path, sys.executable, "run.py")
+    assert done.stdout == "True\nTrue\n", done.stderr
+
+
 def test_pytest_records(tmp_path: Path) -> None:
     (tmp_path / "pkg.py").write_text(PACKAGE)
     (tmp_path / "test_it.py").write_text(
@@ -471,6 +491,13 @@ def test_a_corrupted_record(
     said = capsys.readouterr().err
     assert "annotate: error: r.sqlite: can't be read as a record: " in said
     assert Path("r.sqlite").read_bytes() == content
+
+
+def test_a_record_that_cant_be_a_file(tmp_path: Path) -> None:
+    with pytest.raises(RecordProblem, match=r"is a folder; a record is a file$"):
+        create(tmp_path)
+    with pytest.raises(RecordProblem, match=r"there is no folder .*nowhere$"):
+        create(tmp_path / "nowhere" / "r.sqlite")
 
 
 def test_another_programs_database(tmp_path: Path) -> None:

@@ -285,6 +285,35 @@ def test_pytest_without_a_name(project: Path, package: str) -> None:
     assert re.search(rf"\nshapecheck: no shape error in \d modules? of {package}\n", printed)
 
 
+def test_pytest_where_checks_are_off(
+    project: Path, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line doesn't say that all is well."""
+    monkeypatch.setenv("SHAPECHECK", "off")
+    (project / "test_models.py").write_text(
+        f"from {package} import models\n\ndef test_nothing():\n    assert models\n"
+    )
+    printed = run_pytest(project, "test_models.py", f"--shapecheck={package}")
+    assert "\nshapecheck: nothing is checked: SHAPECHECK is off\n" in printed
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", "--shapecheck= names no package; without = it means all packages"),
+        ("src/my_pkg/net.py", 'is no name of a module; did you mean "src.my_pkg.net"?'),
+        ("my-pkg", '--shapecheck: "my-pkg" is no name of a module'),
+    ],
+)
+def test_pytest_with_what_is_no_package(project: Path, given: str, said: str) -> None:
+    """It is a usage error, and says what would be right."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--shapecheck={given}"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert done.stderr.startswith("ERROR: ")
+    assert said in done.stderr
+
+
 def test_the_plugin_alone_doesnt_import_torch() -> None:
     """pytest loads it in every run."""
     program = "import shapecheck.pytest_plugin, sys; assert 'torch' not in sys.modules"
