@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -151,6 +152,17 @@ def test_sizes() -> None:
 def test_repr(dim: Dim, text: str) -> None:
     """A dimension is shown in the notation of annotations, in its own order."""
     assert repr(dim) == text
+
+
+def test_in_patterns() -> None:
+    """Its text is its name, and where it is a length it is its size."""
+    heads, key = Dim("heads", size=4), Dim("key")
+    assert f"{key} {heads * key} {2 * key}" == "key (heads key) 2*key"
+    assert range(heads) == range(4)
+    assert range(heads * 2) == range(8)
+    message = re.escape('"(heads key)" has no size that is a number: Dim("...", size=...)')
+    with pytest.raises(TypeError, match=message):
+        range(heads * key)
 
 
 def test_kinds_survive_where_they_agree() -> None:

@@ -13,7 +13,7 @@ from shapecheck.analysis.state import State
 from shapecheck.analysis.statements import define, store
 from shapecheck.analysis.values import Dict, Items, Sequence, options
 from shapecheck.analysis.verdicts import CONSTANTS, truth
-from shapecheck.dims import IntSize
+from shapecheck.dims import Dim, IntSize
 from shapecheck.ops import UNKNOWN, Value
 
 expression(ast.BinOp)(operators.binary)
@@ -168,7 +168,7 @@ def _formatted(frame: Frame, node: ast.JoinedStr) -> Value:
         value = frame.eval(part.value if isinstance(part, ast.FormattedValue) else part)
         if isinstance(part, ast.FormattedValue):
             plain = part.conversion < 0 and part.format_spec is None
-        if parts is not None and plain and isinstance(value, CONSTANTS):
+        if parts is not None and plain and isinstance(value, (*CONSTANTS, Dim)):
             parts.append(str(value))
         else:
             parts = None

@@ -27,7 +27,7 @@ from shapecheck.analysis.values import (
 )
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.analysis.views import Lesson, View, view
-from shapecheck.dims import Dim, IntSize, Size, unknown
+from shapecheck.dims import Dim, IntSize, Size, symbols, unknown
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value, ragged
 from shapecheck.ops.first_class import free_in, loosen
 from shapecheck.shapes import CertainFacts, Facts, Mismatch, Tensor
@@ -81,6 +81,8 @@ def plain(frame: Frame, value: Value) -> Value:
     if isinstance(value, tuple):
         return tuple(plain(frame, item) for item in value)
     if isinstance(value, Dim):
+        if isinstance(value.size, int):  # then it is the same in all that the body calls
+            frame.dims |= symbols(value.dim)
         return value.dim
     if isinstance(value, Union):
         some = [option for option in value.options if option is not None]

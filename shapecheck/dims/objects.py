@@ -195,6 +195,17 @@ class Dim:
         size, kind = self.size, "" if self.kind is None else f", kind={self.kind!r}"
         return f"Dim({self.name!r}{f', size={size}' if isinstance(size, int) else ''}{kind})"
 
+    def __str__(self) -> str:
+        """Return its name, which a pattern such as f"{Batch} {Heads * Key}" is made of."""
+        return self.name
+
+    def __index__(self) -> int:
+        """Return its size as a length in a pattern. Raises TypeError where it isn't a number."""
+        size = self.size
+        if not isinstance(size, int):
+            raise TypeError(f'"{self.name}" has no size that is a number: Dim("...", size=...)')
+        return size
+
     def __reduce__(self) -> tuple[Callable[..., Dim], tuple[object, ...]]:
         return _made, (self._terms, self.kind, self.labels, self.lengths)
 

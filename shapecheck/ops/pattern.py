@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import shapecheck.dims as dims
 from shapecheck import spec
-from shapecheck.dims import Composite, DimExpr, IntSize, Size, size_of
+from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, size_of
 from shapecheck.ops.agree import counted, listed, size
 from shapecheck.ops.call import Call, Value
 from shapecheck.ops.einsum import ELLIPSIS
@@ -156,6 +156,8 @@ class Binding:
         missing = [part for part in axis if self.part(part) is None]
         if len(missing) > 1:
             self.fail(f"the sizes of {listed(missing)} can't be told from their product {dim}")
+        before: list[DimExpr] = []
+        after: list[DimExpr] = []
         text = " ".join(map(str, axis))
         text = f'"({text})"' if len(axis) > 1 else f'"{text}"'
         if missing:
@@ -170,12 +172,22 @@ class Binding:
             before = [self.size(part) for part in axis[:at]]
             after = [self.size(part) for part in axis[at + 1 :]]
             self.sizes[wanted] = self.quotient(dim, before, after, text, index)
+            self.keep_names(dim, axis)
         merged = dims.merge(found for part in axis if (found := self.part(part)) is not None)
         if not missing and not self.call.unify(dim, merged):
             wanted = f"{text} is {merged}" if axis else "1 is expected"
             self.fail(f"axis {index} is {dim}, where {wanted}", "transpose")
-        if missing and self.call.facts.differ(dim, merged):
+        if missing and not _anywhere(dim, before, after) and self.call.facts.differ(dim, merged):
             self.fail(f"axis {index} is {dim}, where {text} takes it apart as {merged}")
+
+    def keep_names(self, dim: DimExpr, axis: Sequence[Part]) -> None:
+        """Let parts of a composite that are said to be numbers keep their names: (h d) with h=8."""
+        if isinstance(dim, Composite) and len(dim.parts) == len(axis):
+            for part, item in zip(axis, dim.parts, strict=True):
+                known = self.part(part)
+                if isinstance(part, str) and isinstance(known, int):
+                    if self.call.facts.same(item, known):
+                        self.sizes[part] = item
 
     def size(self, part: Part) -> DimExpr:
         """Return the size of an elementary axis that is known."""
@@ -254,6 +266,14 @@ class Binding:
                 dim = self.part(part)
                 found.append(dims.unknown() if dim is None else dim)
         return dims.merge(found)
+
+
+def _anywhere(dim: DimExpr, before: Sequence[DimExpr], after: Sequence[DimExpr]) -> bool:
+    """Whether known parts may lie anywhere in a composite: (p c) as (16 16 c), p being 256."""
+    known = (*before, *after)
+    if not isinstance(dim, Composite) or len(dim.parts) == len(known) + 1:
+        return False
+    return all(symbol.kind is not Kind.NAME for part in known for symbol in dims.symbols(part))
 
 
 def _flat(parts: Sequence[DimExpr]) -> list[IntSize]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import torch
 
+from shapecheck.dims import Dim
 from shapecheck.runtime import wrapped
 from shapecheck.runtime.names import Frame, dtype_of, sizes_of
 
@@ -71,6 +72,8 @@ def _add(key: list[Any], arg: Any, frame: Frame) -> bool:
         key += (kind, len(arg))
         named = [_add(key, item, frame) for item in arg]
         return any(named)
+    elif kind is Dim:
+        key.append(arg)
     elif kind is bool:
         key.append((bool, arg))
     elif kind is slice:

@@ -215,7 +215,7 @@ class Readings:
 
 
 def _behind_modes(caller: FrameType) -> FrameType:
-    """Return the user's frame, where a mode of torch such as `torch.device(...)` is between."""
+    """Return the user's frame, where a mode such as `torch.device(...)` stands between."""
     if caller.f_code.co_name == "__torch_function__":
         return users_frame(caller) or caller
     return caller

@@ -15,7 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from shapecheck import dtypes
-from shapecheck.dims import Sym
+from shapecheck.dims import Dim, Sym, symbols
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value, ragged
 from shapecheck.runtime import blame, fast_paths, first_class, ops, wrapped
 from shapecheck.runtime.binding import plain_shape
@@ -402,6 +402,9 @@ class Question:
             return parts if isinstance(arg, list) else tuple(parts)
         if isinstance(arg, torch.dtype):
             return DType(dtype_mask(arg))
+        if isinstance(arg, Dim) and isinstance(arg.size, int):  # torch takes its `__index__`
+            self.values.update({s: s.size for s in symbols(arg.dim) if isinstance(s.size, int)})
+            return arg.dim
         return UNKNOWN
 
     def tensor(self, arg: torch.Tensor) -> Known:

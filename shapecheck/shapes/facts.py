@@ -131,8 +131,9 @@ class Facts:
         if verdict.own and self.guarded:
             return Verdict(Relation.POSSIBLE)
         if isinstance(a, Composite) and isinstance(b, Composite):
-            if verdict.relation is Relation.SAME and _disordered(a.parts, b.parts):
-                learn = _ordering(a.parts, b.parts)
+            parts = _numbered(a.parts), _numbered(b.parts)
+            if verdict.relation is Relation.SAME and _disordered(*parts):
+                learn = _ordering(*parts)
                 return Verdict(Relation.POSSIBLE if learn else Relation.DIFFERENT, learn)
             if verdict.learn is not None:
                 learned = Facts(dict([verdict.learn]))
@@ -346,6 +347,14 @@ def _clamped(dim: DimExpr) -> bool:
 def _is_name(dim: DimExpr) -> bool:
     symbol = dim.symbol if isinstance(dim, Size) else None
     return symbol is not None and symbol.kind is Kind.NAME
+
+
+def _numbered(parts: Sequence[IntSize]) -> Sequence[IntSize]:
+    """Return sizes with the numbers that dimension objects are promised to be."""
+    sized: dict[Atom, IntSize] = {
+        s: s.size for part in parts for s in dims.symbols(part) if s.size is not None
+    }
+    return [dims.substitute(part, sized) for part in parts] if sized else parts
 
 
 def _disordered(a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:

@@ -4,6 +4,7 @@ https://returnn.readthedocs.io/en/latest/user_guide/data.html, "Tensor and Dim".
 """
 
 import torch
+from einops import rearrange, repeat
 from torch import Tensor, nn
 
 from shapecheck import Dim, Float, Int, assert_shape, dims, dims_of, named, shapecheck
@@ -14,6 +15,7 @@ InputFeat = Dim("input_feature", size=40, kind="feature")
 TargetSeq = Dim("target_seq_len", kind="spatial", ragged=True)
 Classes = Dim("target_classes", size=1000, kind="feature")
 Out, Heads, Key = dims("out heads key")
+Two = Dim("two", size=2)
 Encoder, Decoder = Dim("encoder", kind="spatial"), Dim("decoder", kind="spatial")
 
 
@@ -97,6 +99,21 @@ def heads_merged(
 
 
 @shapecheck
+def split_by_pattern(
+    x: Float[Tensor, Batch, Encoder, Two * Key],
+) -> Float[Tensor, Batch, Two, Encoder, Key]:
+    parts = f"{Batch} {Encoder} {Two * Key}"
+    # wrong: parts = f"{Batch} {Encoder} {Key * Two}"
+    return rearrange(x, f"{parts} -> {Batch} {Two} {Encoder} {Key}", two=Two)
+
+
+@shapecheck
+def repeated(x: Float[Tensor, Batch, Key]) -> Float[Tensor, Batch, Two, Key]:
+    return repeat(x, "b k -> b n k", n=Two)
+    # wrong: return repeat(x, "b k -> b k n", n=Two)
+
+
+@shapecheck
 def mean_over_time(
     x: Float[Tensor, Batch, InputSeq, InputFeat], lengths: Int[Tensor, Batch]
 ) -> Float[Tensor, Batch, InputFeat]:
@@ -152,6 +169,9 @@ def main() -> None:
     whole = named(torch.rand(3, 2, 2), Batch, Heads, Key)
     assert dims_of(named.stack(whole, (Heads, Key))) == ("batch", "(heads key)")
     assert heads_merged(torch.rand(2, 2, 3, 3)).shape == (2, 2, 9)
+    merged = torch.rand(2, 2, 4)
+    assert torch.equal(split_by_pattern(merged), merged.view(2, 2, 2, 2).transpose(1, 2))
+    assert torch.equal(repeated(merged[0, :, :2]), merged[0, :, :2].unsqueeze(1).expand(2, 2, 2))
     torch.testing.assert_close(mean_over_time(x, lengths)[0], x[0, :3].mean(0))
     assert largest(torch.rand(2, 2)).shape == (2,)
     assert weights_over_time(x[..., 0], lengths)[0, 3:].sum() == 0
