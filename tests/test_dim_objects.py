@@ -17,6 +17,11 @@ a, b, c = dims("a b c")
 vocab = Dim("vocab", size=10)
 
 
+def up(dim: Dim, by: int) -> Dim:
+    """Return a quotient that is rounded up, RETURNN's `ceildiv_right`."""
+    return -(-dim // by)
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [
@@ -64,6 +69,12 @@ vocab = Dim("vocab", size=10)
         ((a + b) * (c * b), a * c * b + b * c * b),
         ((a + b) * c - b * c, a * c),
         (vocab * a // a, vocab),
+        # quotients that are rounded up, one after the other
+        (up(up(a, 2), 3), up(a, 6)),
+        (up(up(a, 3), 2), up(a, 6)),
+        (up(up(up(a, 2), 2), 2), up(a, 8)),
+        (up(up(a + 1, 2), 3), up(a + 1, 6)),
+        (up(2 * a, 2), a),
     ],
     ids=str,
 )

@@ -15,6 +15,7 @@ from shapecheck.dims.algebra import (
     Size,
     Terms,
     canonical,
+    symbols_in,
     terms_of,
     times,
 )
@@ -101,10 +102,26 @@ def _floordiv_int(num: Size, den: int) -> IntSize:
     assert isinstance(core, Size)
     if den == 1:
         return whole + core
-    inner = core.atom
-    if isinstance(inner, FloorDiv):
-        return whole + floordiv(inner.num + constant * inner.den, inner.den * den)
+    inner = _as_floor(core)
+    if inner is not None:
+        return whole + floordiv(inner[0] + constant * inner[1], inner[1] * den)
     return whole + Size.of(FloorDiv(core + constant, den))
+
+
+def _as_floor(core: Size) -> tuple[IntSize, IntSize] | None:
+    """Return what is divided by what in `h//2`, and in `2*h+h//2`, which is `5*h//2`."""
+    floors = [atom for atom in core.atoms() if isinstance(atom, FloorDiv)]
+    if len(floors) != 1:
+        return None
+    (floor,) = floors
+    rest = core - Size.of(floor)
+    if rest == 0:
+        return floor.num, floor.den
+    if isinstance(rest, int) or not isinstance(floor.den, int) or floor in rest.atoms():
+        return None
+    if not rest.symbols() <= symbols_in(floor):
+        return None
+    return rest * floor.den + floor.num, floor.den
 
 
 def divide(num: IntSize, den: IntSize) -> IntSize | None:

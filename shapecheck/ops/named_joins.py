@@ -188,7 +188,10 @@ def stack_new(call: Call, tensors: Value, name: Value, **rest: Value) -> Value:
 
 
 def onto(call: Call, shape: Shape, target: Shape) -> tuple[int | None, ...] | None:
-    """Return for each dimension of a target which axis of a shape it is, None for a new one."""
+    """Return for each dimension of a target which axis of a shape it is, None for a new one.
+
+    An axis of size 1 without a name stands for any that the shape hasn't, as in a mask.
+    """
     if unsure(shape) or unsure(target):
         return None
     found: list[int | None] = []
@@ -196,6 +199,11 @@ def onto(call: Call, shape: Shape, target: Shape) -> tuple[int | None, ...] | No
         at = [i for i, one in enumerate(shape.dims) if one == item and not isinstance(one, int)]
         found.append(at[0] if at else None)
     used = {at for at in found if at is not None}
+    ones = [i for i, item in enumerate(shape.dims) if item == 1 and i not in used]
+    if len(ones) <= found.count(None):
+        spare = iter(ones)
+        found = [next(spare, None) if at is None else at for at in found]
+        used.update(ones)
     rest = [item for i, item in enumerate(shape.dims) if i not in used]
     left = [f'"{item}"' for item in rest if not isinstance(item, int)]
     if rest and not left:
@@ -220,7 +228,9 @@ def union(call: Call, shapes: Sequence[Shape]) -> Shape | None:
 
 def _placed(shape: Shape, plan: Sequence[int | None], fill: Sequence[Item]) -> Shape:
     pairs = zip(plan, fill, strict=True)
-    return Shape(tuple(new if at is None else shape.dims[at] for at, new in pairs))
+    return Shape(
+        tuple(new if at is None or shape.dims[at] == 1 else shape.dims[at] for at, new in pairs)
+    )
 
 
 @rule("named.align_as")

@@ -101,6 +101,9 @@ def test_masks() -> None:
     mask = named.mask(x, time)
     assert mask.shape == (3, 1, 4)
     assert dims_of(mask) == ("batch", None, "time")
+    filled = named.masked_fill(x, named.op(mask, torch.logical_not), 0.0)
+    assert torch.equal(filled, x.masked_fill(~mask, 0.0))
+    assert dims_of(filled) == dims_of(named.expand_as(mask, x)) == dims_of(x)
     with pytest.raises(ValueError, match='"time" has no lengths; with_lengths'):
         Time.mask()
 
