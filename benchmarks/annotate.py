@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from calling import functions, made_up
@@ -263,26 +263,39 @@ def share(paths: list[Path], tests: str | None, show: bool) -> None:
 
 
 def green(paths: list[Path], tests: str, package: str) -> None:
-    """Annotate a copy of a folder; run tests, of it or of our own, with and without checks."""
+    """Annotate a copy of a folder, from its text alone and with a record; run tests with checks.
+
+    What it had of annotations is taken out first. The tests are its own, or a file of ours.
+    """
     (source,) = paths
     arguments = [str(Path(one).absolute()) if Path(one).is_file() else one for one in tests.split()]
+    tests, checks = " ".join(arguments), f"--shapecheck={package}"
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary, "code")
+        folder, file = Path(temporary, "code"), Path(temporary, "record.sqlite")
         shutil.copytree(source, folder, ignore=shutil.ignore_patterns(".git"))
-        before = passed(folder, " ".join(arguments), "")
-        outcome = annotate_files(find([folder]), Settings())
-        for changed in outcome.changed:
-            write(changed.file, changed.text)
-        slots = sum(len(changed.proposals) for changed in outcome.changed)
-        after = passed(folder, " ".join(arguments), f"--shapecheck={package}")
-        print(f"{source.name}: {before}; with {slots} annotations and --shapecheck: {after}")
+        for path in find([folder]):
+            with contextlib.suppress(FileProblem, ParserSyntaxError):
+                path.write_bytes(read(path).encoded(strip(read(path).text)))
+        recorder = ["-m", "shapecheck", "record", "-o", str(file), "--", sys.executable]
+        print(f"{source.name}: {passed(folder, tests, '', recorder)}")
+        texts = {path: path.read_bytes() for path in find([folder])}
+        for name, record in (("static", None), ("with the record", load(file))):
+            for path, content in texts.items():
+                path.write_bytes(content)
+            outcome = annotate_files(texts, Settings(record=record))
+            for changed in outcome.changed:
+                write(changed.file, changed.text)
+            slots = sum(len(changed.proposals) for changed in outcome.changed)
+            print(f"  {name}: {slots} annotations; {passed(folder, tests, checks)}")
+            print(f"    variables too: {passed(folder, tests, f'{checks} --shapecheck-variables')}")
 
 
-def passed(folder: Path, tests: str, option: str) -> str:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests.split()]
+def passed(folder: Path, tests: str, options: str, before: Sequence[str] = ()) -> str:
+    """Return the last line that pytest prints; `before` stands between Python and it."""
+    command = [sys.executable, *before, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     path = os.pathsep.join([str(folder), str(ROOT)])
     done = subprocess.run(
-        [*command, *filter(None, [option])],
+        [*command, *tests.split(), *options.split()],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,

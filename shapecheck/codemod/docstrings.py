@@ -28,6 +28,7 @@ _RETURNS: Final = re.compile(r"^:returns?\s*:(.*)$")
 _SHAPE: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b[^(\[.]{0,20}$")
 _SEVERAL: Final = re.compile(r"(?i)\b(?:lists?|tuples?|dicts?|sequences?) of\b")
 _OTHERWISE: Final = re.compile(r"[)\]][`'\"]*(?:[^.()\[\]]*[\s,])?or\s+[`'\"]*[(\[]")
+_AS: Final = re.compile(r"(?i)\b(?:in|as)(?: the)?(?: form)?$")
 _RESULT: Final = "return"
 
 
@@ -98,13 +99,13 @@ def _begin(line: str, section: str) -> tuple[str, str] | None:
 def _shape(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
     """Return the one shape that a description states; None where it states two, or none.
 
-    What isn't called a shape is one only if it is the first thing in brackets, and if nothing in it
-    is called as one of the `tensors`, the parameters, or counted: `(x1, y1, x2, y2)` are values.
+    Values are in brackets too: `in (w, x, y, z) format`, `(x1, y1, x2, y2)`, or the `tensors` that
+    are given. What isn't called a shape isn't one then.
     """
     if _OTHERWISE.search(prose):  # one of them may be written in a way that can't be read
         return None
     found: dict[str, bool] = {}
-    for nth, inside in enumerate(groups(re.sub(r"[`$]|:math:", "", prose))):
+    for inside in groups(re.sub(r"[`$]|:math:", "", prose)):
         shape = parse(inside)
         before = prose[: prose.find(inside)].rstrip("`$([ ")
         told = _SHAPE.search(before) is not None
@@ -117,7 +118,8 @@ def _shape(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
         names = list(shape.names())
         plain = len(shape.entries) > 1 and "," in inside and all(map(_is_short, names))
         counted = sum(name[-1].isdigit() for name in names) > 2
-        plain = plain and not nth and not counted and not {*names} & {*tensors}
+        is_value = counted or {*names} & {*tensors} or _AS.search(before)
+        plain = plain and not is_value
         if told or (plain and (names or shape.groups)):
             found[str(shape)] = told
     explicit = [text for text, told in found.items() if told]

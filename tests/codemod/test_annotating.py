@@ -235,6 +235,7 @@ def test_docstrings_of_three_styles(tmp_path: Path) -> None:
     [
         ("unit quaternions [..., 4] in (w, x, y, z) format", '"... 4"'),
         ("the norm, ‖(x, y)‖", ""),
+        ("2D ``(H, W)``, 3D ``(C, H, W)``, or 4D ``(B, C, H, W)`` mask", ""),
         ("list of the coefficients [k0, k1, k2]", ""),
         ("the boxes as (x1, y1, x2, y2)", ""),
         ("of shape (n1, n2, n3)", '"n1 n2 n3"'),
