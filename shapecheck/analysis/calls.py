@@ -315,7 +315,7 @@ def _method(frame: Frame, target: Bound, arguments: Arguments, node: ast.Call, l
         values = [receiver, *arguments.values]
         site = _site(arguments, node, target.name, source or node)
         result = apply(frame, signature, values, arguments.named, site)
-        name_sizes(frame, arguments.sizes, result)
+        name_sizes(frame, arguments.sizes, result, receiver)
         if (
             target.name.endswith("_")
             and isinstance(source, ast.Name)

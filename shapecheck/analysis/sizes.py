@@ -9,23 +9,28 @@ from typing import Final
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.values import Argument, Union
 from shapecheck.analysis.values import Sequence as List
-from shapecheck.dims import Size
+from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Scalar, Value
 from shapecheck.shapes import Tensor
 
 _LONGEST: Final = 24
 
 
-def name_sizes(frame: Frame, arguments: Sequence[Argument], result: Value) -> None:
+def name_sizes(
+    frame: Frame, arguments: Sequence[Argument], result: Value, receiver: Value = None
+) -> None:
     """Call the unknown sizes of an op's result as the program writes them: `zeros(n, cfg.m)`.
 
-    It must be clear which is which: the arguments are as many as the unknown sizes, and those that
-    are known are sizes of the result too.
+    It must be clear which is which: the arguments are as many as the unknown sizes that the op has
+    made, and those that are known are sizes of the result too.
     """
     if not isinstance(result, Tensor):
         return
     symbols = [size.symbol for size in result.shape.dims if isinstance(size, Size)]
     made = [symbol for symbol in symbols if symbol is not None and symbol.is_anonymous]
+    if made:
+        old = {*_symbols(frame, receiver)}.union(*(_symbols(frame, a.value) for a in arguments))
+        made = [symbol for symbol in made if symbol not in old]
     if not made:
         return
     given = [part for one in arguments for part in _parts(frame, one.node, one.value)]
@@ -37,6 +42,20 @@ def name_sizes(frame: Frame, arguments: Sequence[Argument], result: Value) -> No
             text = frame.segment(node).replace(" ", "")
             if len(text) <= _LONGEST:
                 symbol.label(text)
+
+
+def _symbols(frame: Frame, value: Value) -> Iterator[Sym]:
+    """Yield the symbols of the sizes of a tensor, or of those in a list."""
+    if isinstance(value, Tensor):
+        for size in value.shape.dims:
+            if isinstance(size, Size):
+                yield from size.symbols()
+        return
+    content = frame.state.content(value)
+    items = content.items if isinstance(content, List) else value
+    for item in items if isinstance(items, tuple) else ():
+        if isinstance(item, Tensor):
+            yield from _symbols(frame, item)
 
 
 def _parts(frame: Frame, node: ast.expr | None, value: Value) -> Iterator[tuple[ast.expr, Value]]:

@@ -70,11 +70,14 @@ class Names:
         """Return a tensor's shape in the annotation language; None if it isn't sayable."""
         items = tensor.shape.dims
         usual = () if any(isinstance(i, Run) for i in items) else USUAL.get(len(items), ())
+        runs = {item: self._run(item.symbol) for item in items if isinstance(item, Run)}
         words = []
         for at, item in enumerate(items):
             last = "d" if at == len(items) - 1 else "n"
             if isinstance(item, Run):
-                words.append(self._run(item.symbol))
+                words.append(runs[item])
+            elif "..." in runs.values() and self._is_bare(item):
+                words.append("_")
             else:
                 words.append(self._dim(item, usual[at] if at < len(usual) else last))
         text = " ".join(words)
@@ -110,6 +113,17 @@ class Names:
         named = {symbol: self._symbol(symbol, usual) for symbol in _in_order(size)}
         replaced = dims.substitute(size, {s: Size.of(Sym(n, Kind.NAME)) for s, n in named.items()})
         return re.sub(r"\s", "", str(replaced))
+
+    def _is_bare(self, dim: DimExpr) -> bool:
+        """Whether nothing is known of a dimension but that it is there."""
+        symbol = dim.symbol if isinstance(dim, Size) else None
+        return (
+            symbol is not None
+            and dim not in self.sizes
+            and not symbol.telling
+            and symbol not in self.hints
+            and self._often[symbol] < 2
+        )
 
     def _is_loose(self, symbol: Sym) -> bool:
         """Whether nothing is known of a dimension, and only what a function returns has it."""

@@ -105,6 +105,22 @@ def test_an_abstract_method_is_annotated_as_all_that_override_it(tmp_path: Path)
     assert 'x: Shaped[torch.Tensor, "n k"], y):' in head
 
 
+def test_that_there_are_axes_is_not_worth_an_annotation(tmp_path: Path) -> None:
+    text = HEAD + "def f(cos, n):\n    return float(torch.relu(cos[n, n]).sum())\n"
+    assert "f(cos, n)" in annotated(tmp_path, text, "static")
+    text = HEAD + "def f(x):\n    return nn.functional.linear(x, torch.zeros(4, 3))\n"
+    assert 'f(x: Float[torch.Tensor, "*batch 3"])' in annotated(tmp_path, text, "static")
+
+
+def test_no_axis_is_called_what_a_tensor_is_sent_to(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(rows, device):\n"
+        "    some = [torch.tensor(row) for row in rows]\n"
+        "    return torch.stack(some)[:, None].to(device)\n"
+    )
+    assert "device " not in annotated(tmp_path, text, "static").partition("-> ")[2]
+
+
 def test_functions_in_functions_are_annotated(tmp_path: Path) -> None:
     text = HEAD + (
         "def f(y):\n"
