@@ -19,6 +19,10 @@ def matmul(call: Call, input: Value, other: Value, **rest: Value) -> Value:
     """Contract the last axis with the other's last but one (numpy's `@`), batches broadcasting."""
     left, right = as_tensor(input), as_tensor(other)
     a, b = call.facts.shape(left.shape), call.facts.shape(right.shape)
+    if b.rank is not None:
+        a = call.facts.stretched(a, back=2 if b.rank > 2 else 1)
+    elif a.least_rank > 1:
+        b = call.facts.stretched(b, back=2 if a.rank is None or a.rank > 2 else 1)
     headline = f"can't multiply {a} by {b}"
     for operand in (a, b):
         if operand.rank == 0:

@@ -16,7 +16,8 @@ from shapecheck.shapes import Run, Shape, Tensor, mismatch
 def linear(call: Call, input: Value, weight: Value, bias: Value = None, **rest: Value) -> Value:
     """Judge `F.linear`: input `*n i`, weight `o i` (or `i`), bias `o`."""
     parts = [as_tensor(input), as_tensor(weight)]
-    shape, table = (call.facts.shape(part.shape) for part in parts)
+    shape = call.facts.stretched(parts[0].shape, back=1)
+    table = call.facts.stretched(parts[1].shape, count=2)
     headline = f"can't multiply {shape} by a weight of {table}"
     kind = promote_all(parts)
     if shape.rank == 0:

@@ -41,6 +41,7 @@ def layer_norm(
         raise mismatch("normalized_shape is empty", f"can't normalize {shape}")
     sizes = [size(one) for one in given]
     text = Shape(tuple(sizes))
+    shape = call.facts.stretched(shape, back=len(sizes))
     headline = f"can't normalize {shape} over {text}"
     if shape.rank is not None and shape.rank < len(sizes):
         raise mismatch(

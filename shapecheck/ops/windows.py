@@ -43,7 +43,11 @@ class Grid:
 
 def grid(call: Call, input: Value, count: int, unbatched: bool = True) -> Grid:
     """Read an input with `count` spatial axes; raises `Mismatch` for a wrong number of axes."""
-    shape = call.facts.shape(as_tensor(input).shape)
+    given = as_tensor(input).shape
+    if unbatched:
+        shape = call.facts.stretched(given, back=count + 1)
+    else:
+        shape = call.facts.stretched(given, count=count + 2)
     allowed = [count + 1, count + 2] if unbatched else [count + 2]
     if shape.least_rank > allowed[-1] or (shape.rank is not None and shape.rank not in allowed):
         layouts = [" ".join(_LAYOUT[count].split()[-rank:]) for rank in allowed]

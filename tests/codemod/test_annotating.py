@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -108,8 +109,21 @@ def test_an_abstract_method_is_annotated_as_all_that_override_it(tmp_path: Path)
 def test_that_there_are_axes_is_not_worth_an_annotation(tmp_path: Path) -> None:
     text = HEAD + "def f(cos, n):\n    return float(torch.relu(cos[n, n]).sum())\n"
     assert "f(cos, n)" in annotated(tmp_path, text, "static")
-    text = HEAD + "def f(x):\n    return nn.functional.linear(x, torch.zeros(4, 3))\n"
-    assert 'f(x: Float[torch.Tensor, "*batch 3"])' in annotated(tmp_path, text, "static")
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("x @ torch.zeros(3, 4)", "*batch 3 -> *batch 4"),
+        ("nn.functional.linear(x, torch.zeros(4, 3))", "*batch 3 -> *batch 4"),
+        ("nn.functional.layer_norm(x, (5, 6))", "*batch 5 6 -> *batch 5 6"),
+        ("nn.functional.conv2d(x, torch.zeros(8, 3, 1, 1))", "*batch 3 n d -> *batch 8 n d"),
+    ],
+)
+def test_an_op_says_of_its_input_what_it_needs(tmp_path: Path, expression: str, found: str) -> None:
+    text = annotated(tmp_path, HEAD + f"def f(x):\n    return {expression}\n", "static")
+    given, result = re.findall(r'"(.*?)"', text)
+    assert f"{given} -> {result}" == found
 
 
 def test_no_axis_is_called_what_a_tensor_is_sent_to(tmp_path: Path) -> None:
