@@ -69,7 +69,8 @@ def again(paths: list[Path], origin: str, show: bool) -> None:
         elif origin == "called":
             print(recorded(folder, str(ROOT / "benchmarks/calling.py"), str(base), str(folder)))
         if origin in ("run", "called"):
-            record = load(folder / ".shapecheck-record.sqlite")
+            every = load(folder / ".shapecheck-record.sqlite")
+            record = {key: seen for key, seen in every.items() if seen.kinds}
         if origin in ("called", "made-up"):
             record |= _made_up(copies, record)
         begun = time.perf_counter()
