@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,7 +116,7 @@ def counts(verdicts: list[Verdict]) -> list[int]:
 
 
 def table(
-    rows: dict[str, list[int]],
+    rows: Mapping[str, Sequence[object]],
     markdown: bool,
     columns: Sequence[str] = COLUMNS,
     first: str = "model",

@@ -2,6 +2,7 @@
 
 Each program of `tests/systems/programs` is analysed and executed, and so is each of its wrong
 variants. The exit status is 0 only if the programs are clean and both sides find every variant.
+The second table has a row for each example.
 
     python benchmarks/origins.py [--markdown]
 """
@@ -51,7 +52,28 @@ def row(system: str) -> tuple[list[int], list[str]]:
             side = "statically" if not said else "at run time"
             missed.append(f"{variant.id} isn't found {side}: {variant.wrong}")
     alarms = [len(static(source(system))), int(running(source(system)) is not None)]
-    return [examples(system), *alarms, len(variants(system)), *found.values()], missed
+    return [len(examples(system)), *alarms, len(variants(system)), *found.values()], missed
+
+
+EACH = ("clean", "right", "wrong variants", "static", "run time")
+
+
+def each(system: str) -> dict[str, list[str]]:
+    """Return the rows of a system's examples: what is said of each, and of its wrong variants."""
+    said = [line for line, _ in static(source(system))]
+    right = running(source(system)) is None
+    found: dict[str, list[str]] = {}
+    for name, lines in examples(system).items():
+        own = [variant for variant in variants(system) if variant.line in lines]
+        counts = (
+            len(own),
+            sum(bool(static(variant.text)) for variant in own),
+            sum(running(variant.text) is not None for variant in own),
+        )
+        clean = not any(line in lines for line in said)
+        found[f"{system}: `{name}`"] = [*("yes" if ok else "no" for ok in (clean, right))]
+        found[f"{system}: `{name}`"] += map(str, counts)
+    return found
 
 
 def rows() -> tuple[dict[str, list[int]], list[str]]:
@@ -66,8 +88,13 @@ def rows() -> tuple[dict[str, list[int]], list[str]]:
 
 
 def printed(found: dict[str, list[int]], markdown: bool = False) -> list[str]:
-    """Return the lines of the table."""
-    return list(table(found, markdown, COLUMNS, "system"))
+    """Return the lines of both tables."""
+    by_example = {name: row for system in SYSTEMS for name, row in each(system).items()}
+    return [
+        *table(found, markdown, COLUMNS, "system"),
+        "",
+        *table(by_example, markdown, EACH, "example"),
+    ]
 
 
 def main() -> int:

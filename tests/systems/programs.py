@@ -69,11 +69,12 @@ def _is_line(node: ast.AST) -> bool:
     return isinstance(node, ast.stmt) and not hasattr(node, "body")
 
 
-def examples(system: str) -> int:
-    """Return how many examples a program has: what it defines but `main`."""
-    tree = ast.parse(source(system))
+@cache
+def examples(system: str) -> dict[str, range]:
+    """Return the examples of a program, what it defines but `main`, with their lines."""
     kinds = (ast.FunctionDef, ast.ClassDef)
-    return sum(isinstance(n, kinds) and n.name != "main" for n in tree.body)
+    found = [n for n in ast.parse(source(system)).body if isinstance(n, kinds)]
+    return {n.name: range(n.lineno, (n.end_lineno or 0) + 1) for n in found if n.name != "main"}
 
 
 @cache
