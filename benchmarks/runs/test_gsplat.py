@@ -24,6 +24,7 @@ def test_quaternions(batch):
     assert _math._quat_to_rotmat(q).shape == (*batch, 5, 3, 3)
     assert _math._quat_rotate(_math._quat_inverse(q), v).shape == (*batch, 5, 3)
     assert _math._quat_multiply(q, q).shape == (*batch, 5, 4)
+    assert _math._quat_normalize_rotation(q).shape == (*batch, 5, 4)
     assert utils.normalized_quat_to_rotmat(q).shape == (*batch, 5, 3, 3)
     for triu, shape in ((False, (3, 3)), (True, (6,))):
         for part in _math._quat_scale_to_covar_preci(q, v.exp(), triu=triu):

@@ -19,11 +19,15 @@ if TYPE_CHECKING:
 _METHODS: Final = frozenset(
     "view unsqueeze permute contiguous masked_fill masked_fill_ softmax log_softmax size expand "
     "matmul bmm chunk unbind gather scatter scatter_ index_select detach cuda cpu requires_grad_ "
-    "device new_zeros new_ones new_tensor is_cuda grad relu sigmoid tanh repeat_interleave roll "
+    "new_zeros new_ones new_tensor relu sigmoid tanh repeat_interleave roll "
     "argmax topk numel view_as expand_as type_as flip movedim unflatten narrow new_full new_empty "
-    "normal_ copy_ add_ mul_ div_ fill_ zero_ mT clamp_min masked_select backward".split()
+    "normal_ copy_ add_ mul_ div_ fill_ zero_ clamp_min masked_select backward".split()
 )
-"""What tensors have, and neither arrays, lists nor modules are commonly asked for."""
+"""Methods of tensors that neither arrays, lists nor modules commonly have.
+
+They must be called: an image has a `size` too.
+"""
+_ATTRIBUTES: Final = frozenset(("device", "is_cuda", "grad", "mT"))
 _SHARED: Final = frozenset(
     "shape transpose reshape dtype T mean sum flatten ndim dim pow sqrt exp log abs clamp float "
     "long half bool int to double repeat split max min squeeze norm std var cumsum sin cos item "
@@ -72,9 +76,12 @@ def _tensors_in(node: ast.AST, seen: Study, in_module: bool) -> Iterator[str]:
     """Yield the names that one node of a body shows to be tensors."""
     match node:
         case ast.Attribute(value=ast.Name(id=name), attr=attr):
-            if attr in _METHODS or (in_module and attr in _SHARED):
+            if attr in _ATTRIBUTES or (in_module and attr in _SHARED):
                 yield name
         case ast.Call():
+            if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+                if node.func.attr in _METHODS:
+                    yield node.func.value.id
             yield from _handed_over(node, seen)
         case ast.BinOp(left=left, right=right):
             for one, other in ((left, right), (right, left)):

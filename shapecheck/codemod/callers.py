@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shapecheck import dtypes
+from shapecheck.analysis.declarations import declaration
 from shapecheck.analysis.inference import Study
-from shapecheck.analysis.values import Union
+from shapecheck.analysis.values import Function, Union
 from shapecheck.codemod.static import tensor_of, wanted
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import Value
@@ -73,7 +74,7 @@ def _handed(value: Value, marks: dict[object, str]) -> Handed | None:
 
 def open_parameters(one: Study) -> tuple[str, ...]:
     """Return the parameters of which callers may say how many axes they have."""
-    if _is_for_any(one.function.node):
+    if _is_for_any(one.function):
         return ()
     return tuple(n for n in sorted(wanted(one) - {"return"}) if _is_open(one.params[n]))
 
@@ -115,12 +116,18 @@ def values(given: Mapping[str, Given]) -> dict[str, Value]:
     return found
 
 
-def _is_for_any(node: ast.AST) -> bool:
-    """Whether a function is written for tensors of any number of axes: it says `...`."""
+def _is_for_any(function: Function) -> bool:
+    """Whether a function is written for tensors of any number of axes: it says `...`.
+
+    One that is told which axis to work along, by default the last one, is too.
+    """
     return any(
+        param.name in ("dim", "axis") and isinstance(param.default, ast.UnaryOp)
+        for param in declaration(function).params
+    ) or any(
         isinstance(one, ast.Constant)
         and (one.value is ... or (isinstance(one.value, str) and _is_ragged(one.value)))
-        for one in ast.walk(node)
+        for one in ast.walk(function.node)
     )
 
 

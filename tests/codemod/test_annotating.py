@@ -523,6 +523,23 @@ def test_what_is_for_any_number_of_axes_stays_so_whoever_calls_it(tmp_path: Path
     assert 'f(x: Shaped[torch.Tensor, "b t c"]) -> Shaped[Tensor, "b t"]' in found
 
 
+def test_what_works_along_an_axis_of_choice_is_for_any_number_of_axes(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def norm(x, dim=-1):\n    return torch.relu(x) / x.detach()\n"
+        "def f(y):\n    n, k = y.shape\n    y.view(k, n)\n    return norm(y)\n"
+    )
+    assert 'def norm(x: Shaped[torch.Tensor, "*batch"], dim=-1)' in annotated(tmp_path, text)
+
+
+def test_the_size_of_an_image_makes_it_no_tensor(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def flip(image):\n    w, h = image.size\n    return library.flip(image), w, h\n"
+        "def count(x):\n    n, _ = x.size()\n    return n\n"
+    )
+    assert annotated(tmp_path, text).removeprefix(HEAD).splitlines()[0] == "def flip(image):"
+    assert 'def count(x: Shaped[torch.Tensor, "n d"]):' in annotated(tmp_path, text)
+
+
 def test_what_an_operation_needs_says_which_axes_of_two_tensors_are_one(tmp_path: Path) -> None:
     text = HEAD + (
         "from einops import einsum, rearrange\n"
