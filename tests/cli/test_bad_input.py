@@ -280,3 +280,40 @@ def test_files_by_their_path(path: str, folder: Path, capsys: pytest.CaptureFixt
     (folder / path).write_text("from .parts import Net\n" if "package" in path else MODEL)
     assert main(["trace", f"{path}:Net", "--input", "3"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("Net ")
+
+
+# annotate ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"garbage", "file is not a database"), (b"SQLite format 3\x00", "file is not a database")],
+)
+def test_a_record_that_is_none(
+    content: bytes, reason: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is annotated without it, as it was asked for; it stays as it was."""
+    (folder / "net.py").write_text(MODEL)
+    (folder / "r.sqlite").write_bytes(content)
+    assert main(["annotate", "--record", "r.sqlite", "--write"]) == 2
+    assert capsys.readouterr().err == (
+        f"shapecheck annotate: error: r.sqlite: can't be read as a record: {reason}\n"
+    )
+    assert (folder / "net.py").read_text() == MODEL
+    assert (folder / "r.sqlite").read_bytes() == content
+
+
+def test_a_process_that_is_killed_while_it_writes(new_project: NewProject) -> None:
+    """The file is what it was before, and the next run annotates it."""
+    text = "import torch\n\n\ndef f(x):\n    return torch.relu(x)\n"
+    project = new_project({"net.py": text}, fake=False)
+    program = (
+        "import os, signal, sys\n"
+        "os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from shapecheck.cli import main\n"
+        "main(['annotate', '--write', 'net.py'])\n"
+    )
+    assert project.python("-c", program).returncode == -9
+    assert (project.folder / "net.py").read_text() == text
+    assert project.run("annotate", "--write", "net.py", module="shapecheck").returncode == 0
+    assert 'def f(x: Shaped[torch.Tensor, "*batch"])' in ((project.folder / "net.py").read_text())
