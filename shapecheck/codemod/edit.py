@@ -16,14 +16,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
 import libcst as cst
 
-from shapecheck.analysis.inference import defs
 from shapecheck.codemod.imports import (
     LIBRARIES,
     MARK,
@@ -88,9 +87,7 @@ def annotate(text: str, wanted: Mapping[Slot, Type], style: str = "shapecheck") 
     mark = find_mark(module)
     writer = _Writer(bindings, wanted, _names(bindings, wanted, style, mark), mark)
     module = module.visit(writer)
-    changed = [
-        cst.parse_module(part).visit(writer).code if is_asked else part for part, is_asked in rest
-    ]
+    changed = [part if outer is None else writer.written(part, outer) for part, outer in rest]
     if not writer.used and not writer.is_bare:
         return text
     return _with_imports(module, writer, style, mark).code + "".join(changed)
@@ -99,32 +96,50 @@ def annotate(text: str, wanted: Mapping[Slot, Type], style: str = "shapecheck") 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
-def _parts(text: str, functions: AbstractSet[str]) -> tuple[str, list[tuple[str, bool]]]:
+def _parts(
+    text: str, functions: AbstractSet[str]
+) -> tuple[str, list[tuple[str, list[str] | None]]]:
     """Return what is above the first function or class, if anything is, and the rest in parts.
 
-    Of each of these, whether it is a statement with one of some functions in it: it takes long to
-    make trees, which the others don't need.
+    Those that are one of some functions, or have one in them, come with the names around them: it
+    takes long to make trees, which the others don't need.
     """
     lines = _LINE.findall(text)
-    head = ""
-    parts: list[tuple[str, bool]] = []
-    done = 0
-    for node in ast.parse(text).body:
-        names = {name for _, name, _ in defs(ast.Module([node], []))}
-        if not names:
-            continue
-        above = [node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))]
-        start, end = min(above) - 1, node.end_lineno or node.lineno
-        if not head:
-            done = start or end  # never nothing: it tells how lines end
-            head = "".join(lines[:done])
-        parts.append(("".join(lines[done:start]), False))
-        parts.append(("".join(lines[max(start, done) : end]), not names.isdisjoint(functions)))
-        done = end
-    parts.append(("".join(lines[done:]), False))
-    if MARK in "".join(part for part, _ in parts):  # an import of ours that somebody has moved
-        return text, []
+    body = ast.parse(text).body
+    first = next((node for node in body if any(True for _ in _outermost([node], []))), None)
+    if first is None or MARK in "".join(lines[_first_line(first) - 1 :]):
+        return text, []  # no function, or an import of ours that somebody has moved
+    # The head is never empty: it tells how lines end.
+    done = _first_line(first) - 1 or first.end_lineno or 1
+    head = "".join(lines[:done])
+    parts: list[tuple[str, list[str] | None]] = []
+    for node, outer in _outermost(body, []):
+        name = ".".join([*outer, node.name])
+        start, end = node.lineno - 1, node.end_lineno or node.lineno
+        if start >= done and any(f"{one}.".startswith(f"{name}.") for one in functions):
+            parts.append(("".join(lines[done:start]), None))
+            parts.append(("".join(lines[start:end]), outer))
+            done = end
+    parts.append(("".join(lines[done:]), None))
     return head, parts
+
+
+def _outermost(
+    body: Iterable[ast.AST], outer: list[str]
+) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, list[str]]]:
+    """Yield the functions that are in no other one, each with the names of the classes around."""
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node, outer
+        elif isinstance(node, ast.ClassDef):
+            yield from _outermost(node.body, [*outer, node.name])
+        elif not isinstance(node, ast.expr):
+            yield from _outermost(ast.iter_child_nodes(node), outer)
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(one.lineno for one in decorators)])
 
 
 def _names(bindings: Bindings, wanted: Mapping[Slot, Type], style: str, mark: Mark | None) -> Names:
@@ -213,6 +228,12 @@ class _Writer(_Walker):
         self.spaced = bindings.spaced if mark is None else mark.spaced
         self.used: set[str] = set()
         self.is_bare = False
+
+    def written(self, text: str, outer: Sequence[str]) -> str:
+        """Return the text of a function with its annotations; it stands inside of these classes."""
+        above = "if 1:\n" if text[:1].isspace() else ""
+        self._outer = [*outer]
+        return cst.parse_module(above + text).visit(self).code.removeprefix(above)
 
     def function(self, node: cst.FunctionDef, qualname: str, nth: int) -> cst.FunctionDef:
         def param(one: cst.Param) -> cst.Param:
