@@ -21,7 +21,7 @@ from shapecheck.runtime import own as instance
 from shapecheck.runtime.binding import Binding
 from shapecheck.runtime.codegen import compile_checks
 from shapecheck.runtime.errors import LOCK, Failed, ShapeError, hidden, own_fault
-from shapecheck.runtime.hints import Hint, OtherHint, classify, dims_in, mentioned, resolve
+from shapecheck.runtime.hints import Hint, classify, dims_in, is_plain, mentioned, resolve
 from shapecheck.runtime.plan import Param, Plan, is_steady
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import user_place
@@ -148,4 +148,4 @@ def _hint(annotation: Any) -> Hint:
     if typing.get_origin(annotation) is typing.ClassVar or isinstance(annotation, InitVar):
         return None
     found = classify(annotation)
-    return None if isinstance(found, OtherHint) and not found.tensors else found
+    return None if is_plain(found) else found

@@ -23,13 +23,13 @@ from shapecheck.runtime.generators import DELEGATE
 from shapecheck.runtime.hints import (
     Hint,
     MaybeHint,
-    OtherHint,
     TensorHint,
     Unresolved,
     annotations_of,
     classify,
     closure,
     dims_in,
+    is_plain,
     may_have_shape,
     mentioned,
     or_default,
@@ -92,12 +92,14 @@ def decorate_in(
     namespace: Mapping[str, Any],
     own: frozenset[str] = frozenset(),
     variables: bool = False,
+    shapes_only: bool = False,
 ) -> Any:
     """Decorate what is defined in a namespace; `own` are names that belong to the instances.
 
-    `variables`: annotated local variables are checked too.
+    `variables`: annotated local variables are checked too. `shapes_only`: what isn't about a shape
+    is not.
     """
-    mode = Asked(settings.mode(), variables)
+    mode = Asked(settings.mode(), variables, shapes_only)
     if isinstance(target, type):
         return _on_class(target, own, mode, namespace)
     if own and not mode.off:
@@ -107,10 +109,11 @@ def decorate_in(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is to be checked: by the environment, and whether annotated local variables are too."""
+    """What is to be checked: by the environment, and as `decorate_in` says."""
 
     mode: settings.Mode
     variables: bool = False
+    shapes_only: bool = False
 
     @property
     def off(self) -> bool:
@@ -192,7 +195,8 @@ def _on_member(
         case types.FunctionType():
             full = mode.mode is settings.Mode.FULL or traced.uses_names(member)
             variables = mode.variables and not mode.off
-            return _wrap(member, own, full, namespace, variables)
+            given: dict[str, Any] | None = {} if mode.shapes_only else None
+            return _wrap(member, own, full, namespace, variables, given)
         case _:
             if strict:
                 raise TypeError(
@@ -210,22 +214,23 @@ def _wrap(
     full: bool,
     namespace: Mapping[str, Any],
     variables: bool,
+    given: Mapping[str, Any] | None,
 ) -> Any:
     done: Pending | None = function.__dict__.get(MARK)
     if done is not None:
         if not own:
             return function
         function, namespace = done.function, done.namespace
-        variables = variables or done.variables
-    pending = Pending(function, own, full, namespace, variables=variables)
+        variables, given = variables or done.variables, done.given
+    pending = Pending(function, own, full, namespace, given, variables)
     return pending.wrapper() if pending.useful else function
 
 
 class Pending:
     """A decorated function before its first call, when its checks are compiled.
 
-    `given`: the function is somebody else's. These annotations come before its own, and only
-    shapes are checked. `variables`: so are its annotated local variables.
+    `given`: only shapes are checked, since the function's author didn't ask for more. These
+    annotations come before its own. `variables`: so are its annotated local variables.
     """
 
     def __init__(
@@ -288,7 +293,7 @@ class Pending:
             return hints
         parameters = inspect.signature(self.function).parameters
         for name, hint in hints.items():
-            if isinstance(hint, OtherHint) and not hint.tensors:
+            if is_plain(hint):
                 hints[name] = None
             elif isinstance(hint, TensorHint) and name in parameters:
                 hints[name] = MaybeHint(hint) if parameters[name].default is None else hint

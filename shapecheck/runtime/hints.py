@@ -115,6 +115,11 @@ def classify(annotation: Any) -> Hint:
     return OtherHint(annotation, quick, inside)
 
 
+def is_plain(hint: Hint) -> bool:
+    """Whether an annotation has nothing to do with shapes."""
+    return hint is None or (isinstance(hint, OtherHint) and not hint.tensors)
+
+
 def or_default(hint: Hint, default: object) -> Hint:
     """Return what an annotation asks for, or None where that is the default."""
     if default is not None:

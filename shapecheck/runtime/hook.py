@@ -68,13 +68,14 @@ class ImportHook(MetaPathFinder):
 
 
 def install_import_hook(*packages: str, variables: bool = False) -> ImportHook:
-    """Put `@shapecheck` on each function and class of packages that are imported from now on.
+    """Put checks on each function and class of packages that are imported from now on.
 
         with install_import_hook("my_package"):
             import my_package.models
 
     A name stands for a module, or for a package with all that is in it. Without the `with`, the
-    hook stays until `uninstall()`. Functions that TorchScript or another compiler reads the source
+    hook stays until `uninstall()`. Only shapes are checked, where `@shapecheck` by itself checks
+    all that a signature says. Functions that TorchScript or another compiler reads the source
     of (`@torch.jit.script`, `@triton.jit`) are left alone. With `variables=True` annotated local
     variables are checked too. What was imported before isn't decorated: that is a RuntimeWarning.
     Raises ValueError for what is no name of a module.
@@ -131,7 +132,7 @@ def _decorated(target: Any, namespace: Mapping[str, Any], variables: bool) -> An
     if not isinstance(target, (type, FunctionType)):
         return target
     try:
-        return decorate_in(target, namespace, variables=variables)
+        return decorate_in(target, namespace, variables=variables, shapes_only=True)
     except ShapeAnnotationError as error:
         where = f"{target.__module__}.{target.__qualname__}"
         warnings.warn(f"shapecheck: {where} isn't checked: {error}", RuntimeWarning, stacklevel=3)

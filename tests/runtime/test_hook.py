@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -81,6 +82,13 @@ MODELS = """
 
     def plain(x, y=1):
         return x
+
+    def first(x: Float[Tensor, "n"], count: int = None) -> "list[Tensor]":
+        return x[:count]
+
+    @dataclass
+    class Sizes:
+        width: int
 """
 
 
@@ -130,6 +138,15 @@ def test_the_rest_of_the_module_is_as_it_was(models: Any) -> None:
     assert models.twice(3) == 6
     assert isinstance(models.scripted, torch.jit.ScriptFunction)
     assert models.Net.forward.__name__ == "forward"
+
+
+def test_only_shapes_are_checked(models: Any) -> None:
+    """Other hints are often wrong, and nobody asked what they are worth."""
+    assert models.Sizes(1.5).width == 1.5
+    assert models.first(torch.zeros(3), np.int64(2)).shape == (2,)
+    assert not hasattr(models.Sizes.__init__, "__wrapped__")
+    with pytest.raises(ShapeError):
+        models.first(torch.zeros(3, 3), 2)
 
 
 def test_errors_point_into_the_module(models: Any) -> None:
@@ -251,7 +268,7 @@ def test_pytest_with_annotated_variables(
 def test_pytest_with_a_wrong_name(project: Path) -> None:
     """The reason, and no traceback."""
     printed = run_pytest(project, "--shapecheck=my-package")
-    assert 'ERROR: --shapecheck: install_import_hook: "my-package" is no name' in printed
+    assert 'ERROR: --shapecheck: "my-package" is no name of a module\n' in printed
     assert "Traceback" not in printed
 
 
