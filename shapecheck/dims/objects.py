@@ -58,9 +58,11 @@ class Dim:
         ValueError: if the name isn't an identifier or the size is negative.
     """
 
-    __slots__ = ("_terms", "kind", "labels", "lengths")
+    __slots__ = ("_terms", "kind", "labels", "lengths", "name")
 
     _terms: _Terms
+    name: str
+    """The text of the dimension in the notation of annotations."""
     kind: DimKind | None
     labels: tuple[str, ...] | None
     lengths: Any
@@ -133,14 +135,10 @@ class Dim:
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "lengths", lengths)
+        object.__setattr__(self, "name", _text(terms))
 
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"a dimension can't change: {attribute}")
-
-    @property
-    def name(self) -> str:
-        """The text of the dimension in the notation of annotations."""
-        return _text(self._terms)
 
     @property
     def size(self) -> IntSize:

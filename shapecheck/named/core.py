@@ -65,12 +65,15 @@ def record_of(tensor: torch.Tensor) -> Record | None:
 
 
 def meant(given: Any) -> Any:
-    """Return an argument that names dimensions so that it can be looked up: hashable, no `Dim`."""
+    """Return an argument that names dimensions so that it can be looked up: hashable, no `Dim`.
+
+    While torch.compile traces, all that is known of a dimension is its text.
+    """
     kind = given.__class__
     if kind is str or given is None:
         return given
     if kind is Dim:
-        return given.dim
+        return given.name if _compiling() else given.dim
     if isinstance(given, (tuple, list)):
         return tuple([meant(one) for one in given])
     return given

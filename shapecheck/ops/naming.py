@@ -82,7 +82,10 @@ def position(call: Call, shape: Shape, one: Wanted, whole: str = "") -> int | No
         raise mismatch(reason, f'can\'t tell which "{one}" of {of} is meant')
     if _may_have(call.facts, shape, one):
         return None
-    raise mismatch(_instead(shape, str(one)), f'has no dimension "{one}" in {of}')
+    is_alike = not isinstance(one, spec.Axis) and str(one) in map(str, shape.dims)
+    alike = f'"{one}" is a name there, and not this dimension object; give the name'
+    reason = alike if is_alike else _instead(shape, str(one))
+    raise mismatch(reason, f'has no dimension "{one}" in {of}')
 
 
 def positions(call: Call, shape: Shape, given: Value, whole: str = "") -> tuple[int, ...] | None:

@@ -8,6 +8,7 @@ Only functions that use operations by name (`shapecheck.named`) are traced with 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -132,13 +133,22 @@ def wrapper(plan: Plan) -> Callable[..., Any]:
 
 
 def _declared(plan: Plan) -> tuple[tuple[int, str, str], ...]:
+
+    def called(name: re.Match[str]) -> str:
+        """Return what an axis is called that stands for a dimension object."""
+        dim = plan.dims.get(name[0])
+        return name[0] if dim is None else dim.name
+
     found = []
     for place, param in enumerate(plan.params):
         hint = param.hint.tensor if isinstance(param.hint, MaybeHint) else param.hint
         if isinstance(hint, TensorHint):
             far = place if param.kind is not inspect.Parameter.KEYWORD_ONLY else sys.maxsize
-            found.append((far, param.name, str(hint.spec.shape)))
+            found.append((far, param.name, _NAME.sub(called, str(hint.spec.shape))))
     return tuple(found)
+
+
+_NAME: Final = re.compile(r"(?<![\w.{])[^\W\d]\w*")
 
 
 @constant

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from shapecheck import Float, ShapeError, dims_of, disabled, named, shapecheck
+from shapecheck import Dim, Float, ShapeError, dims_of, disabled, named, shapecheck
 
 
 def attend(
@@ -79,6 +79,33 @@ def test_compiled_gradients() -> None:
         function(*given).square().sum().backward()
         results.append([tensor.grad for tensor in given])
     torch.testing.assert_close(*results)
+
+
+Batch, Time, Width = Dim("batch"), Dim("time"), Dim("width")
+
+
+def of_objects(x: Float[Tensor, "Batch Time Width"]) -> Float[Tensor, "Width Batch"]:
+    y = named.softmax(named.order(x, Time, Batch, Width), Width)
+    fresh = named.named(torch.ones(2), Batch)
+    return named.order(named.sum(y, Time) * fresh[:, None], Width, Batch)
+
+
+def test_compiled_with_dimension_objects() -> None:
+    x = torch.rand(2, 3, 4)
+    function = shapecheck(of_objects)
+    expected = x.softmax(2).sum(1).T
+    for called in (function, torch.compile(function, fullgraph=True, backend="eager")):
+        torch.testing.assert_close(called(x), expected)
+
+
+def test_a_name_is_no_dimension_object() -> None:
+    x = named.named(torch.rand(2, 3), "batch time")
+    with pytest.raises(ShapeError) as caught:
+        named.sum(x, Time)
+    assert str(caught.value).startswith(
+        '"named.sum" has no dimension "time" in (batch time): "time" is a name there, and not this '
+        "dimension object; give the name"
+    )
 
 
 def test_a_wrong_name_is_told_while_compiling() -> None:
