@@ -42,9 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         const=".",
         default=[],
         metavar="PACKAGE",
-        help="check the shapes in this package while its tests run, as if @shapecheck were on all "
-        "of its functions and classes; may be given several times, and without a name it means "
-        "all packages in the root folder and its src",
+        help="check the shapes in this package while its tests run, in all of its functions and "
+        "classes, and nothing else of their annotations; may be given several times, and without a "
+        "name it means all packages in the root folder and its src",
     )
 
     group.addoption(

@@ -98,11 +98,11 @@ def _analyze(
     found = module.reporter.diagnostics()
     module.reporter = None
     program.memo.trim()
-    tell(host, program.memory.asked)
+    _tell(host, program.memory.asked)
     return found
 
 
-def tell(host: Host, asked: Collection[Ground]) -> None:
+def _tell(host: Host, asked: Collection[Ground]) -> None:
     """Have a host know what has been asked for."""
     for name in sorted(one for one in asked if isinstance(one, str)):
         host.source(name)

@@ -19,8 +19,9 @@ from shapecheck.codemod.blame import Blame, Place
 from shapecheck.codemod.edit import Slot, annotate
 from shapecheck.codemod.files import FileProblem, PythonFile, read
 from shapecheck.codemod.kinds import Type
+from shapecheck.codemod.project import Name
 from shapecheck.codemod.proposing import SOURCES, Proposal, Proposed, Refusal, Settings
-from shapecheck.codemod.studies import Name, Studies
+from shapecheck.codemod.studies import Studies
 from shapecheck.codemod.torchtyping import convert
 from shapecheck.codemod.verify import Draft
 

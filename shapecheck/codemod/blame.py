@@ -12,7 +12,7 @@ from typing import Final
 
 from shapecheck.analysis import Options, Source
 from shapecheck.analysis.declarations import arguments_of
-from shapecheck.analysis.inference import qualnames
+from shapecheck.analysis.inference import defs
 from shapecheck.analysis.interpreter import check_module, forget
 from shapecheck.analysis.modules import syntax
 from shapecheck.codemod.edit import Slot
@@ -155,11 +155,7 @@ class Blame:
         """Return the lines of the functions whose checks may draw a complaint; 0 is for none."""
         text = self._texts.get(complaint.path, self._files[complaint.path].text)
         tree = syntax(self._source(complaint.path, text)).tree
-        outer = [
-            node
-            for node, name in qualnames(tree)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and "<locals>" not in name
-        ]
+        outer = [node for node, name, _ in defs(tree) if "<locals>" not in name]
         found = set()
         for line in (complaint.line, *complaint.through):
             inside = [n.lineno for n in outer if n.lineno <= line <= (n.end_lineno or 0)]
@@ -260,13 +256,8 @@ _HOLDERS: Final = (ast.arg, ast.AnnAssign)
 def _slots(tree: ast.AST) -> dict[Slot, _Written]:
     """Return all places of a tree that have or may have an annotation."""
     found: dict[Slot, _Written] = {}
-    nth: Counter[str] = Counter()
-    for node, name in qualnames(tree):
-        if isinstance(node, ast.ClassDef):
-            continue
-        assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        key = name, nth[name]
-        nth[name] += 1
+    for node, name, nth in defs(tree):
+        key = name, nth
         for one in arguments_of(node, stars=True):
             found[Slot(*key, one.arg)] = _Written(one, node)
         found[Slot(*key, "return")] = _Written(node, node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +26,9 @@ def module_of(path: Path) -> tuple[str, Path]:
 _TOPS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg")
 """A folder with one of these is the top of a project."""
 
+
+Name = tuple[str, str]
+"""The path of a file and the qualified name of a function in it."""
 
 Function = tuple[str, str, int]
 """A function: its file, its qualified name, and how many functions of that name are above it."""
@@ -62,6 +65,11 @@ class Project:
             every = defs(syntax(Source(module_of(Path(path))[0], path, text)).tree)
             self._functions[path] = {node.lineno: (path, name, nth) for node, name, nth in every}
         return self._functions[path].get(line)
+
+    def names(self, places: Iterable[tuple[str, int]]) -> frozenset[Name]:
+        """Return the functions of which the `def` is at one of some places."""
+        every = (self.function(*place) for place in places)
+        return frozenset(one[:2] for one in every if one is not None)
 
 
 class ProjectHost:

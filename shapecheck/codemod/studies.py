@@ -19,13 +19,10 @@ from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import PythonFile
 from shapecheck.codemod.kinds import Type
 from shapecheck.codemod.overrides import Method, inherited, method
-from shapecheck.codemod.project import Function, Project, module_of
+from shapecheck.codemod.project import Function, Name, Project, module_of
 from shapecheck.codemod.proposing import Proposal, Proposed, Proposer, Refusal, Settings
 from shapecheck.codemod.static import typed, wanted
 from shapecheck.ops import Value
-
-Name = tuple[str, str]
-"""The path of a file and the qualified name of a function in it."""
 
 
 @dataclass(slots=True)
@@ -215,10 +212,9 @@ class _Share:
             proposed, refused = self._proposers[path].proposals(best)
             found.proposed |= proposed
             found.refused += refused
-            handed = hands[function] if function in hands else before[function].hands
+            handed = hands[function] if function in hands else self._calls(one)
             places = (place for place in best.rests_on if not isinstance(place, str))
-            every = (self._project.function(*place) for place in places)
-            rests_on = frozenset(one[:2] for one in every if one is not None)
+            rests_on = self._project.names(places)
             said_now = {slot.name for slot in proposed if not slot.local}
             nothing = {"return"} if best.result is None else set[str]()
             lacks = bool(wanted(best) - said_now - nothing)

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
-from shapecheck.analysis.inference import qualnames
+from shapecheck.analysis.inference import defs
 from shapecheck.codemod import parallel
 from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import PythonFile
 from shapecheck.codemod.kinds import Type
-from shapecheck.codemod.project import Project, module_of
+from shapecheck.codemod.project import Name, Project, module_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class _Checked:
 
     complaints: tuple[Complaint, ...]
     looked_at: frozenset[Path]
-    consulted: frozenset[tuple[str, str]]
+    consulted: frozenset[Name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +135,7 @@ class Verifier:
         except (SyntaxError, ValueError, RecursionError):
             said = []
         errors = complaints_of(path, source.text, said)
-        functions = (project.function(*place) for place in host.consulted)
-        consulted = frozenset(function[:2] for function in functions if function is not None)
+        consulted = project.names(host.consulted)
         return _Checked(tuple(errors), frozenset(host.asked), consulted)
 
 
@@ -144,7 +143,8 @@ def complaints_of(path: Path, text: str, said: Sequence[Diagnostic]) -> list[Com
     """Return the errors in what the analysis says of a file with this text."""
     if not said:
         return []
-    places = _functions(ast.parse(text))
+    every = defs(ast.parse(text))
+    places = [(node.lineno, node.end_lineno or node.lineno, name) for node, name, _ in every]
     found: list[Complaint] = []
     for one in said:
         if one.severity == "error":
@@ -156,14 +156,6 @@ def complaints_of(path: Path, text: str, said: Sequence[Diagnostic]) -> list[Com
             through = *found[-1].through, int(call[1])
             found[-1] = replace(found[-1], through=through)
     return found
-
-
-def _functions(tree: ast.AST) -> list[tuple[int, int, str]]:
-    return [
-        (node.lineno, node.end_lineno or node.lineno, name)  # type: ignore[attr-defined]
-        for node, name in qualnames(tree)
-        if not isinstance(node, ast.ClassDef)
-    ]
 
 
 def new(before: Iterable[Complaint], after: Iterable[Complaint]) -> list[Complaint]:
