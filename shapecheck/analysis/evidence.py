@@ -39,9 +39,11 @@ _CHANGED: Final = frozenset(
     "double repeat squeeze cumsum sin cos clone type".split()
 )
 """What gives a tensor where it is asked of one, and something else where it isn't."""
-_MAKERS: Final = frozenset(
-    f"torch.{name}" for name in ("tensor", "as_tensor", "from_numpy", "is_tensor", "Tensor", "save")
+_FIRST: Final = frozenset(
+    "input input1 tensor tensors tensors_and_pattern condition sorted_sequence anchor "
+    "log_probs".split()
 )
+"""What signatures call a first argument that is a tensor, or several, and never a size."""
 
 
 def shown(function: Function, owner: Class | None, seen: Study) -> set[str]:
@@ -123,13 +125,10 @@ def _handed_over(node: ast.Call, seen: Study) -> Iterator[str]:
         pairs += [(by_name[k.arg], k.value) for k in node.keywords if k.arg in by_name]
         for param, argument in pairs:
             items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
-            if param.tensor is not None and not param.other:
+            is_first = isinstance(target, Dotted) and param.name in _FIRST
+            if (param.tensor is not None and not param.other) or is_first:
                 for item in items:
                     yield from _origin(item)
-    if isinstance(target, Dotted) and _is_functional(target.name):
-        for argument in node.args[:1]:
-            for item in argument.elts if isinstance(argument, ast.List | ast.Tuple) else [argument]:
-                yield from _origin(item)
 
 
 def _signature(target: Value, seen: Study) -> tuple[Signature | None, int]:
@@ -146,11 +145,7 @@ def _signature(target: Value, seen: Study) -> tuple[Signature | None, int]:
 
 
 def _is_functional(name: str) -> bool:
-    """Whether a library's function takes tensors, and not what tensors are made from."""
+    """Whether a name is that of a library's function, and of no class or module."""
     root, _, rest = name.partition(".")
     is_op = name.count(".") == 1 or name.startswith("torch.nn.functional.")
-    return (
-        name not in _MAKERS
-        and (root == "einops" or (root == "torch" and is_op))
-        and (rest[:1].islower())
-    )
+    return (root == "einops" or (root == "torch" and is_op)) and rest[:1].islower()

@@ -540,6 +540,16 @@ def test_the_size_of_an_image_makes_it_no_tensor(tmp_path: Path) -> None:
     assert 'def count(x: Shaped[torch.Tensor, "n d"]):' in annotated(tmp_path, text)
 
 
+def test_what_a_tensor_is_made_from_is_none(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def pixels(width, height):\n"
+        "    rows, columns = torch.arange(height), torch.arange(width)\n"
+        "    return torch.meshgrid(rows, columns)[0].repeat_interleave(height * width)\n"
+    )
+    found = annotated(tmp_path, text).removeprefix(HEAD)
+    assert found.startswith("def pixels(width, height) ->")
+
+
 def test_what_an_operation_needs_says_which_axes_of_two_tensors_are_one(tmp_path: Path) -> None:
     text = HEAD + (
         "from einops import einsum, rearrange\n"
