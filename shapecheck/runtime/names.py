@@ -143,8 +143,9 @@ def agreed(one: Record | None, other: Record | None) -> Record | None:
 class Frame:
     """One decorated call: the values of its names, and the names of the tensors in it.
 
-    `names` maps dimension names to sizes, `symbols` what they are inside of shapes. `outer` maps
-    the names to the caller's dimensions, for the way back. `plan` and `entry` belong to the
+    `names` maps dimension names to sizes, `symbols` what they are inside of shapes, `aliases` those
+    names to dimensions that an axis with another name was given. `outer` maps the names to the
+    caller's dimensions, for the way back. `plan` and `entry` belong to the
     decorator; both are None in a thread's root, the frame outside of all calls. `alone`: the mode
     calls no other one, which would see what is asked of tensors. `read`: a shape was read, or an
     argument may be a size. `bound` is the axis that each first-class dimension is bound to, by the
@@ -152,7 +153,7 @@ class Frame:
     """
 
     __slots__ = (
-        *("alone", "born", "bound", "entry", "limit", "names", "parent"),
+        *("aliases", "alone", "born", "bound", "entry", "limit", "names", "parent"),
         *("plan", "pushed", "read", "symbols", "table"),
     )
 
@@ -174,6 +175,7 @@ class Frame:
         self.pushed = False
         self.alone = False
         self.read = plan is not None and plan.numbers
+        self.aliases: dict[str, DimExpr] = {}
         self.bound: Bound = {}
         self.born = 0
 

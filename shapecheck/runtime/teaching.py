@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from shapecheck.dims import DimExpr, Sym
+from shapecheck.dims import DimExpr, Size, Sym
 from shapecheck.runtime.binding import Binding, Leaf, Namer, plain_shape
 from shapecheck.runtime.boundary import shape_in
 from shapecheck.runtime.facts import value_of
@@ -39,6 +39,8 @@ def fit(frame: Frame, hint: Hint, value: Any, subject: str, scope: Mapping[str, 
     groups = frame.entry.groups if frame.entry is not None else {}
     braced = frame.entry.braced if frame.entry is not None else {}
     namer = Namer(plan, {**plan.fixed, **frame.names} if inside else plan.fixed, groups, braced)
+    aliases = frame.aliases if inside else {}
+    namer.names.update(aliases)
     values = {**frame.symbols, **namer.symbols} if inside else namer.symbols
     shape_of = shape_in(frame) if inside else plain_shape
     binding = Binding(plan, scope, values, shape_of, namer.names, namer.runs, braced)
@@ -47,9 +49,14 @@ def fit(frame: Frame, hint: Hint, value: Any, subject: str, scope: Mapping[str, 
     new = binding.sizes()
     taught = Namer(plan, new, binding.group_sizes(), braced)
     if inside:
+        for name, dim in binding.matcher.names.items():
+            if name not in frame.names and isinstance(dim, Size):
+                aliases[name] = dim
         for name, size in new.items():
             frame.names.setdefault(name, size)
             frame.symbols.setdefault(plan.symbol(name), size)
+        taught.names.update(aliases)
+        taught.symbols.update(values)
     for leaf in binding.leaves:
         _teach(frame, leaf, taught, binding, values)
 

@@ -50,6 +50,27 @@ def test_a_variable_is_held_against_the_names_of_the_call() -> None:
     ]
 
 
+def test_a_variable_may_call_a_dimension_of_the_call_otherwise() -> None:
+    """What it calls so is that dimension from then on, and no other one of its size."""
+
+    @shapecheck(variables=True)
+    def rows(
+        x: Float[Tensor, "*b n"], y: Float[Tensor, "*b n"], z: Float[Tensor, "*b k"]
+    ) -> Float[Tensor, "*b n"]:
+        first: Float[Tensor, "N C"] = x.flatten(0, 1)
+        second: Float[Tensor, "N C"] = y.flatten(0, 1)
+        scale: Float[Tensor, "C"] = torch.rand(4)
+        third: Float[Tensor, "N C"] = second * scale
+        last: Float[Tensor, "N C"] = z.flatten(0, 1)
+        return x
+
+    given = (torch.rand(2, 3, 4) for _ in range(3))
+    assert str(refused(rows, *given)).splitlines()[0] == (
+        '"z.flatten(0, 1)" is ((b[0] b[1]) k), declared "N C": '
+        "axis 1 is k, declared C (here n)  [shape]"
+    )
+
+
 def test_it_is_not_asked_for() -> None:
     @shapecheck
     def wrong(x: Float[Tensor, "a b"]) -> Any:
