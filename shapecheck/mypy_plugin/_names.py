@@ -6,7 +6,10 @@ from typing import Final
 
 TORCH: Final = "torch"
 MODULE: Final = "torch.nn.modules.module.Module"
+ATTRIBUTE: Final = f"{MODULE}."
 TENSOR: Final = "torch._tensor.Tensor"
+# Methods of a module that make a tensor its attribute, and what they call the tensor.
+REGISTERING: Final = {"register_buffer": "tensor", "register_parameter": "param"}
 IDENTITY: Final = "torch.nn.modules.linear.Identity"
 # Parameters of `forward` that torch's own modules take more for than their annotations say.
 LOOSE_PARAMETERS: Final = frozenset({"output_size", "input_lengths", "target_lengths"})

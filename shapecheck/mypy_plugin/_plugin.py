@@ -11,6 +11,7 @@ from mypy.plugin import Plugin
 from mypy.types import AnyType, TypeOfAny
 
 from shapecheck.analysis import Options as AnalysisOptions
+from shapecheck.mypy_plugin import _buffers as buffers
 from shapecheck.mypy_plugin import _names as names
 from shapecheck.mypy_plugin._ahead import Ahead, Start
 from shapecheck.mypy_plugin._analysis import ModuleAnalysis
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from mypy.options import Options
     from mypy.plugin import (
         AnalyzeTypeContext,
+        AttributeContext,
+        ClassDefContext,
         FunctionContext,
         FunctionSigContext,
         MethodContext,
@@ -74,6 +77,7 @@ class ShapecheckPlugin(Plugin):
             is_daemon=options.fine_grained_incremental,
         )
         self._reporter: Reporter | None = None
+        self._buffers = buffers.Buffers(self._reader)
         is_instance = IsInstance(self._reader, self._finder)
         self._function_signature_hooks = dict.fromkeys(
             names.ISINSTANCE, is_instance.accept_annotated
@@ -112,6 +116,16 @@ class ShapecheckPlugin(Plugin):
         if self._reporter is None:
             return self._first_type
         return _tensor if fullname in self._project.settings.wrappers else None
+
+    def get_customize_class_mro_hook(
+        self, fullname: str
+    ) -> Callable[[ClassDefContext], None] | None:
+        """Answer for each class when it is known what is above it."""
+        return self._buffers.keep
+
+    def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
+        """Answer for attributes that mypy finds by `Module.__getattr__` alone."""
+        return buffers.attribute if fullname.startswith(names.ATTRIBUTE) else None
 
     def get_function_signature_hook(
         self, fullname: str

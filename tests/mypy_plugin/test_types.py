@@ -22,6 +22,34 @@ warn_unreachable = True
 """
 
 CASES = {
+    "registered": """\
+import torch
+from torch import Tensor, nn
+
+class Net(nn.Module):
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        self.register_buffer("mask", torch.ones(n, n), persistent=False)
+        self.register_buffer(tensor=torch.ones(n), name="table")
+        self.register_parameter("scale", nn.Parameter(torch.ones(n)))
+        self.register_buffer("cache", None)
+        self.layer = nn.Linear(n, n)
+
+    def reset(self) -> None:
+        self.register_buffer("cache", torch.ones(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.layer.mask[0]  # E: Value of type "Tensor | Module" is not indexable  [index]
+        self.cache.bool()  # E: "Tensor" not callable  [operator]
+        return x.masked_fill(self.mask.bool()[:3, :3], 0) * self.table * self.scale.exp()
+
+class Child(Net):
+    def use(self) -> Tensor:
+        return self.mask[0]
+
+def masks(net: Child) -> Tensor:
+    return net.mask[0]
+""",
     "first_class_dims": """\
 from functorch.dim import dims  # type: ignore[import-untyped]
 from torch import Tensor
