@@ -16,7 +16,7 @@ from shapecheck import spec
 from shapecheck.analysis.declarations import arguments_of
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.values import Union
-from shapecheck.codemod.said import Said, comment
+from shapecheck.codemod.said import Said, are_components, comment, names_in
 from shapecheck.dims import Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Item, Matcher, Run, Tensor
@@ -60,8 +60,10 @@ class Comments:
 
     def __init__(self, text: str) -> None:
         self._said: dict[int, tuple[_Comment, Said]] = {}
-        for one in _tokens(text):
-            said = comment(one.text)
+        every = list(_tokens(text))
+        self._names = {name for one in every for name in names_in(one.text)}
+        for one in every:
+            said = comment(one.text, self._names)
             if said is not None:
                 self._said[one.line] = one, said
 
@@ -71,8 +73,8 @@ class Comments:
         found = Claims()
         if isinstance(node, ast.Lambda):
             return found
-        self._parameters(node, study, found)
-        labels = _labels(study)
+        spelling = Spelling(study)
+        self._parameters(node, study, spelling, found)
         first = node.body[0].lineno
         lines = [n for n in self._said if first - 1 <= n <= (node.end_lineno or n) + 1]
         if not lines:
@@ -84,11 +86,11 @@ class Comments:
             statement = _beside(one, said, statements, study)
             if statement is None:
                 continue
-            value = _value(statement)
-            agrees = None if value is None else judge(said.result, study.values.get(value, UNKNOWN))
+            value, text = _value(statement), spelling.of(said.result)
+            agrees = None if value is None else judge(text, study.values.get(value, UNKNOWN))
             if value is None or agrees is False or (agrees is None and not said.sure):
                 continue
-            claim = Claim(_spelled(said.result, labels), line)
+            claim = Claim(text, line)
             found.hints.update(_hints(said.result, study.values.get(value, UNKNOWN)))
             if isinstance(statement, ast.Return):
                 returned.append(claim)
@@ -105,47 +107,76 @@ class Comments:
             found.result = returned[0]
         return found
 
-    def _parameters(self, node: FunctionNode, study: Study, found: Claims) -> None:
+    def _parameters(
+        self, node: FunctionNode, study: Study, spelling: Spelling, found: Claims
+    ) -> None:
         """Read the comments behind the parameters of a definition of several lines."""
         ends = Counter(line for _, line in _parameter_ends(node))
-        labels = _labels(study)
         for name, line in _parameter_ends(node):
             if line not in self._said or ends[line] > 1 or line >= node.body[0].lineno:
                 continue
             one, said = self._said[line]
-            value = study.params.get(name, UNKNOWN)
-            if one.alone or said.inputs or judge(said.result, value) is False:
+            text, value = spelling.of(said.result), study.params.get(name, UNKNOWN)
+            if one.alone or said.inputs or judge(text, value) is False:
                 continue
-            if said.sure or not _may_be_prose(said.result):
-                found.params[name] = Claim(_spelled(said.result, labels), line)
+            if said.sure or not self._may_be_prose(said.result):
+                found.params[name] = Claim(text, line)
+
+    def _may_be_prose(self, text: spec.Spec) -> bool:
+        """Whether what stands behind a parameter may be a remark: a word, numbers, components."""
+        names = list(text.names())
+        if not names or are_components(text):
+            return True
+        is_told = names[0].isupper() or "_" in names[0] or names[0] in self._names
+        return len(text.entries) < 2 and not is_told
 
 
-def _labels(study: Study) -> dict[str, str]:
-    """Return what the code of a function calls dimensions, by these names in lower case."""
-    found: dict[str, str] = {}
-    for value in (*study.params.values(), *study.values.values()):
-        for item in value.shape.dims if isinstance(value, Tensor) else ():
-            symbols = () if isinstance(item, Run) else dims.symbols(item)
-            for name in (symbol.name for symbol in symbols if symbol.telling):
-                found[name.lower()] = name if found.get(name.lower(), name) == name else ""
-    return found
+class Spelling:
+    """How the code of a function spells dimensions that a text speaks of.
+
+    `B` is `b` where the code has it so, and `*B` where that is several sizes: `B = x.shape[:-1]`.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._labels: dict[str, str] = {}
+        for value in (*study.params.values(), *study.values.values()):
+            for item in value.shape.dims if isinstance(value, Tensor) else ():
+                symbols = () if isinstance(item, Run) else dims.symbols(item)
+                for name in (symbol.name for symbol in symbols if symbol.telling):
+                    is_one = self._labels.get(name.lower(), name) == name
+                    self._labels[name.lower()] = name if is_one else ""
+        self._groups = _groups(study)
+
+    def of(self, text: spec.Spec) -> spec.Spec:
+        """Return a shape as the code would spell it."""
+        renamed = {n: self._labels.get(n.lower()) or n for n in text.names()}
+        groups = [entry for entry in text.entries if str(entry) in self._groups]
+        if len(groups) + text.groups > 1 or len(set(renamed.values())) < len(renamed):
+            return text
+        renamed |= {str(entry): f"*{entry}" for entry in groups}
+        words = (renamed.get(word, word) for word in re.split(r"(\{[^}]*\}|\w+)", str(text)))
+        return spec.parse("".join(words))
 
 
-def _spelled(text: spec.Spec, labels: Mapping[str, str]) -> spec.Spec:
-    """Return a shape with its names in the case that they have in the code: `B` is its `b`."""
-    renamed = {n: labels.get(n.lower()) or n for n in text.names()}
-    if len(set(renamed.values())) < len(renamed):
-        return text
-    words = (renamed.get(word, word) for word in re.split(r"(\{[^}]*\}|\w+)", str(text)))
-    return spec.parse("".join(words))
+def _groups(study: Study) -> set[str]:
+    """Return the variables that are several sizes wherever they are assigned."""
+    found: dict[str, bool] = {}
+    for node in ast.walk(study.function.node):
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Name):
+                is_several = _are_sizes(study.values.get(node.value))  # type: ignore[attr-defined]
+                found[target.id] = is_several and found.get(target.id, True)
+            else:
+                starred = {id(n.value) for n in ast.walk(target) if isinstance(n, ast.Starred)}
+                for one in ast.walk(target):
+                    if isinstance(one, ast.Name):
+                        found[one.id] = id(one) in starred and found.get(one.id, True)
+    return {name for name, is_several in found.items() if is_several}
 
 
-def _may_be_prose(text: spec.Spec) -> bool:
-    """Whether what stands behind a parameter may be a remark: one word, or only numbers."""
-    names = list(text.names())
-    if not names:
-        return True
-    return len(text.entries) < 2 and not (names[0].isupper() or "_" in names[0])
+def _are_sizes(value: Value) -> bool:
+    sizes = value if isinstance(value, tuple) else ()
+    return bool(sizes) and all(isinstance(one, (int, Size, Run)) for one in sizes)
 
 
 def _tokens(text: str) -> Iterator[_Comment]:

@@ -12,8 +12,8 @@ from typing import Final
 
 from shapecheck import spec
 from shapecheck.analysis.inference import Study
-from shapecheck.codemod.comments import Claim, Claims, judge
-from shapecheck.codemod.said import groups, parse
+from shapecheck.codemod.comments import Claim, Claims, Spelling, judge
+from shapecheck.codemod.said import are_components, groups, parse
 from shapecheck.ops import UNKNOWN
 
 _SECTION: Final = re.compile(
@@ -29,6 +29,7 @@ _SHAPE: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b[^(\[.]
 _SEVERAL: Final = re.compile(r"(?i)\b(?:lists?|tuples?|dicts?|sequences?) of\b")
 _OTHERWISE: Final = re.compile(r"[)\]][`'\"]*(?:[^.()\[\]]*[\s,])?or\s+[`'\"]*[(\[]")
 _AS: Final = re.compile(r"(?i)\b(?:in|as)(?: the)?(?: form)?$")
+_FIRST: Final = re.compile(r"\s*`*\[[A-Z]\]`*(?:\s|$)")
 _RESULT: Final = "return"
 
 
@@ -43,10 +44,12 @@ def claims(study: Study) -> Claims:
         return found
     line = node.body[0].lineno
     tensors = [name for name in study.params if name in study.bare]
+    spelling = Spelling(study)
     for name, prose in _entries(text):
-        shape = _shape(prose, tensors)
-        if shape is None:
+        said = _shape(prose, tensors)
+        if said is None:
             continue
+        shape = spelling.of(said)
         if name in (_RESULT, "output", "outputs") and name not in study.params:
             if judge(shape, study.result) is not False and found.result is None:
                 found.result = Claim(shape, line)
@@ -118,8 +121,9 @@ def _shape(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
         names = list(shape.names())
         plain = len(shape.entries) > 1 and "," in inside and all(map(_is_short, names))
         counted = sum(name[-1].isdigit() for name in names) > 2
-        is_value = counted or {*names} & {*tensors} or _AS.search(before)
-        plain = plain and not is_value
+        is_value = counted or {*names} & {*tensors} or are_components(shape) or _AS.search(before)
+        leads = not before and _FIRST.match(prose) is not None
+        plain = leads or (plain and not is_value)
         if told or (plain and (names or shape.groups)):
             found[str(shape)] = told
     explicit = [text for text, told in found.items() if told]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,8 +45,11 @@ class Said:
     sure: bool = True
 
 
-def comment(text: str) -> Said | None:
-    """Return the shape that a comment states, None where it is about something else."""
+def comment(text: str, known: Collection[str] = ()) -> Said | None:
+    """Return the shape that a comment states, None where it is about something else.
+
+    `known` are names of dimensions: `[N] floats` speaks of one, `[m] along the way` of metres.
+    """
     text = text.lstrip("#:! ").rstrip()
     if not text or len(text) > 300 or _is_code(text):
         return None
@@ -62,9 +65,10 @@ def comment(text: str) -> Said | None:
         if entries is None or not _may_follow(rest):
             return None
         named = _SHAPE_WORD.search(text[: len(text) - len(body)]) is not None
-        if len(entries.entries) < 2 and rest.strip(" .`") and not named:
+        is_remark = len(entries.entries) < 2 and rest.strip(" .`") and not named
+        if is_remark and not ({*entries.names()} & {*known}):
             return None
-        is_value = _VALUE.match(text) is not None and not named
+        is_value = (_VALUE.match(text) is not None or are_components(entries)) and not named
         return Said(entries, sure=_is_plain(entries, inside, rest, named) and not is_value)
     words = _bare(body, explicit)
     return None if words is None else Said(words, sure=False)
@@ -116,6 +120,22 @@ def _is_plain(entries: spec.Spec, inside: str, rest: str, named: bool) -> bool:
         return False
     is_separated = "," in inside or _TIMES.search(inside) is not None
     return is_separated and (not rest.strip(" .,;:") or _is_short(entries))
+
+
+def are_components(text: spec.Spec) -> bool:
+    """Whether names are those of the components of a vector: `x, y, z` or `qw, qx, qy, qz`."""
+    names = list(text.names())
+    if len(names) < 2 or len(names) != len(text.entries):
+        return False
+    return len({name[:-1] for name in names}) == 1 and all(name[-1] in "xyzw" for name in names)
+
+
+def names_in(text: str) -> Iterator[str]:
+    """Yield the names in what may be shapes in a text: those in brackets, between commas."""
+    for inside in groups(text):
+        found = parse(inside) if "," in inside else None
+        if found is not None and not are_components(found):
+            yield from found.names()
 
 
 def _is_number(entry: spec.Axis) -> bool:

@@ -1,0 +1,89 @@
+"""What comments and docstrings say in the words of the code, and what they don't say of shapes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from shapecheck.codemod.annotate import Settings, annotate_files
+from shapecheck.codemod.said import comment
+
+HEAD = "import torch\nfrom torch import Tensor\n"
+
+
+def shapes(tmp_path: Path, text: str, *origins: str) -> list[str]:
+    """Return the shapes that a module is annotated with, in order."""
+    path = tmp_path / "model.py"
+    path.write_text(HEAD + text)
+    outcome = annotate_files([path], Settings(origins or ("comments", "docstrings", "static")))
+    assert not outcome.problems
+    assert not outcome.refused
+    return [one for changed in outcome.changed for one in re.findall(r', "(.*?)"\]', changed.text)]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shape"),
+    [
+        ("B = x.shape[:-1]", "*B 3"),
+        ("*B, _ = x.shape", "*B 3"),
+        ("B = list(x.shape[:-1])", "*B 3"),
+        ("B = x.shape[0]", "B 3"),
+        ("B, _ = x.shape", "B 3"),
+    ],
+)
+def test_a_name_for_several_sizes_is_a_group(sizes: str, shape: str, tmp_path: Path) -> None:
+    text = (
+        "def f(\n    x: Tensor,  # [B, 3]\n):\n"
+        f"    {sizes}\n"
+        "    y = x * 2  # [B, 3]\n"
+        "    return y, B\n"
+    )
+    assert shapes(tmp_path, text, "comments") == [shape, shape]
+
+
+def test_a_docstring_speaks_of_the_same_group(tmp_path: Path) -> None:
+    text = (
+        "def f(pose: Tensor) -> Tensor:\n"
+        '    """Position.\n\n    Args:\n        pose: a pose [B, 7]\n\n'
+        '    Returns:\n        positions [B, 3]\n    """\n'
+        "    B = pose.shape[:-1]\n"
+        "    return pose[..., :3].reshape(B + (3,))\n"
+    )
+    assert shapes(tmp_path, text, "docstrings") == ["*B 7", "*B 3"]
+
+
+@pytest.mark.parametrize(
+    ("others", "found"),
+    [("  # [nnz, 2]", ["nnz 2", "nnz"]), ("", [])],
+    ids=["a dimension", "nothing known"],
+)
+def test_one_word_is_a_shape_where_others_have_it(
+    others: str, found: list[str], tmp_path: Path
+) -> None:
+    text = f"def f(\n    x: Tensor,{others}\n    ids: Tensor,  # [nnz] int32\n): ...\n"
+    assert shapes(tmp_path, text, "comments") == found
+
+
+@pytest.mark.parametrize(
+    "said", ["[qw, qx, qy, qz]", "(x, y)", "[t_x, t_y, t_z] of the camera", "(x, y, z, w)"]
+)
+def test_components_are_no_shape_unless_the_analysis_agrees(said: str, tmp_path: Path) -> None:
+    found = comment(f"# {said}")
+    assert found is not None
+    assert not found.sure
+    text = (
+        f"def f(\n    x: Tensor,  # {said}\n):\n    y = x[..., 3:]  # {said}\n    return y.relu()\n"
+    )
+    assert shapes(tmp_path, text, "comments") == []
+
+
+def test_components_in_a_docstring_are_no_shape(tmp_path: Path) -> None:
+    text = (
+        "def f(x: Tensor, y: Tensor) -> Tensor:\n"
+        '    """Norm.\n\n    Args:\n        x: [B] first components\n        y: [B] second ones\n\n'
+        '    Returns:\n        norm: [B] of the vectors (x, y)\n    """\n'
+        "    return (x.square() + y.square()).sqrt()\n"
+    )
+    assert shapes(tmp_path, text, "docstrings") == ["B", "B"]
