@@ -318,6 +318,40 @@ def test_drawing_without_names(project: Path, monkeypatch: pytest.MonkeyPatch) -
     assert names[names.index("arange") + 1] == "add"
 
 
+POSITIONS: Final = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.token, self.place = nn.Embedding(8, 4), nn.Embedding(8, 4)
+
+    def forward(self, tokens):
+        positions = torch.arange(tokens.shape[1])
+        positions.add_(1)
+        places = self.place(positions[None])
+        never = torch.zeros(2).add_(1)
+        return self.token(tokens) + places, never
+"""
+
+
+def test_what_comes_of_no_input(project: Path) -> None:
+    """It stands together, in order, by what needs it; what nothing needs isn't left out."""
+    (project / "net.py").write_text(POSITIONS)
+    assert main(["trace", "net:Net", "--input", "Int 2 3", "--svg", "net.svg"]) == 0
+    root = ElementTree.parse(project / "net.svg").getroot()
+    texts = [text for text in root.iter(f"{SVG}text") if text.get("class") in ("name", "below")]
+    names = [text.text for text in texts if text.get("class") == "name"]
+    assert names == [
+        *("input", "token Embedding", "arange", "add", "getitem", "place Embedding", "add"),
+        *("zeros", "add", "output"),
+    ]
+    # A module whose whole path is its name has it only once.
+    assert "32 parameters · 96 B" in [text.text for text in texts]
+
+
 def test_page_stands_alone(drawn: Path) -> None:
     """It refers to nothing but the name of SVG."""
     text = (drawn / "net.html").read_text("utf-8")

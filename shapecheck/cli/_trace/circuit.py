@@ -230,6 +230,8 @@ def _details(chip: Chip, longest: int = 1000) -> str:
         parts.append(memory_text(row.allocated))
     numbers = " · ".join(parts)
     room = max(longest - len(numbers) - (3 if row.copies else 0) - (3 if numbers else 0), 12)
+    if path == row.name:  # it stands above
+        path = ""
     place = path if len(path) <= room else f"…{path[1 - room :]}"
     return " · ".join(filter(None, (f"to {place}" if row.copies else place, numbers)))
 

@@ -1,6 +1,6 @@
 """A trace as a circuit: which chip's tensor goes into which, and where each stands.
 
-Chips stand in one column in the order of the calls, but what takes no tensor, as `arange`, stands
+Chips stand in one column in the order of the calls, but what comes of no input, as `arange`, stands
 just before the first chip that needs it. A tensor that the next chip takes goes straight down; one
 that is needed later leaves its chip to the right, goes down in a lane of its own and enters from
 the right.
@@ -92,21 +92,22 @@ def _chips(rows: Sequence[Row]) -> list[Chip]:
 
 
 def _close_to_use(chips: Sequence[Chip]) -> list[Chip]:
-    """Move each chip that takes nothing to just before the first that takes what it gives."""
+    """Move what comes of no input, as `arange` and what is made of it, to just before its use."""
     taken = {tensor.number for chip in chips for tensor in chip.takes}
-    waiting: list[Chip] = []
-    found: list[Chip] = []
+    waiting: dict[int, list[Chip]] = {}
+    found: dict[int, Chip] = {}
     for chip in chips:
-        if not chip.takes and any(tensor.number in taken for tensor in chip.gives):
-            waiting.append(chip)
+        needs = {tensor.number: None for tensor in chip.takes}
+        gives = [tensor.number for tensor in chip.gives]
+        chain = [*(one for number in needs for one in waiting.get(number, ())), chip]
+        if needs.keys() <= waiting.keys() and taken.intersection(gives):
+            waiting |= dict.fromkeys(gives, chain)
             continue
-        needed = {tensor.number for tensor in chip.takes}
-        for one in list(waiting):
-            if any(tensor.number in needed for tensor in one.gives):
-                waiting.remove(one)
-                found.append(one)
-        found.append(chip)
-    return found
+        found |= {id(one): one for one in chain if id(one) not in found}
+        for number in needs:
+            waiting.pop(number, None)
+    left = (one for chain in waiting.values() for one in chain)
+    return list((found | {id(one): one for one in left if id(one) not in found}).values())
 
 
 def _with_sources(chips: Sequence[Chip]) -> list[Chip]:
