@@ -19,6 +19,7 @@ from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Tensor
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_LONGEST: Final = 30
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -444,15 +445,16 @@ def _words(node: ast.AST) -> str:
     match node:
         case ast.Name(id=name):
             return name
-        case ast.Attribute(value=ast.Name(id="self"), attr=name):
-            return f"self.{name}"
+        case ast.Attribute(value=ast.Name() | ast.Attribute() as owner, attr=name):
+            return f"{_words(owner)}.{name}"
         case ast.Attribute(attr=name):
             return f".{name}"
         case ast.Call(func=func):
             return f"{_words(func)}()"
         case ast.Subscript(value=value):
             return f"{_words(value)}[...]"
-    return type(node).__name__
+    text = ast.unparse(node)
+    return f"({text})" if len(text) <= _LONGEST else "(...)"
 
 
 def fallback(node: ast.expr) -> Cause:

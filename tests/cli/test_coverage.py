@@ -159,6 +159,12 @@ CAUSES: Final = [
         "A.w",
     ),
     ("def f(a: Float[Tensor, 'n m']):\n    b = a + a.mT @ a\n    return b * 2", "error", "line 5"),
+    ("def f(n: list[int]):\n    return torch.zeros(9)[n:]", "data", "torch.zeros()[...]"),
+    (
+        "def f(a: Float[Tensor, 'n'], n: list[int]):\n    return (a + 1)[n:]",
+        "data",
+        "(a + 1)[...]",
+    ),
 ]
 
 
@@ -354,7 +360,9 @@ def test_pages_stand_alone(pages: Path) -> None:
     for path in pages.iterdir():
         text = path.read_text("utf-8")
         targets = re.findall(r'(?:src|href)="([^"]*)"', text)
-        assert all(re.fullmatch(r"#L\d+|index\.html|net_model\.py\.html", t) for t in targets)
+        assert all(
+            re.fullmatch(r"#L\d+|index\.html|net_model\.py\.html(#L\d+)?", t) for t in targets
+        )
         assert "http" not in text
         assert "url(" not in text
 
@@ -365,9 +373,10 @@ def test_pointing_at_an_expression(pages: Path) -> None:
     const tip = document.getElementById("tip"), said = [];
     const find = (text) => Array.from(document.querySelectorAll(".source .s"))
       .find((element) => element.textContent === text);
+    const mouse = (what, at) => new window.MouseEvent(what, { bubbles: true, screenX: at });
+    let at = 0;
     for (const text of ["x.sum(-1)", "fancylib.mix(x)", "x.reshape(fancylib.sizes())"]) {
-      const over = new window.MouseEvent("mouseover", { bubbles: true });
-      (text === "x.sum(-1)" ? find(text) : find(text).lastChild.parentNode).dispatchEvent(over);
+      find(text).dispatchEvent(mouse("mouseover", ++at));
       said.push(tip.innerText);
       const box = tip.getBoundingClientRect();
       said.push(box.left >= 0 && box.right <= window.innerWidth);
@@ -381,7 +390,11 @@ def test_pointing_at_an_expression(pages: Path) -> None:
     const keyed = Array.from(document.querySelectorAll(".source .s"));
     said.push(keyed.every((element) => element.tabIndex === 0));
     find("x.sum(-1)").focus();
+    document.dispatchEvent(mouse("mousemove", 9));
+    document.body.dispatchEvent(mouse("mouseover", 9));  // the page moved, the mouse didn't
     said.push(tip.innerText);
+    document.body.dispatchEvent(mouse("mouseover", 10));
+    said.push(tip.hidden);
     return said;
     """
     for width, height in ((1280, 800), (390, 844)):
@@ -399,8 +412,46 @@ def test_pointing_at_an_expression(pages: Path) -> None:
             True,
             "fancylib.mix(x)",
             "fancylib.mix(x)",
-            *(True, "(b t)"),
+            *(True, "(b t)", True),
         ]
+
+
+def test_reasons_lead_to_a_place(pages: Path) -> None:
+    """Each reason has a link to the first line that it is the reason of."""
+    script = """
+    return Array.from(document.querySelectorAll(".reasons tr"))
+      .map((row) => [row.innerText, row.querySelector("a").getAttribute("href")]);
+    """
+    assert browser.run_in(pages / "index.html", script) == [
+        [
+            "1\tfancylib.mix: of a library that isn't installed here model.py:10",
+            "net_model.py.html#L10",
+        ],
+        [
+            "1\tfancylib.sizes: of a library that isn't installed here model.py:16",
+            "net_model.py.html#L16",
+        ],
+        ['1\tthe parameter "x" has no annotation model.py:20', "net_model.py.html#L20"],
+    ]
+
+
+def test_expressions_of_many_lines(project: Path) -> None:
+    """They are marked but for their indents, whatever ends a line."""
+    text = "import torch\n\n\ndef f():\n    return torch.zeros(\n        2,\n        3)\n"
+    said = []
+    for end in ("\n", "\r\n", "\r"):
+        (project / "m.py").write_bytes(text.replace("\n", end).encode())
+        assert main(["coverage", "m.py", "--html", "out"]) == 0
+        script = """
+        const marked = Array.from(document.querySelectorAll(".source .s"));
+        const lines = document.querySelectorAll(".numbers a").length;
+        const space = document.querySelector(".s .space");
+        return [marked.map((s) => s.textContent), lines, space.textContent.length,
+                window.getComputedStyle(space).display];
+        """
+        said.append(browser.run_in(project / "out" / "m.py.html", script))
+    expected = [["torch.zeros(\n        2,\n        3)"], 8, 8, "inline-block"]
+    assert said == [expected] * 3
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
@@ -411,6 +462,18 @@ def test_pages_fit(pages: Path, name: str, width: int, height: int) -> None:
     small = """return Array.from(document.querySelectorAll("body *")).filter((element) =>
       element.innerText && parseFloat(window.getComputedStyle(element).fontSize) < 12).length;"""
     assert browser.run_in(pages / name, small, width, height) == 0
+
+
+def test_a_page_with_long_names_fits(project: Path) -> None:
+    """Those of libraries and files are broken where they have to be."""
+    long = "a_name_" * 12
+    (project / f"{long}.py").write_text(
+        f"import torch\nimport no_{long}\n\nx = torch.zeros(2) + no_{long}.give()\n"
+    )
+    assert main(["coverage", f"{long}.py", "--html", "out"]) == 0
+    for name in ("index.html", f"{long}.py.html"):
+        assert browser.run_in(project / "out" / name, browser.FITS, 390, 844)
+    assert f"no_{long}" in (project / "out" / "index.html").read_text()
 
 
 def test_source_is_python() -> None:

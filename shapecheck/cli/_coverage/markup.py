@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 import io
 import keyword
+import re
 import tokenize
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,6 +15,7 @@ from typing import Final
 from shapecheck.analysis import Seen
 from shapecheck.cli._coverage.reasons import in_words
 
+_INDENT: Final = re.compile(r"^[ \t]+", re.MULTILINE)
 _KINDS: Final = {tokenize.COMMENT: "c", tokenize.STRING: "q"}
 
 
@@ -29,10 +32,12 @@ def marked_up(text: str, seen: Iterable[Seen]) -> str:
     """Return source as HTML; what was seen is in elements with the class `s`.
 
     Their second class is the grade, `known`, `partial` or `unknown`, a third one, `begins`, stands
-    where a shape got lost. `data-s` is the shape, `data-r` the reason in words.
+    where a shape got lost. `data-s` is the shape, `data-r` the reason in words. The indent of a
+    line inside of one is in an element with the class `space`.
     """
     starts = _line_starts(text)
-    pieces = [*_tokens(text, starts), *(_piece(one, starts) for one in seen)]
+    shown = [_piece(one, starts) for one in seen]
+    pieces = [*_tokens(text, starts), *shown, *_indents(text, shown, starts)]
     pieces = [piece for piece in pieces if piece.start < piece.stop <= len(text)]
     pieces.sort(key=lambda piece: (piece.start, -piece.stop))
     return "".join(_woven(text, pieces))
@@ -78,6 +83,18 @@ def _piece(seen: Seen, starts: Sequence[int]) -> _Piece:
         _at(starts, span.end_line, span.end_column),
         f'<i class="{classes}"{shape}{reason}>',
     )
+
+
+def _indents(text: str, shown: Iterable[_Piece], starts: Sequence[int]) -> Iterator[_Piece]:
+    """Yield the indents of the lines that begin inside of a piece: nothing is to be seen there."""
+    inside = {
+        start
+        for piece in shown
+        for start in starts[bisect_right(starts, piece.start) : bisect_left(starts, piece.stop)]
+    }
+    for indent in _INDENT.finditer(text):
+        if indent.start() in inside:
+            yield _Piece(indent.start(), indent.end(), '<i class="space">')
 
 
 def _tokens(text: str, starts: Sequence[int]) -> Iterator[_Piece]:

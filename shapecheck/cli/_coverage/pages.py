@@ -10,6 +10,7 @@ from typing import Final
 
 from shapecheck.cli._coverage.markup import marked_up
 from shapecheck.cli._coverage.measure import Counts, FileCoverage
+from shapecheck.cli._coverage.reasons import in_words
 from shapecheck.cli._coverage.tables import percent, reasons_of, total_of
 from shapecheck.cli._pages import page, save
 
@@ -37,18 +38,17 @@ def write_pages(files: Sequence[FileCoverage], folder: Path) -> Path:
         code = marked_up(file.text, file.seen())
         save(folder / names[file.path], _file_page(file, code))
     index = folder / "index.html"
-    save(index, _index(shown, names, reasons_of(files)))
+    save(index, _index(shown, names))
     return index
 
 
-def _index(
-    files: Sequence[FileCoverage], names: dict[str, str], reasons: Sequence[tuple[str, int]]
-) -> str:
+def _index(files: Sequence[FileCoverage], names: dict[str, str]) -> str:
     total = total_of(files)
     rows = "".join(_row(file, names[file.path]) for file in files)
-    most = reasons[:_MOST_REASONS]
+    most = reasons_of(files)[:_MOST_REASONS]
+    places = _places(files, names)
     lost = "".join(
-        f'<tr><td class="n">{count}</td><td>{html.escape(reason)}</td></tr>'
+        f'<tr><td class="n">{count}</td><td>{html.escape(reason)} {places[reason]}</td></tr>'
         for reason, count in most
     )
     why = f'<h2>Where shapes get lost</h2><table class="reasons">{lost}</table>' if most else ""
@@ -60,6 +60,18 @@ def _index(
         f'<th class="n">shapes known</th></tr></thead><tbody>\n{rows}</tbody></table>\n'
         f"{why}</main>",
     )
+
+
+def _places(files: Sequence[FileCoverage], names: dict[str, str]) -> dict[str, str]:
+    """Return a link to the first place where shapes get lost, by the reason in words."""
+    places: dict[str, str] = {}
+    for file in files:
+        for seen in file.seen():
+            if seen.reason is not None:
+                target = html.escape(f"{names[file.path]}#L{seen.span.line}")
+                shown = html.escape(f"{Path(file.path).name}:{seen.span.line}")
+                places.setdefault(in_words(seen.reason), f'<a href="{target}">{shown}</a>')
+    return places
 
 
 def _summary(counts: Counts) -> str:
@@ -120,7 +132,8 @@ def _file_page(file: FileCoverage, code: str) -> str:
         f"{_summary(file.counts)}"
         '<p class="legend"><i class="s known">known</i> <i class="s partial">partly known</i> '
         '<i class="s unknown">unknown</i> <i class="s unknown begins">lost here</i> '
-        '<button id="next" type="button">next lost shape</button></p></header>\n'
+        '<button id="next" type="button" aria-keyshortcuts="n">next lost shape '
+        "<kbd>n</kbd></button></p></header>\n"
         f'<main class="code"><pre class="numbers">{numbers}</pre><pre class="source">{code}</pre>'
         '</main>\n<div id="tip" role="status" hidden></div>',
         script="coverage.js",

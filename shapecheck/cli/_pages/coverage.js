@@ -29,7 +29,19 @@ function seen(event) {
   return event.target.closest(".source .s");
 }
 
-document.addEventListener("mouseover", (event) => show(seen(event)));
+let mouse = "";
+
+function moved(event) {
+  const before = mouse;
+  mouse = event.screenX + " " + event.screenY;
+  return mouse !== before;
+}
+
+// Where the page moves below the mouse, what was shown stays.
+document.addEventListener("mouseover", (event) => {
+  if (moved(event)) show(seen(event));
+});
+document.addEventListener("mousemove", moved);
 document.addEventListener("click", (event) => {
   if (event.target.id !== "next") show(seen(event));
 });
