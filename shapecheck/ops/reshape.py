@@ -379,9 +379,12 @@ def _refuse_scrambling(
         ahead = _product(call, source[:here]), _product(call, targets[:there])
         if any(map(_loose, _cancel(*ahead))):
             continue
+        places = [f"is axis {here}", f"axis {there}"]
+        if here == there:
+            places = [f"stands behind {ahead[0]}", f"behind {ahead[1]}"]
         raise mismatch(
-            f"{factor} is axis {here} before and axis {there} after, but a regrouping moves no "
-            "axis; transpose first",
+            f"{factor} {places[0]} before and {places[1]} after, but a regrouping moves no axis; "
+            "transpose first",
             f"scrambles {Shape(tuple(source))} into {Shape(tuple(targets))}",
         )
 
