@@ -288,6 +288,27 @@ def test_nothing_that_is_known_crashes() -> None:
 SIZES: Final = {"b": 4, "t": 6, "d": 16, "n": 5, "m": 7, "h": 8, "w": 10, "c": 3, "k": 2}
 
 
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("torch.Tensor.copy_", "x.copy_(y)  ->  (b t d)"),
+        ("torch.Tensor.index_copy_", "x.index_copy_(1, i, y)  ->  (b t d)"),
+        ("torch.cross", "torch.cross(x, y)  ->  (b 3)"),
+        ("torch.Tensor.unfold", "x.unfold(1, 3, 1)  ->  (b t-2 d 3)"),
+        ("torch.Tensor.quantile", "x.quantile(0.5, dim=1)  ->  (b)"),
+        ("torch.nn.InstanceNorm2d", "nn.InstanceNorm2d(64)(x)  ->  (b 64 h w)"),
+        ("torch.nn.utils.clip_grad_norm_", "nn.utils.clip_grad_norm_([weight], 1.0)  ->  ()"),
+        ("torch.nn.utils.spectral_norm", ""),
+        ("torch.Tensor.map_", ""),
+    ],
+)
+def test_an_example_makes_sense(name: str, call: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is made up for a parameter of which neither the type nor the name tells."""
+    assert main(["explain", name]) == 0
+    printed = capsys.readouterr().out.partition("\nexample\n")[2].splitlines()
+    assert printed[1:2] == ([f"  {call}"] if call else [])
+
+
 @pytest.mark.parametrize("name", ["torch.cat", "torch.matmul", "torch.where"])
 def test_an_example_is_what_torch_does(name: str) -> None:
     """The shapes of an example, with numbers for its names, are those of the real op."""

@@ -42,6 +42,8 @@ _BY_NAME: Final = {
     "num_groups": "4",
     "normalized_shape": "16",
 }
+_TENSORS: Final = ("input", "other", "src", "tensor", "tensor1", "tensor2")
+"""What takes a tensor, where the annotation doesn't say what it takes."""
 _INDICES: Final = ("index", "indices", "target", "labels", "tgt")
 
 
@@ -55,6 +57,8 @@ def invented(op: Op) -> Iterator[tuple[str, str, str]]:
         functions = [one for one in functions if one.name == "forward"]
     for function in functions:
         if not op.is_class and _takes_object(function):
+            continue
+        if any(required and _is_unclear(argument) for argument, required in _arguments(function)):
             continue
         tensors = [arg for arg, required in _arguments(function) if required and _is_tensor(arg)]
         rest = ", ".join(f"{name}={text}" for name, text in _plain(function, all_of_them=True))
@@ -94,7 +98,13 @@ def _text(argument: ast.arg) -> str:
 
 
 def _is_tensor(argument: ast.arg) -> bool:
-    return "Tensor" in _text(argument) or (argument.arg == "input" and _text(argument) == "Any")
+    text = _text(argument)
+    return "Tensor" in text or (argument.arg in _TENSORS and text == "Any")
+
+
+def _is_unclear(argument: ast.arg) -> bool:
+    """Whether anything may be meant, by the annotation and by the name."""
+    return _text(argument) in ("", "Any") and not (_is_tensor(argument) or argument.arg in _BY_NAME)
 
 
 def _plain(function: ast.FunctionDef, *, all_of_them: bool) -> Iterator[tuple[str, str]]:
