@@ -13,7 +13,7 @@ from typing import Final
 from shapecheck import spec
 from shapecheck.analysis.inference import Study
 from shapecheck.codemod.comments import Claim, Claims, Spelling, judge
-from shapecheck.codemod.said import are_components, groups, parse
+from shapecheck.codemod.said import are_components, bracketed, groups, parse
 from shapecheck.ops import UNKNOWN
 
 _SECTION: Final = re.compile(
@@ -40,7 +40,7 @@ def claims(study: Study) -> Claims:
     if isinstance(node, ast.Lambda):
         return found
     text = ast.get_docstring(node, clean=True)
-    if not text or not re.search(r"[(\[]", text):
+    if not text or not re.search(r"[(\[]|\d|[A-Z] ?x ?[A-Z]", text):
         return found
     line = node.body[0].lineno
     tensors = [name for name in study.params if name in study.bare]
@@ -108,7 +108,8 @@ def _shape(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
     if _OTHERWISE.search(prose):  # one of them may be written in a way that can't be read
         return None
     found: dict[str, bool] = {}
-    for inside in groups(re.sub(r"[`$]|:math:", "", prose)):
+    prose = bracketed(re.sub(r"[`$]|:math:", "", prose))
+    for inside in groups(prose):
         shape = parse(inside)
         before = prose[: prose.find(inside)].rstrip("`$([ ")
         told = _SHAPE.search(before) is not None

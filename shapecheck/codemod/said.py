@@ -3,6 +3,7 @@
 # (B, T, C)            "B T C"
 # [..., N, 3]          "... N 3"
 # B x T x C            "B T C"
+# Nx3 points           "N 3"
 # (B, T) -> (B, T, C)  "B T" to "B T C"
 """
 
@@ -27,6 +28,9 @@ _SHAPE_WORD: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b")
 _STEP: Final = re.compile(r"^[A-Z][\w -]{0,40}[:;]\s*")
 _TIMES: Final = re.compile(r"\s+[xX\u00d7]\s+|\s*\u00d7\s*")
 _WORD: Final = r"[^\W\d]\w*"
+_PART: Final = r"(?:[A-Z](?:[A-Z\d]|_\w+)?'?|[1-9]\d*|\([A-Z\d][-+*/A-Z\d]*\))"
+_JOINED: Final = re.compile(rf"(?<![\w.]){_PART}(?:x{_PART})+(?!\w|\.\d)")
+_SPACED: Final = re.compile(rf"(?<![\w.]){_PART}(?: x {_PART})+(?!\w|\.\d)")
 _LITTLE: Final = frozenset(
     "an as at be by do go he if in is it me my no of ok on or so to up us we".split()
 )
@@ -50,7 +54,8 @@ def comment(text: str, known: Collection[str] = ()) -> Said | None:
 
     `known` are names of dimensions: `[N] floats` speaks of one, `[m] along the way` of metres.
     """
-    text = text.lstrip("#:! ").rstrip()
+    said = text.lstrip("#:! ").rstrip()
+    text = bracketed(said)
     if not text or len(text) > 300 or _is_code(text):
         return None
     sides = [side.strip() for side in _ARROW.split(text)]
@@ -68,8 +73,9 @@ def comment(text: str, known: Collection[str] = ()) -> Said | None:
         is_remark = len(entries.entries) < 2 and rest.strip(" .`") and not named
         if is_remark and not ({*entries.names()} & {*known}):
             return None
-        is_value = (_VALUE.match(text) is not None or are_components(entries)) and not named
-        return Said(entries, sure=_is_plain(entries, inside, rest, named) and not is_value)
+        is_value = _VALUE.match(text) is not None or are_components(entries) or text != said
+        is_plain = _is_plain(entries, inside, rest, named) and (named or not is_value)
+        return Said(entries, sure=is_plain)
     words = _bare(body, explicit)
     return None if words is None else Said(words, sure=False)
 
@@ -118,8 +124,8 @@ def _is_plain(entries: spec.Spec, inside: str, rest: str, named: bool) -> bool:
         return False
     if rest.lstrip().startswith(","):
         return False
-    is_separated = "," in inside or _TIMES.search(inside) is not None
-    return is_separated and (not rest.strip(" .,;:") or _is_short(entries))
+    is_separated = "," in inside or _TIMES.search(inside) or _JOINED.fullmatch(inside)
+    return bool(is_separated) and (not rest.strip(" .,;:") or _is_short(entries))
 
 
 def are_components(text: spec.Spec) -> bool:
@@ -145,6 +151,24 @@ def _is_number(entry: spec.Axis) -> bool:
 def _is_short(entries: spec.Spec) -> bool:
     """Whether all names are as short as prose never is, or made of several words."""
     return all(len(name) <= 2 or "_" in name or name.isupper() for name in entries.names())
+
+
+def bracketed(text: str) -> str:
+    """Return a text with brackets around the shapes whose sizes only an `x` joins.
+
+    `Nx3 points` becomes `(N, 3) points`. `3x3` is a kernel, or a number of times: it stays.
+    """
+
+    def written(found: re.Match[str]) -> str:
+        before, after = text[: found.start()].rstrip(), text[found.end() :].lstrip()
+        parts = re.split(r" ?x ?", found[0])
+        is_part = re.search(r"[(\[,+*/=-]$", before) or re.match(r"[)\],+*/=]|-(?!-*>)", after)
+        is_shape = not is_part and any(part[0].isupper() for part in parts)
+        return f"({', '.join(parts)})" if is_shape else found[0]
+
+    for pattern in (_SPACED, _JOINED):
+        text = pattern.sub(written, text)
+    return text
 
 
 def groups(text: str) -> Iterator[str]:
@@ -243,6 +267,8 @@ def parse(inside: str) -> spec.Spec | None:
         parts = _split(inside)
     elif _TIMES.search(inside):
         parts = _TIMES.split(inside)
+    elif _JOINED.fullmatch(inside):
+        parts = inside.split("x")
     elif re.search(r"[-+*/]", inside):
         parts = [inside]
     else:
@@ -282,7 +308,7 @@ def _entry(text: str) -> str | None:
     if re.fullmatch(rf"{_WORD}(?:\.{_WORD})+", text):
         return "{" + text + "}"
     compact = re.sub(r"(?<![*/])/(?![/])", "//", re.sub(r"\s*([-+*/()])\s*", r"\1", text))
-    compact = re.sub(r"\b(\d+)(?=[A-Za-z_(])", r"\1*", compact)
+    compact = re.sub(r"\b(\d+)(?=(?!x\d)[A-Za-z_(])", r"\1*", compact)
     compact = re.sub(rf"\b({_WORD}(?:\.{_WORD})+)\b", r"{\1}", compact)
     if " " in compact or not re.fullmatch(r"[\w+\-*/(){}.]+", compact):
         return None

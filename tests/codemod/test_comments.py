@@ -87,3 +87,14 @@ def test_components_in_a_docstring_are_no_shape(tmp_path: Path) -> None:
         "    return (x.square() + y.square()).sqrt()\n"
     )
     assert shapes(tmp_path, text, "docstrings") == ["B", "B"]
+
+
+def test_sizes_that_an_x_joins_are_read_in_docstrings(tmp_path: Path) -> None:
+    text = (
+        "def f(uv: Tensor, params: Tensor, kernel: Tensor) -> Tensor:\n"
+        '    """Unproject.\n\n    Inputs:\n        uv: BxNx2 tensor of pixels\n'
+        "        params: 5 x M parameters\n        kernel: a 3x3 one\n"
+        '    Outputs:\n        rays: Bx(N+1)x3\n    """\n'
+        "    return g(uv, params, kernel)\n"
+    )
+    assert shapes(tmp_path, text, "docstrings") == ["B N 2", "5 M", "B N+1 3"]

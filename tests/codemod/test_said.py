@@ -41,6 +41,8 @@ PLAIN = {
     "size: (n, 3)": "n 3",
     "torch.Size([b, 3, 224, 224])": "b 3 224 224",
     "(B, L, D) → (B, D, L)": "B D L",
+    "BxLxD -> BxDxL": "B D L",
+    "shape: NxCxHxW": "N C H W",
 }
 DOUBTFUL = {
     "b t c": "b t c",
@@ -55,6 +57,9 @@ DOUBTFUL = {
     "new_size=(64, 64),": "64 64",
     "(and IPv6 compatibility) implications here though": "and IPv6 compatibility",
     "N x 32 x 147 x 147": "N 32 147 147",
+    "BxNx2 pixels": "B N 2",
+    "out: Bx(C+1)xHxW": "B C+1 H W",
+    "M x N matrix of distances": "M N",
     "(1, 3)": "1 3",
     "(algorithm 1 in the paper)": "algorithm 1 in the paper",
 }
@@ -95,6 +100,10 @@ OTHER = [
     "either 'resume' (from an out_dir) or a gpt2 variant (e.g. 'gpt2-xl')",
     "Load EXIF exposure metadata from images (if available)",
     "int(224 * 0.84)",
+    "3x3 kernels",
+    "masks are 0xFF",
+    "SO3xR3 poses",
+    "(N, 4x4)",
     "if x: (b, t)",
     "https://example.org/a(b, c)",
     "|  x      x",
