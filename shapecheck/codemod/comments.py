@@ -16,7 +16,7 @@ from shapecheck import spec
 from shapecheck.analysis.declarations import arguments_of
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.values import Union
-from shapecheck.codemod.said import Said, are_components, comment, names_in
+from shapecheck.codemod.said import Said, are_components, comment, named, names_in
 from shapecheck.dims import Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Item, Matcher, Run, Tensor
@@ -60,9 +60,9 @@ class Comments:
 
     def __init__(self, text: str) -> None:
         self._said: dict[int, tuple[_Comment, Said]] = {}
-        every = list(_tokens(text))
-        self._names = {name for one in every for name in names_in(one.text)}
-        for one in every:
+        self._every = list(_tokens(text))
+        self._names = {name for one in self._every for name in names_in(one.text)}
+        for one in self._every:
             said = comment(one.text, self._names)
             if said is not None:
                 self._said[one.line] = one, said
@@ -75,8 +75,9 @@ class Comments:
             return found
         spelling = Spelling(study)
         self._parameters(node, study, spelling, found)
-        first = node.body[0].lineno
-        lines = [n for n in self._said if first - 1 <= n <= (node.end_lineno or n) + 1]
+        first, last = node.body[0].lineno, node.end_lineno or node.lineno
+        read = set(self._named(node, study, spelling, found))
+        lines = [n for n in self._said if first - 1 <= n <= last + 1 and n not in read]
         if not lines:
             return found
         statements = list(_statements(node.body))
@@ -121,6 +122,33 @@ class Comments:
                 continue
             if said.sure or not self._may_be_prose(said.result):
                 found.params[name] = Claim(text, line)
+
+    def _named(
+        self, node: FunctionNode, study: Study, spelling: Spelling, found: Claims
+    ) -> Iterator[int]:
+        """Read comments that name parameters, `# q: (b, t, d), k: (b, s, d)`; yield their lines.
+
+        They do as long as the names stand for the arguments.
+        """
+        until = dict.fromkeys(study.params, node.end_lineno or node.lineno)
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load):
+                if inner.id in until:
+                    until[inner.id] = min(until[inner.id], inner.lineno - 1)
+        scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        inside = [one for one in ast.walk(node) if isinstance(one, scopes) and one is not node]
+        for one in self._every:
+            if not node.lineno <= one.line <= (node.end_lineno or one.line):
+                continue
+            if any(s.lineno <= one.line <= (s.end_lineno or s.lineno) for s in inside):
+                continue
+            for name, entries in named(one.text):
+                if one.line > until.get(name, 0) or self._may_be_prose(entries):
+                    continue
+                yield one.line
+                text = spelling.of(entries)
+                if judge(text, study.params.get(name, UNKNOWN)) is not False:
+                    found.params.setdefault(name, Claim(text, one.line))
 
     def _may_be_prose(self, text: spec.Spec) -> bool:
         """Whether what stands behind a parameter may be a remark: a word, numbers, components."""

@@ -23,6 +23,10 @@ _LEAD: Final = re.compile(
     r"|[A-Za-z_][\w.]*\s*(?::|=|is)\s*"
     r"|(?:(?:a |the )?(?:\w+ )?tensor )?(?:of|with) (?:shape|size)\s*:?\s*)+"
 )
+_NAMED: Final = re.compile(
+    r"(?<![\w.])([A-Za-z_]\w*)"
+    r"\s*(?::|\b(?:is|has shape|of shape)\b|\.shape\s*(?:[:=]+|is)?)\s*(?=[(\[])"
+)
 _VALUE: Final = re.compile(r"[A-Za-z_][\w.]*\s*=")
 _SHAPE_WORD: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b")
 _STEP: Final = re.compile(r"^[A-Z][\w -]{0,40}[:;]\s*")
@@ -151,6 +155,18 @@ def _is_number(entry: spec.Axis) -> bool:
 def _is_short(entries: spec.Spec) -> bool:
     """Whether all names are as short as prose never is, or made of several words."""
     return all(len(name) <= 2 or "_" in name or name.isupper() for name in entries.names())
+
+
+def named(text: str) -> Iterator[tuple[str, spec.Spec]]:
+    """Yield the shapes that a text gives to names: `q: (b, t, d), k.shape = [b, s, d]`."""
+    text = bracketed(text)
+    for found in _NAMED.finditer(text):
+        end = _closed(text, found.end())
+        inside, rest = text[found.end() + 1 : end], text[end + 1 :] if end is not None else ""
+        entries = parse(inside) if end is not None else None
+        if entries is not None and _is_plain(entries, inside, "", False):
+            if _may_follow(rest.lstrip(",;. ")):
+                yield found[1], entries
 
 
 def bracketed(text: str) -> str:

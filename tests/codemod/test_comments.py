@@ -23,6 +23,14 @@ def shapes(tmp_path: Path, text: str, *origins: str) -> list[str]:
     return [one for changed in outcome.changed for one in re.findall(r', "(.*?)"\]', changed.text)]
 
 
+def annotated(tmp_path: Path, text: str) -> str:
+    """Return a module as its comments annotate it."""
+    path = tmp_path / "model.py"
+    path.write_text(HEAD + text)
+    outcome = annotate_files([path], Settings(("comments",)))
+    return outcome.changed[0].text if outcome.changed else text
+
+
 @pytest.mark.parametrize(
     ("sizes", "shape"),
     [
@@ -87,6 +95,37 @@ def test_components_in_a_docstring_are_no_shape(tmp_path: Path) -> None:
         "    return (x.square() + y.square()).sqrt()\n"
     )
     assert shapes(tmp_path, text, "docstrings") == ["B", "B"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(a, b):  # a: (n, d), b: (m, d)\n    return torch.cdist(a, b)\n",
+        "def f(a, b):\n    # a: (n, d)\n    # b: (m, d)\n    return torch.cdist(a, b)\n",
+        "def f(a, b):\n    # a.shape = (n, d); b.shape = (m, d)\n    return torch.cdist(a, b)\n",
+        "def f(a, b):\n    # a is [n, d] and b is [m, d]\n    return torch.cdist(a, b)\n",
+        "def f(a, b):\n    # a: some\n    # a: NxD\n    # b: MxD\n    return torch.cdist(a, b)\n",
+    ],
+)
+def test_a_comment_names_parameters(text: str, tmp_path: Path) -> None:
+    found = shapes(tmp_path, text.replace("a, b)", "a: Tensor, b: Tensor)", 1), "comments")
+    assert [one.lower() for one in found] == ["n d", "m d"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(a: Tensor):\n    a = a.flatten(2)\n    # a: (n, c, p)\n    return g(a)\n",
+        "def f(a: Tensor):\n    # a: (1, 2)\n    return g(a)\n",
+        "def f(a: Tensor):\n    # a: (optional) mask\n    return g(a)\n",
+        "def f(a: Tensor):\n    # a = (n, d)\n    return g(a)\n",
+        "def f(a: Tensor):\n    # a: (n, d) or (n,)\n    return g(a)\n",
+        "def f(a: Tensor):\n    # a: (see the paper)\n    return g(a)\n",
+        "def f(a: Tensor):\n    def h(a):\n        # a: (n, d)\n        g(a)\n    return h\n",
+    ],
+)
+def test_a_comment_that_names_something_else(text: str, tmp_path: Path) -> None:
+    assert "a: Tensor" in annotated(tmp_path, text)
 
 
 def test_sizes_that_an_x_joins_are_read_in_docstrings(tmp_path: Path) -> None:
