@@ -42,7 +42,7 @@ def call_as_forward(ctx: MethodSigContext) -> FunctionLike:
     if not isinstance(forward, FunctionLike):
         return ctx.default_signature
     module = checker.modules.get(owner.module_name)
-    return _relaxed(forward) if module is not None and is_library(module.path) else forward
+    return _relaxed(forward, module is not None and is_library(module.path))
 
 
 def _owner_of_forward(info: TypeInfo) -> TypeInfo | None:
@@ -56,21 +56,22 @@ def _owner_of_forward(info: TypeInfo) -> TypeInfo | None:
     return None if owner is None or owner.fullname in (MODULE, IDENTITY) else owner
 
 
-def _relaxed(forward: FunctionLike) -> FunctionLike:
-    """Take from a library's signature what would make mypy refuse correct code.
+def _relaxed(forward: FunctionLike, is_foreign: bool) -> FunctionLike:
+    """Take from a signature what would make mypy refuse correct code.
 
-    Those who wrote it didn't expect calls to be checked against it: `nn.MultiheadAttention` gives
-    `Tensor | None` where only the caller knows that it is a tensor, and `nn.ConvTranspose2d` says
-    `list[int]` where its documentation passes `x.size()`.
+    Those who wrote it didn't expect calls to be checked against it: a model gives `Tensor | None`
+    where only the caller knows that it is a tensor, since it gave it targets. And a library's
+    `nn.ConvTranspose2d` says `list[int]` where its documentation passes `x.size()`.
     """
     if isinstance(forward, Overloaded):
-        return Overloaded([_relaxed_item(item) for item in forward.items])
-    return _relaxed_item(forward) if isinstance(forward, CallableType) else forward
+        return Overloaded([_relaxed_item(item, is_foreign) for item in forward.items])
+    return _relaxed_item(forward, is_foreign) if isinstance(forward, CallableType) else forward
 
 
-def _relaxed_item(forward: CallableType) -> CallableType:
+def _relaxed_item(forward: CallableType, is_foreign: bool) -> CallableType:
+    loose = LOOSE_PARAMETERS if is_foreign else frozenset[str]()
     arguments = [
-        _anything() if name in LOOSE_PARAMETERS else typ
+        _anything() if name in loose else typ
         for name, typ in zip(forward.arg_names, forward.arg_types, strict=True)
     ]
     return forward.copy_modified(arg_types=arguments, ret_type=_without_options(forward.ret_type))

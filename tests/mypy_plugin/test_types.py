@@ -22,6 +22,25 @@ warn_unreachable = True
 """
 
 CASES = {
+    "loss_if_there_are_targets": """\
+from torch import Tensor, nn
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(3, 4)
+
+    def forward(self, x: Tensor, targets: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        x = self.head(x)
+        return x, None if targets is None else nn.functional.cross_entropy(x, targets)
+
+def train(net: Net, x: Tensor, targets: Tensor) -> None:
+    logits, loss = net(x, targets)
+    loss.backward()
+    logits.loss  # E: "Tensor" has no attribute "loss"  [attr-defined]
+    net(x, output_size=3)  # E: Unexpected keyword argument "output_size" for "forward" of "Net"  [call-arg]
+    net.forward(x, targets)[1].backward()  # E: Item "None" of "Tensor | None" has no attribute "backward"  [union-attr]
+""",
     "registered": """\
 import torch
 from torch import Tensor, nn
