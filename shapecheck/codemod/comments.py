@@ -92,7 +92,7 @@ class Comments:
             if value is None or agrees is False or (agrees is None and not said.sure):
                 continue
             claim = Claim(text, line)
-            found.hints.update(_hints(said.result, study.values.get(value, UNKNOWN)))
+            found.hints.update(spelling.hints(text, study.values.get(value, UNKNOWN)))
             if isinstance(statement, ast.Return):
                 returned.append(claim)
             elif (
@@ -167,12 +167,14 @@ class Spelling:
 
     def __init__(self, study: Study) -> None:
         self._labels: dict[str, str] = {}
+        self._code = _words(study.function.node)
         for value in (*study.params.values(), *study.values.values()):
             for item in value.shape.dims if isinstance(value, Tensor) else ():
                 symbols = () if isinstance(item, Run) else dims.symbols(item)
                 for name in (symbol.name for symbol in symbols if symbol.telling):
-                    is_one = self._labels.get(name.lower(), name) == name
-                    self._labels[name.lower()] = name if is_one else ""
+                    if name in self._code:  # and of no op's signature
+                        is_one = self._labels.get(name.lower(), name) == name
+                        self._labels[name.lower()] = name if is_one else ""
         self._groups = _groups(study)
 
     def of(self, text: spec.Spec) -> spec.Spec:
@@ -184,6 +186,35 @@ class Spelling:
         renamed |= {str(entry): f"*{entry}" for entry in groups}
         words = (renamed.get(word, word) for word in re.split(r"(\{[^}]*\}|\w+)", str(text)))
         return spec.parse("".join(words))
+
+    def hints(self, text: spec.Spec, value: Value) -> dict[Sym, str]:
+        """Return the names that a text has for dimensions which the code has no names for."""
+        if not isinstance(value, Tensor) or text.groups:
+            return {}
+        if len(text.entries) != len(value.shape.dims):
+            return {}
+        found = {}
+        for entry, item in zip(text.entries, value.shape.dims, strict=True):
+            symbol = item.symbol if isinstance(item, Size) else None
+            if symbol is None or symbol.kind is not Kind.UNKNOWN:
+                continue
+            if symbol.telling and symbol.name.rpartition(".")[2] in self._code:
+                continue
+            if isinstance(entry, spec.Axis) and isinstance(entry.expr, spec.Name):
+                found[symbol] = entry.expr.id
+        return found
+
+
+def _words(node: ast.AST) -> set[str]:
+    """Return the identifiers in a function, and the words of its patterns."""
+    found: set[str] = set()
+    for one in ast.walk(node):
+        match one:
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
+                found.add(word)
+            case ast.Constant(value=str(text)) if "->" in text:
+                found.update(re.findall(r"\w+", text))
+    return found
 
 
 def _groups(study: Study) -> set[str]:
@@ -308,20 +339,6 @@ def judge(text: spec.Spec, value: Value) -> bool | None:
     if values and len(values) == len(text.entries):  # it may be a value: a shape has these sizes
         return all(isinstance(item, int) for item in items)
     return True
-
-
-def _hints(text: spec.Spec, value: Value) -> dict[Sym, str]:
-    """Return the names that a comment has for dimensions without one."""
-    if not isinstance(value, Tensor) or text.groups or len(text.entries) != len(value.shape.dims):
-        return {}
-    found = {}
-    for entry, item in zip(text.entries, value.shape.dims, strict=True):
-        symbol = item.symbol if isinstance(item, Size) else None
-        if symbol is None or symbol.kind is not Kind.UNKNOWN or symbol.telling:
-            continue
-        if isinstance(entry, spec.Axis) and isinstance(entry.expr, spec.Name):
-            found[symbol] = entry.expr.id
-    return found
 
 
 def given(claims: Mapping[str, Claim], study: Study) -> dict[str, Value]:

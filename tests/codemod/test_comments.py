@@ -62,6 +62,11 @@ def test_a_docstring_speaks_of_the_same_group(tmp_path: Path) -> None:
     assert shapes(tmp_path, text, "docstrings") == ["*B 7", "*B 3"]
 
 
+def test_a_comment_names_what_only_an_op_has_a_name_for(tmp_path: Path) -> None:
+    text = "def f(x, w):\n    y = torch.mm(x, w)  # (N, P)\n    return y.relu()\n"
+    assert shapes(tmp_path, text) == ["N d", "d P", "N P", "N P"]
+
+
 @pytest.mark.parametrize(
     ("others", "found"),
     [("  # [nnz, 2]", ["nnz 2", "nnz"]), ("", [])],
