@@ -97,7 +97,9 @@ def _record(config: pytest.Config, file: str, asked: list[str]) -> None:
     except RecordProblem as error:
         raise pytest.UsageError(f"--shapecheck-record: {error}") from None
     packages = tuple(name for given in asked for name in _packages(given, config.rootpath))
-    installed = hook.start(path, config.rootpath, packages)
+    root, here = config.rootpath, config.invocation_params.dir
+    # Tests that lie elsewhere bring a root of their own; the project is where pytest was started.
+    installed = hook.start(path, root if here.is_relative_to(root) else here, packages)
     config.add_cleanup(installed.uninstall)
     config.stash[_HOOK] = installed
 

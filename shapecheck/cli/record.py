@@ -10,6 +10,7 @@ import subprocess
 import sys
 from argparse import REMAINDER, Namespace
 from pathlib import Path
+from types import FrameType
 
 from shapecheck.cli._commands import CommandError, Commands
 
@@ -93,7 +94,7 @@ def _command(given: list[str]) -> list[str]:
     at = 1
     while is_python and at < len(given) and given[at] in ("-u", "-B", "-O", "-q"):
         at += 1
-    if is_python and at < len(given) and not given[at].startswith("-"):
+    if is_python and at < len(given) and Path(given[at]).is_file():
         return [*given[:at], "-m", "shapecheck.record.script", *given[at:]]
     if given[0].endswith(".py"):
         return [sys.executable, "-m", "shapecheck.record.script", *given]
@@ -101,12 +102,18 @@ def _command(given: list[str]) -> list[str]:
 
 
 def _wait(process: subprocess.Popen[bytes], file: Path) -> int:
-    """Wait for the end of a program; Ctrl-C is the program's, what it has seen is kept."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Wait for the end of a program; what ends us is the program's, what it has seen is kept."""
+
+    def hand_on(number: int, frame: FrameType | None) -> None:
+        process.send_signal(number)
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to both
+    before_end = signal.signal(signal.SIGTERM, hand_on)
     try:
         code = _shown_while_it_runs(process, file)
     finally:
         signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGTERM, before_end)
     return code if code >= 0 else 128 - code
 
 

@@ -6,6 +6,7 @@ It holds sizes, dtypes and devices of tensors, ints, and the names of types: no 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -68,12 +69,32 @@ def _open(path: Path) -> sqlite3.Connection:
     if application == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
         connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(_SCHEMA)
-    elif application != _APPLICATION:
-        connection.close()
-        raise RecordProblem(f"{path}: is another program's database, not a record of shapecheck")
+        return connection
+    return _checked(path, connection, application)
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    """Open a record that is left as it is, and may lie where nothing can be written."""
+    is_whole = not Path(f"{path}-wal").exists()  # beside it is what SQLite has yet to write into it
+    may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    mode = "immutable=1" if is_whole and not may_write else "mode=ro"
+    address = f"{path.absolute().as_uri()}?{mode}"
+    connection = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    return _checked(path, connection, application)
+
+
+def _checked(path: Path, connection: sqlite3.Connection, application: int) -> sqlite3.Connection:
+    problem = None
+    if application != _APPLICATION:
+        is_empty = not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        whose = "is empty" if is_empty else "is another program's database"
+        problem = f"{path}: {whose}, not a record of shapecheck"
     elif connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+        problem = f"{path}: was made by another version of shapecheck; record again"
+    if problem is not None:
         connection.close()
-        raise RecordProblem(f"{path}: was made by another version of shapecheck; record again")
+        raise RecordProblem(problem)
     return connection
 
 
@@ -84,10 +105,15 @@ def create(path: Path) -> None:
     if not path.parent.is_dir():
         raise RecordProblem(f"{path}: there is no folder {path.parent}")
     try:
-        _open(path).close()
+        with closing(_open(path)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            connection.execute("ROLLBACK")
     except sqlite3.DatabaseError as error:
         hint = "" if isinstance(error, sqlite3.OperationalError) else "; it is left as it is"
         raise RecordProblem(f"{path}: can't be written as a record: {error}{hint}") from None
+    if damage != "ok":
+        raise RecordProblem(f"{path}: is damaged, and left as it is; record into another file")
 
 
 def append(path: Path, seen: Iterable[tuple[Key, int, Mapping[str, int]]]) -> None:
@@ -124,7 +150,7 @@ def append(path: Path, seen: Iterable[tuple[Key, int, Mapping[str, int]]]) -> No
 def amount(path: Path) -> tuple[int, int]:
     """Return how many calls of how many functions are recorded so far; 0 where it can't be read."""
     try:
-        with closing(_open(path)) as connection:
+        with closing(_open_to_read(path)) as connection:
             calls, functions = connection.execute(
                 "SELECT total(calls), count(*) FROM functions"
             ).fetchone()
@@ -145,13 +171,15 @@ def load(path: Path) -> dict[Key, Recorded]:
         raise RecordProblem(f"{path}: there is no such record; `shapecheck record` makes one")
     found: dict[Key, Recorded] = {}
     try:
-        with closing(_open(path)) as connection:
+        with closing(_open_to_read(path)) as connection:
             functions = {}
             for number, file, name, line, calls in connection.execute("SELECT * FROM functions"):
                 functions[number] = found[Key(file, name, line)] = Recorded(calls)
             for number, text, count in connection.execute("SELECT * FROM calls"):
                 args, result, ints = json.loads(text)
                 functions[number].kinds.append(Call(args, result, ints, count))
-    except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
+    except sqlite3.Error as error:
         raise RecordProblem(f"{path}: can't be read as a record: {error}") from None
+    except (ValueError, KeyError, TypeError):
+        raise RecordProblem(f"{path}: is damaged; record into another file") from None
     return found

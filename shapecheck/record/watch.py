@@ -13,7 +13,7 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing import util
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
@@ -147,7 +147,7 @@ class Recorder:
                     one.reported = one.count
                     one.kinds.clear()
             if seen:
-                with contextlib.suppress(sqlite3.Error, OSError):
+                with _delayed_ctrl_c(), contextlib.suppress(sqlite3.Error, OSError):
                     append(self.path, seen)
             self._written = time.perf_counter()
         finally:
@@ -155,6 +155,24 @@ class Recorder:
             self._lock.release()
         if self._ended_by is not None and threading.current_thread() is threading.main_thread():
             _end(self._ended_by)
+
+
+@contextlib.contextmanager
+def _delayed_ctrl_c() -> Iterator[None]:
+    """Have Ctrl-C wait until all is done: what is being written isn't seen a second time."""
+    handler = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or not callable(handler):
+        yield
+        return
+    missed: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: missed.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if missed:
+        handler(*missed[0])
 
 
 def _end(number: int) -> None:

@@ -1,0 +1,191 @@
+"""`shapecheck record`: programs that end in other ways, and records that can't be used."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from shapecheck.cli import main
+from shapecheck.record import watch
+from shapecheck.record.store import Key, RecordProblem, append, create, load
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+PACKAGE: Final = "import torch\n\n\ndef double(x):\n    return x + x\n"
+ENDLESS: Final = """\
+import time, torch
+from pkg import double
+double(torch.zeros(7))
+open("ready", "w").close()
+time.sleep(60)
+"""
+
+
+def test_a_program_that_is_to_end(tmp_path: Path) -> None:
+    """SIGTERM to `shapecheck record` is the program's, which doesn't go on by itself."""
+    (tmp_path / "pkg.py").write_text(PACKAGE)
+    (tmp_path / "run.py").write_text(ENDLESS)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shapecheck", "record", "--", sys.executable, "run.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+    )
+    while not (tmp_path / "ready").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=50)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert b"1 call of 1 function in .shapecheck-record.sqlite" in said
+
+
+def test_ctrl_c_while_the_record_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is being written is written, once; then the program is interrupted."""
+    path = tmp_path / "r.sqlite"
+    create(path)
+    recorder = watch.Recorder(path, tmp_path)
+    exec(compile("def f(x): return x", tmp_path / "m.py", "exec"), space := {})  # type: ignore[var-annotated]
+    watched = recorder.watch(space["f"])
+    watched(3)
+
+    def interrupted(*given: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        append(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(watch, "append", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        recorder.flush()
+    monkeypatch.undo()
+    recorder.flush()
+    assert [(key.name, seen.calls) for key, seen in load(path).items()] == [("f", 1)]
+
+
+def test_a_script_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Python itself says so."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["record", "--", sys.executable, "gone.py"]) == 2
+    said = capfd.readouterr().err
+    assert "can't open file" in said
+    assert "Traceback" not in said
+
+
+def test_tests_from_elsewhere(tmp_path: Path) -> None:
+    """What is recorded is the project that pytest is started in."""
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    for folder in (project, elsewhere):
+        folder.mkdir()
+        (folder / "pytest.ini").write_text("[pytest]\n")
+    (project / "pkg.py").write_text(PACKAGE)
+    (elsewhere / "test_it.py").write_text(
+        "import torch\nfrom pkg import double\n\n\n"
+        "def test_it():\n    assert double(torch.ones(3)).sum() == 6\n"
+    )
+    options = ["-q", "-p", "no:cacheprovider", "--shapecheck-record=r.sqlite"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(elsewhere)],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": f"{project}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert "shapecheck: 1 call of 1 function in r.sqlite" in done.stdout
+    assert [(key.file, key.name) for key in load(project / "r.sqlite")] == [("pkg.py", "double")]
+
+
+def _garble(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * 500)
+
+
+def _run(*statements: str) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        with sqlite3.connect(path) as connection:
+            for statement in statements:
+                connection.execute(statement)
+        connection.close()
+
+    return change
+
+
+DAMAGED: Final = [
+    (_garble, "database disk image is malformed", "is damaged, and left as it is; record into "),
+    (_run("DELETE FROM functions"), "is damaged; record into another file", ""),
+    (_run("INSERT INTO calls VALUES (1, '[1', 1)"), "is damaged; record into another file", ""),
+    (
+        _run("PRAGMA user_version = 9"),
+        "was made by another version of shapecheck; record again",
+        "was made by another version of shapecheck; record again",
+    ),
+]
+
+
+@pytest.mark.parametrize(("damage", "read", "written"), DAMAGED)
+def test_damaged_records(
+    damage: Callable[[Path], None],
+    read: str,
+    written: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What is wrong is said before the program runs, in words; the record stays as it is."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "r.sqlite"
+    create(path)
+    append(path, [(Key("m.py", "f", 1), 1, {'[{"x":["t","float32","cpu",[2]]},null,{}]': 1})])
+    damage(path)
+    content = path.read_bytes()
+    (tmp_path / "m.py").write_text("def f(x): ...\n")
+    assert main(["annotate", "--record", "r.sqlite", "m.py"]) == 2
+    assert read in capsys.readouterr().err
+    if written:
+        assert main(["record", "-o", "r.sqlite", "--", sys.executable, "-c", "open('ran')"]) == 2
+        assert written in capsys.readouterr().err
+    assert path.read_bytes() == content
+
+
+def test_a_record_that_may_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is said before the program runs; it can be read all the same, and leaves nothing there."""
+    path = tmp_path / "r.sqlite"
+    create(path)
+    append(path, [(Key("m.py", "f", 1), 5, {})])
+    path.chmod(0o400)
+    tmp_path.chmod(0o500)
+    if os.access(path, os.W_OK):
+        # To root, permissions mean nothing.
+        monkeypatch.setattr(os, "access", lambda *_: False)
+    else:
+        assert main(["record", "-o", str(path), "--", "true"]) == 2
+        assert "can't be written as a record: " in capsys.readouterr().err
+    assert [seen.calls for seen in load(path).values()] == [5]
+    assert list(tmp_path.iterdir()) == [path]
+    tmp_path.chmod(0o700)
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    """It is no record when it is read, and becomes one when it is written."""
+    path = tmp_path / "r.sqlite"
+    path.touch()
+    with pytest.raises(RecordProblem, match=r"r\.sqlite: is empty, not a record of shapecheck$"):
+        load(path)
+    assert path.read_bytes() == b""
+    create(path)
+    assert load(path) == {}
