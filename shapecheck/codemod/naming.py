@@ -158,7 +158,12 @@ def _in_order(size: Size) -> list[Sym]:
 
 
 def category(tensor: Tensor) -> str:
-    """Return the annotation type for what is known of a tensor's elements."""
+    """Return the annotation type for what is known of a tensor's elements.
+
+    What an op leaves open between floats and complex numbers is floats unless something says more.
+    """
+    if tensor.dtype == dtypes.CATEGORIES["Inexact"]:
+        return "Float"
     for name in ("Bool", "Float", "Int", "Integer", "Complex", "Num"):
         if not tensor.dtype & ~dtypes.CATEGORIES[name]:
             return name

@@ -146,7 +146,7 @@ def test_functions_in_functions_are_annotated(tmp_path: Path) -> None:
     )
     found = annotated(tmp_path, text, "static")
     assert "        def g(z):\n            return z\n" in found
-    assert 'def g(z: Shaped[torch.Tensor, "b t"]) -> Shaped[torch.Tensor, "b t"]:' in found
+    assert 'def g(z: Float[torch.Tensor, "b t"]) -> Float[torch.Tensor, "b t"]:' in found
 
 
 def test_a_function_for_any_number_of_axes_gets_a_group(tmp_path: Path) -> None:
@@ -474,8 +474,8 @@ def test_the_names_of_an_ops_signature_are_not_the_codes(tmp_path: Path) -> None
         ("return x.sum(dim=-1)", 'x: Shaped[torch.Tensor, "*batch d"]'),
         ("return x[..., :2]", 'x: Shaped[torch.Tensor, "*batch d"]'),
         ("return x[:, None, 2:]", 'x: Shaped[torch.Tensor, "n n2 *batch"]'),
-        ("return F.normalize(x, dim=-1)", 'x: Shaped[torch.Tensor, "*batch d"]'),
-        ("return x.softmax(1)", 'x: Shaped[torch.Tensor, "n n2 *batch"]'),
+        ("return F.normalize(x, dim=-1)", 'x: Float[torch.Tensor, "*batch d"]'),
+        ("return x.softmax(1)", 'x: Float[torch.Tensor, "n n2 *batch"]'),
         ("return nn.Linear(3, 4)(x)", 'x: Float[torch.Tensor, "*batch 3"]'),
         ("a, b = x.unbind(-1)\n    return a", 'x: Shaped[torch.Tensor, "... 2"]'),
         ('return rearrange(x, "... h w -> ... w h")', 'x: Shaped[torch.Tensor, "*batch h w"]'),
