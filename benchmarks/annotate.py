@@ -55,6 +55,8 @@ def again(paths: list[Path], origin: str, show: bool) -> None:
         copies = {}
         if origin == "called":
             shutil.copytree(base, folder, ignore=shutil.ignore_patterns(".git"))
+        folder.mkdir(exist_ok=True)
+        (folder / "pyproject.toml").touch()
         for path in files:
             copy = folder / path.absolute().relative_to(base)
             copy.parent.mkdir(parents=True, exist_ok=True)

@@ -21,6 +21,7 @@ from shapecheck.analysis.iteration import iterate, length
 from shapecheck.analysis.operators import certain
 from shapecheck.analysis.oplib import Site, apply, plain
 from shapecheck.analysis.sizes import name_sizes
+from shapecheck.analysis.state import State
 from shapecheck.analysis.values import (
     Argument,
     Bound,
@@ -227,8 +228,13 @@ def _any_of(
         return invoke(frame, some[0], arguments, node, label)
     if len(some) > 3:
         return UNKNOWN
-    results = [frame.hush(invoke, option, arguments, node, label) for option in some]
-    return frame.state.either(*results)
+    found: list[tuple[Value, State]] = []
+    before = frame.state
+    for option in some:
+        frame.resume(before.copy())
+        value = frame.hush(invoke, option, arguments, node, label)
+        found.append((value, frame.state))
+    return frame.merged(found)
 
 
 def _site(

@@ -82,7 +82,7 @@ def _tensors_in(node: ast.AST, seen: Study, in_module: bool) -> Iterator[str]:
                 yield name
         case ast.Call():
             if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-                if node.func.attr in _METHODS:
+                if node.func.attr in _METHODS or _says_dim(node):
                     yield node.func.value.id
             yield from _handed_over(node, seen)
         case ast.BinOp(left=left, right=right):
@@ -90,6 +90,16 @@ def _tensors_in(node: ast.AST, seen: Study, in_module: bool) -> Iterator[str]:
                 if isinstance(seen.values.get(other), Tensor):
                     if isinstance(node.op, (ast.MatMult, ast.Add, ast.Sub, ast.Mult)):
                         yield from _origin(one)
+
+
+def _says_dim(node: ast.Call) -> bool:
+    """Whether a call names axes as torch does, by number: arrays have an `axis`."""
+    return any(
+        word.arg == "dim"
+        and isinstance(word.value, (ast.Constant, ast.UnaryOp, ast.Tuple))
+        and not (isinstance(word.value, ast.Constant) and isinstance(word.value.value, str))
+        for word in node.keywords
+    )
 
 
 def _origin(node: ast.expr) -> Iterator[str]:

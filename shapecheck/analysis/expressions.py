@@ -103,22 +103,7 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
             if state is not None:
                 frame.resume(state)
                 found.append((frame.eval(branch), frame.state))
-    return _merge(frame, found)
-
-
-def _merge(frame: Frame, found: list[tuple[Value, State]]) -> Value:
-    """Join the values, and the states, of the ways to evaluate an expression."""
-    if not found:
-        return UNKNOWN
-    value, state = found[0]
-    for other, its_state in found[1:]:
-        guarded = state.facts.guarded and its_state.facts.guarded
-        state.vars["\0"], its_state.vars["\0"] = value, other
-        state = frame.joined(state, its_state)
-        value = state.vars.pop("\0")
-        state.facts.guarded = guarded
-    frame.resume(state)
-    return value
+    return frame.merged(found)
 
 
 @expression(ast.BoolOp)

@@ -236,6 +236,20 @@ class Frame:
         self.budget.left -= len(one.vars) + len(one.heap) // _AT_ONCE
         return one.join(other, place, None if place is None else self.heads)
 
+    def merged(self, found: Sequence[tuple[Value, State]]) -> Value:
+        """Go on after one of several ways to evaluate an expression; return what each gives."""
+        if not found:
+            return UNKNOWN
+        value, state = found[0]
+        for other, its_state in found[1:]:
+            guarded = state.facts.guarded and its_state.facts.guarded
+            state.vars["\0"], its_state.vars["\0"] = value, other
+            state = self.joined(state, its_state)
+            value = state.vars.pop("\0")
+            state.facts.guarded = guarded
+        self.resume(state)
+        return value
+
     def resume(self, state: State | None) -> None:
         """Go on in another state; None where the program can't get to."""
         self.alive = state is not None

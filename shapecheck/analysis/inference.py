@@ -13,9 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Final, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
-from shapecheck import dtypes
 from shapecheck.analysis import bodies, declarations, functions, interpreter, objects
 from shapecheck.analysis.evidence import is_annotated, shown
 from shapecheck.analysis.frame import EXPRESSIONS, BudgetExceeded, Frame
@@ -214,66 +213,13 @@ def _study(first: Study, known: Mapping[str, Value]) -> Study:
     return second
 
 
-@without_collecting
-def with_dtypes(seen: Study) -> Study:
-    """Study a function again with the dtypes that its parameters must have.
-
-    A parameter is a float tensor if the body works with that, and doesn't with ints and bools.
-    """
-    known: dict[frozenset[tuple[str, dtypes.DTypes]], Study] = {}
-
-    def tried(kinds: Mapping[str, dtypes.DTypes]) -> Study:
-        question = frozenset(kinds.items())
-        if question not in known:
-            known[question] = run(kinds)
-        return known[question]
-
-    def run(kinds: Mapping[str, dtypes.DTypes]) -> Study:
-        typed = {n: _of(seen.given.get(n, seen.params[n]), kind) for n, kind in kinds.items()}
-        given = {**seen.given, **typed}
-        study = _run(seen.subject, given)
-        study.bare, study.given, study.plain = seen.bare, given, seen.plain
-        study.rests_on |= seen.rests_on
-        return study
-
-    def misfits(names: list[str], kind: dtypes.DTypes) -> set[str]:
-        """Return those that can't be of a kind; all at once, then by halves."""
-        if not names or tried(dict.fromkeys(names, kind)).clashes <= seen.clashes:
-            return set()
-        half = len(names) // 2
-        if not half:
-            return set(names)
-        return misfits(names[:half], kind) | misfits(names[half:], kind)
-
-    open_ = [name for name, value in seen.params.items() if _has_any_dtype(value)][:_MOST_TRIED]
-    try:
-        # What bools fit, ints do too, but for masks.
-        no_ints = misfits(open_, dtypes.SIGNED)
-        no_floats = misfits(open_, dtypes.FLOAT)
-        neither = no_ints & no_floats
-        found = dict.fromkeys(no_ints - neither, dtypes.FLOAT)
-        found |= dict.fromkeys(no_floats - neither, dtypes.SIGNED)
-        masks = [name for name in open_ if name in neither]
-        found |= dict.fromkeys(neither - misfits(masks, dtypes.BOOL), dtypes.BOOL)
-        return tried(found) if found else seen
-    except (BudgetExceeded, RecursionError):
-        return seen
-
-
-_MOST_TRIED: Final = 8
-
-
-def _has_any_dtype(value: Value) -> bool:
-    if isinstance(value, Union):
-        return any(map(_has_any_dtype, value.options))
-    return isinstance(value, Tensor) and value.dtype == dtypes.ANY
-
-
-def _of(value: Value, dtype: dtypes.DTypes) -> Value:
-    """Return a value with the dtype of the tensor in it."""
-    if isinstance(value, Union):
-        return Union(tuple(_of(option, dtype) for option in value.options))
-    return Tensor(value.shape, dtype) if isinstance(value, Tensor) else value
+def run_again(seen: Study, values: Mapping[str, Value]) -> Study:
+    """Run a function once more, with values of parameters beside those that it was studied with."""
+    given = {**seen.given, **values}
+    found = _run(seen.subject, given)
+    found.bare, found.given, found.plain = seen.bare, given, seen.plain
+    found.rests_on |= seen.rests_on
+    return found
 
 
 def _is_tensor(value: Value) -> bool:

@@ -21,7 +21,14 @@ from shapecheck.codemod.edit import Slot, annotate
 from shapecheck.codemod.files import FileProblem, PythonFile, read
 from shapecheck.codemod.kinds import Type, tensors
 from shapecheck.codemod.project import Name
-from shapecheck.codemod.proposing import SOURCES, Proposal, Proposed, Refusal, Settings
+from shapecheck.codemod.proposing import (
+    SOURCES,
+    Proposal,
+    Proposed,
+    Refusal,
+    Settings,
+    is_vague,
+)
 from shapecheck.codemod.studies import Studies
 from shapecheck.codemod.torchtyping import convert
 from shapecheck.codemod.verify import Draft
@@ -101,6 +108,7 @@ class _Tree:
         self.converts = "torchtyping" in settings.origins
         self.studies = Studies(settings, self.lines)
         self.found: dict[Path, Proposed] = {}
+        self.vague: dict[Place, Proposal] = {}
         self.dropped: set[tuple[Path, Slot, Type]] = set()
         self.accepted: list[verify.Complaint] = []
         self.before = verify.Verifier(files, settings.options, advance)
@@ -113,12 +121,15 @@ class _Tree:
         was refused beside it: annotating again would find that.
         """
         drafts: dict[Path, Draft] = {}
-        added = self._add(drafts, self._put(self._proposed(drafts, None)) | self._converted())
+        proposed = self._proposed(drafts, None)
+        added = self._add(drafts, self._put(self._firm(proposed)) | self._converted())
+        added = added or self._add(drafts, self._put(self._vague()))
         while added:
             while added:
                 proposed = self._proposed(drafts, added)
                 fresh = [one for one in proposed if self._key(*one) not in self.dropped]
-                added = self._add(drafts, self._put(fresh))
+                added = self._add(drafts, self._put(self._firm(fresh)))
+                added = added or self._add(drafts, self._put(self._vague()))
             lacking = {(str(path), slot.function) for path, slot, _ in self.dropped}
             tried = self._proposed(drafts, set(), lacking)
             added = self._add(drafts, self._put(tried), tried)
@@ -179,6 +190,22 @@ class _Tree:
             if self.found.setdefault(path, {}).setdefault(proposal.slot, proposal) is proposal:
                 changed.add(path)
         return changed
+
+    def _firm(self, proposals: Iterable[tuple[Path, Proposal]]) -> list[tuple[Path, Proposal]]:
+        """Return those proposals that say all; others wait, as more may come to be known."""
+        firm = []
+        for path, one in proposals:
+            if is_vague(one):
+                self.vague[path, one.slot] = one
+            else:
+                firm.append((path, one))
+        return firm
+
+    def _vague(self) -> list[tuple[Path, Proposal]]:
+        """Return the proposals that were waiting, as they are now."""
+        waiting = [(path, one) for (path, _), one in self.vague.items()]
+        self.vague.clear()
+        return [one for one in waiting if self._key(*one) not in self.dropped]
 
     @staticmethod
     def _key(path: Path, proposal: Proposal) -> tuple[Path, Slot, Type]:

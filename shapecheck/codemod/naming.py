@@ -38,6 +38,10 @@ USUAL: Final[Mapping[int, Sequence[str]]] = {
 """What people call the axes of a tensor of so many where the code has no names for them."""
 
 
+_SIDES: Final = ("", *"hwxy")
+"""What the names of an image's sides begin with."""
+
+
 class Names:
     """The names of the dimensions of one function, given out as they are met.
 
@@ -69,7 +73,7 @@ class Names:
     def shape(self, tensor: Tensor) -> str | None:
         """Return a tensor's shape in the annotation language; None if it isn't sayable."""
         items = tensor.shape.dims
-        usual = () if any(isinstance(i, Run) for i in items) else USUAL.get(len(items), ())
+        usual = self._usual(items)
         runs = {item: self._run(item.symbol) for item in items if isinstance(item, Run)}
         words = []
         for at, item in enumerate(items):
@@ -80,12 +84,43 @@ class Names:
                 words.append("_")
             else:
                 words.append(self._dim(item, usual[at] if at < len(usual) else last))
-        text = " ".join(words)
+        text = " ".join(_without_padding(words))
         try:
             spec.parse(text)
         except spec.SpecError:
             return None
         return text
+
+    def _usual(self, items: Sequence[DimExpr | Run]) -> Sequence[str]:
+        """Return what to call axes without a name: as in images only where that fits the others."""
+        if any(isinstance(item, Run) for item in items):
+            return ()
+        usual = USUAL.get(len(items), ())
+        told = ["" if isinstance(item, Run) else self._told(item) or "" for item in items]
+        is_image = all(name[:1].lower() in _SIDES for name in told[-2:]) and not any(
+            name in usual[-2:] for name in told[:-2] if name
+        )
+        return usual if len(items) < 4 or is_image else ("b", *("n" for _ in items[2:]), "d")
+
+    def _told(self, dim: DimExpr) -> str | None:
+        """Return what the code calls a dimension; None where it has no name, or is a number."""
+        size = size_of(dim)
+        if isinstance(size, int):
+            return None
+        symbol = size.symbol
+        if symbol is None or size in self.sizes:
+            return str(size)
+        return self.given.get(symbol) or self._label(symbol)
+
+    def _label(self, symbol: Sym) -> str | None:
+        """Return the name that the code has for a dimension."""
+        if symbol in self.hints:
+            return self.hints[symbol]
+        label = symbol.name.rpartition(".")[2].strip("_")
+        is_told = symbol.telling and (
+            self.code is None or label in self.code or symbol.kind is not Kind.UNKNOWN
+        )
+        return label if is_told and re.fullmatch(r"[A-Za-z]\w*", label) else None
 
     def _run(self, symbol: Sym) -> str:
         if self.whole is not None and symbol is not self.whole:
@@ -138,19 +173,26 @@ class Names:
             if known is not None:
                 name = "{" + known + "}"
             else:
-                label = self.hints.get(symbol, symbol.name.rpartition(".")[2].strip("_"))
                 # Two dimensions that the code calls the same are taken for one: verification
                 # finds out where they aren't.
-                is_told = symbol.telling and (
-                    self.code is None or label in self.code or symbol.kind is not Kind.UNKNOWN
-                )
-                if symbol in self.hints or (is_told and re.fullmatch(r"[A-Za-z]\w*", label)):
-                    name = label
-                    self._taken.add(name)
-                else:
+                name = self._label(symbol)
+                if name is None:
                     name = unused(usual, self._taken)
+                self._taken.add(name)
             self.given[symbol] = name
         return name
+
+
+def _without_padding(words: Sequence[str]) -> list[str]:
+    """Return the words of a shape without any `_` beside a `...`: so many axes say nothing."""
+    kept: list[str] = []
+    for word in words:
+        if word == "...":
+            while kept and kept[-1] == "_":
+                kept.pop()
+        if word != "_" or kept[-1:] != ["..."]:
+            kept.append(word)
+    return kept
 
 
 def _in_order(size: Size) -> list[Sym]:
@@ -158,7 +200,12 @@ def _in_order(size: Size) -> list[Sym]:
 
 
 def category(tensor: Tensor) -> str:
-    """Return the annotation type for what is known of a tensor's elements."""
+    """Return the annotation type for what is known of a tensor's elements.
+
+    What an op leaves open between floats and complex numbers is floats unless something says more.
+    """
+    if tensor.dtype == dtypes.CATEGORIES["Inexact"]:
+        return "Float"
     for name in ("Bool", "Float", "Int", "Integer", "Complex", "Num"):
         if not tensor.dtype & ~dtypes.CATEGORIES[name]:
             return name

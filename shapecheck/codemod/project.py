@@ -27,6 +27,22 @@ _TOPS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg")
 """A folder with one of these is the top of a project."""
 
 
+def _roots(path: Path) -> Iterator[Path]:
+    """Yield the folders that names of packages start from, for a file in one.
+
+    A project's top may have an `__init__.py` by accident: what is in it is imported from there.
+    """
+    root = module_of(path)[1]
+    if (path.parent / "__init__.py").is_file():
+        yield root
+    inside = path.absolute().relative_to(root).parents
+    yield from (root / one for one in inside if one.parts and _is_top(root / one))
+
+
+def _is_top(folder: Path) -> bool:
+    return any((folder / top).exists() for top in _TOPS)
+
+
 Name = tuple[str, str]
 """The path of a file and the qualified name of a function in it."""
 
@@ -39,9 +55,7 @@ class Project:
 
     def __init__(self, texts: Mapping[Path, str]) -> None:
         self._texts = texts
-        self._packages = sorted(
-            {module_of(path)[1] for path in texts if (path.parent / "__init__.py").is_file()}
-        )
+        self._packages = sorted({folder for path in texts for folder in _roots(path)})
         self._hosts: dict[Path, ProjectHost] = {}
         self._functions: dict[str, dict[int, Function]] = {}
 
@@ -88,7 +102,7 @@ class ProjectHost:
         packages: Sequence[Path] = (),
     ) -> None:
         around = [root, *root.parents]
-        tops = (at for at, one in enumerate(around) if any((one / top).exists() for top in _TOPS))
+        tops = (at for at, one in enumerate(around) if _is_top(one))
         folders = around[: next(tops, 1) + 1]
         self._bases = [base for one in folders for base in (one, one / "src")]
         self._packages = [one for one in packages if one not in self._bases]

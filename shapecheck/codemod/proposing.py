@@ -168,6 +168,15 @@ def is_loose(proposal: Proposal) -> bool:
     return proposal.origin == "static" and any(text.groups for text in texts)
 
 
+def is_vague(proposal: Proposal) -> bool:
+    """Whether the analysis alone says so, and not of each axis what it is."""
+    return proposal.origin == "static" and any(
+        isinstance(getattr(entry, "expr", None), spec.Wild) or getattr(entry, "name", "") is None
+        for one in tensors(proposal.kind)
+        for entry in spec.parse(one.text).entries
+    )
+
+
 def _open_parameters(one: Study) -> Collection[str]:
     """Return the parameters that may be annotated if a text says that they have a shape.
 

@@ -12,7 +12,8 @@ from shapecheck.analysis.annotations import (
     UnionDecl,
 )
 from shapecheck.analysis.declarations import arguments_of, declaration, speaks
-from shapecheck.analysis.inference import Study, with_dtypes
+from shapecheck.analysis.element_types import with_dtypes
+from shapecheck.analysis.inference import Study
 from shapecheck.analysis.values import Union
 from shapecheck.ops import Value
 from shapecheck.shapes import Tensor

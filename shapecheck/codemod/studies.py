@@ -20,7 +20,14 @@ from shapecheck.codemod.files import PythonFile
 from shapecheck.codemod.kinds import Type
 from shapecheck.codemod.overrides import Method, inherited, method
 from shapecheck.codemod.project import Function, Name, Project, module_of
-from shapecheck.codemod.proposing import Proposal, Proposed, Proposer, Refusal, Settings
+from shapecheck.codemod.proposing import (
+    Proposal,
+    Proposed,
+    Proposer,
+    Refusal,
+    Settings,
+    is_vague,
+)
 from shapecheck.codemod.static import typed, wanted
 from shapecheck.ops import Value
 
@@ -225,7 +232,8 @@ class _Share:
             handed = hands[function] if function in hands else self._calls(one)
             places = (place for place in best.rests_on if not isinstance(place, str))
             rests_on = self._project.names(places)
-            said_now = {slot.name for slot in proposed if not slot.local}
+            firm = (slot for slot, made in proposed.items() if not is_vague(made))
+            said_now = {slot.name for slot in firm if not slot.local}
             nothing = {"return"} if best.result is None else set[str]()
             lacks = bool(wanted(best) - said_now - nothing)
             found.methods += filter(None, [method(best, function)])

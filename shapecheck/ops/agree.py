@@ -142,6 +142,26 @@ def promote_all(tensors: Sequence[Tensor]) -> dtypes.DTypes:
     return kind
 
 
+def float_of(tensor: Tensor) -> dtypes.DTypes:
+    """Return the dtypes of a floating result of an input; refuses an input of integers."""
+    found = tensor.dtype & (dtypes.FLOAT | dtypes.COMPLEX)
+    if not found:
+        raise mismatch(
+            '"input" must be Float', f"doesn't take {dtypes.describe(tensor.dtype)}", "shape-dtype"
+        )
+    return found
+
+
+def one_kind(left: Tensor, right: Tensor, headline: str) -> None:
+    """Refuse a product of integers and floats; what autocast may convert is let through."""
+    whole = dtypes.BOOL | dtypes.INTEGER
+    if (not left.dtype & whole and not right.dtype & ~whole) or (
+        not left.dtype & ~whole and not right.dtype & whole
+    ):
+        kinds = (dtypes.describe(one.dtype) for one in (left, right))
+        raise mismatch("the elements are {} and {}".format(*kinds), headline, "shape-dtype")
+
+
 def tidy(call: Call, found: IntSize) -> IntSize:
     """Return a sum as it is, or with what is known put in where that says it in fewer names."""
     resolved = call.facts.size(found)

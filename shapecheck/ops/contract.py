@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, size_of
-from shapecheck.ops.agree import loose, tensors_of
+from shapecheck.ops.agree import loose, one_kind, tensors_of
 from shapecheck.ops.axes import of_rank, resolved
 from shapecheck.ops.call import Call, Value, as_tensor, rule
 from shapecheck.ops.elementwise import promoted
@@ -39,7 +39,7 @@ def matmul(call: Call, input: Value, other: Value, **rest: Value) -> Value:
                 "transpose",
                 "swap",
             )
-    _check_kinds(left, right, headline)
+    one_kind(left, right, headline)
     kind = promoted(left, right)
     if a.rank is None or b.rank is None:
         return Tensor(_ragged(a, b), kind)
@@ -49,16 +49,6 @@ def matmul(call: Call, input: Value, other: Value, **rest: Value) -> Value:
         (Tensor(Shape(a.dims[:-2])), Tensor(Shape(b.dims[:-2]))), headline, strict=False, behind=2
     )
     return Tensor(Shape((*batch.dims, *rows, *columns)), kind)
-
-
-def _check_kinds(left: Tensor, right: Tensor, headline: str) -> None:
-    """Refuse a product of integers and floats; what autocast may convert is let through."""
-    whole = dtypes.BOOL | dtypes.INTEGER
-    if (not left.dtype & whole and not right.dtype & ~whole) or (
-        not left.dtype & ~whole and not right.dtype & whole
-    ):
-        kinds = (dtypes.describe(one.dtype) for one in (left, right))
-        raise mismatch("the elements are {} and {}".format(*kinds), headline, "shape-dtype")
 
 
 def _has_two(shape: Shape) -> bool:

@@ -9,7 +9,7 @@ from math import prod
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, size_of
-from shapecheck.ops.agree import counted, fits_bias, loose, size
+from shapecheck.ops.agree import counted, fits_bias, float_of, loose, one_kind, size
 from shapecheck.ops.call import Call, Value, as_tensor, rule
 from shapecheck.ops.windows import Grid, divisible, expected, grid, numbers, positions
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
@@ -85,6 +85,7 @@ def conv(
     found = grid(call, tensor, count)
     shape = call.facts.shape(as_tensor(weight).shape)
     headline = f"can't convolve {found.shape} with a weight of {shape}"
+    one_kind(tensor, as_tensor(weight), headline)
     _rank(shape, count, headline)
     kernel = _kernel(shape, count)
     channels = shape.at(1) if shape.rank is not None else None
@@ -154,16 +155,6 @@ def conv_module(call: Call, input: Value, self: Mapping[str, Value]) -> Value:
     return Tensor(found.with_channels(size(self["out_channels"]), moved), float_of(tensor))
 
 
-def float_of(tensor: Tensor) -> dtypes.DTypes:
-    """Return the dtypes of a floating result of an input; refuses an input of integers."""
-    found = tensor.dtype & (dtypes.FLOAT | dtypes.COMPLEX)
-    if not found:
-        raise mismatch(
-            '"input" must be Float', f"doesn't take {dtypes.describe(tensor.dtype)}", "shape-dtype"
-        )
-    return found
-
-
 def _channels(call: Call, found: Grid, self: Mapping[str, Value]) -> None:
     groups = self.get("groups", 1)
     headline = f"can't take {found.shape}"
@@ -200,6 +191,7 @@ def conv_transpose(
     found = grid(call, tensor, count)
     shape = call.facts.shape(as_tensor(weight).shape)
     headline = f"can't convolve {found.shape} with a weight of {shape}"
+    one_kind(tensor, as_tensor(weight), headline)
     _rank(shape, count, headline)
     kernel = _kernel(shape, count)
     channels, out = shape.at(0), shape.at(1)

@@ -10,7 +10,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck import shapes
 from shapecheck.dims import DimExpr
-from shapecheck.ops.agree import counted, promote_all, tensors_of
+from shapecheck.ops.agree import counted, one_kind, promote_all, tensors_of
 from shapecheck.ops.call import Call, Value, as_tensor, rule
 from shapecheck.shapes import Clash, Item, Run, Shape, Tensor, mismatch
 
@@ -157,6 +157,8 @@ def contract(
             raise mismatch(f'"{term}" is in the result and in no operand', headline)
         if term in output[:index]:
             raise mismatch(f'"{term}" is in the result twice', headline)
+    if len(parts) == 2 and known.intersection(*inputs) - {*output, ELLIPSIS}:
+        one_kind(parts[0], parts[1], headline)
     state = _Sum(call, headline, between)
     for index, (terms, part) in enumerate(zip(inputs, parts, strict=True), 1):
         _bind(state, terms, part, index)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr
-from shapecheck.ops.agree import counted, fits_bias, promote_all, size
+from shapecheck.ops.agree import counted, fits_bias, one_kind, promote_all, size
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, rule
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
@@ -19,6 +19,7 @@ def linear(call: Call, input: Value, weight: Value, bias: Value = None, **rest: 
     shape = call.facts.stretched(parts[0].shape, back=1)
     table = call.facts.stretched(parts[1].shape, count=2)
     headline = f"can't multiply {shape} by a weight of {table}"
+    one_kind(parts[0], parts[1], headline)
     kind = promote_all(parts)
     if shape.rank == 0:
         raise mismatch('"input" has no axis', headline)

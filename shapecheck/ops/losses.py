@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.ops.agree import counted, loose, meet, promote_all, size, spell
+from shapecheck.ops.agree import counted, float_of, loose, meet, promote_all, size, spell
 from shapecheck.ops.call import Call, Value, as_dim, as_tensor, replace, rule
 from shapecheck.shapes import Clash, Item, Run, Shape, Tensor, mismatch
 
@@ -34,12 +34,20 @@ def _kind(*tensors: Tensor) -> dtypes.DTypes:
 def pointwise(call: Call, input: Value, target: Value, **rest: Value) -> Value:
     """Judge a loss of each element: the shapes broadcast, but never silently to an outer product.
 
-    `weight` broadcasts to the result, too. Some losses sum over the last axis (`"rows"`).
+    `weight` broadcasts to the result, too. Some losses sum over the last axis (`"rows"`), some
+    compare integers (`"counts"`).
     """
     first, second = as_tensor(input), as_tensor(target)
     parts = [first, second]
     a, b = call.facts.shape(first.shape), call.facts.shape(second.shape)
     headline = f"can't compare {a} with {b}"
+    kinds = promote_all(parts)
+    if "counts" not in call.extra and not kinds & (dtypes.FLOAT | dtypes.COMPLEX):
+        raise mismatch(
+            f"neither holds floating elements: they are {dtypes.describe(kinds)}",
+            headline,
+            "shape-dtype",
+        )
     shape = call.broadcast(parts, headline)
     variance = rest.get("var")
     if isinstance(variance, Tensor):
@@ -49,7 +57,7 @@ def pointwise(call: Call, input: Value, target: Value, **rest: Value) -> Value:
         if isinstance(extra, Tensor):
             said = f"can't weigh {shape} by {extra}"
             shape = call.broadcast((Tensor(shape), extra), said, strict=False)
-    if call.extra:
+    if "rows" in call.extra:
         shape = _rows(shape)
     return _reduced(shape, _kind(first, second), rest)
 
@@ -127,7 +135,9 @@ def class_loss(call: Call, input: Value, target: Value, **rest: Value) -> Value:
         raise mismatch('"input" has no axis of classes', headline)
     if a.rank is None:
         return _reduced(
-            b if b.rank is not None and not probabilities else Shape.unknown(), _kind(first), rest
+            b if b.rank is not None and not probabilities else Shape.unknown(),
+            float_of(first),
+            rest,
         )
     position = 0 if a.rank == 1 else 1
     wanted = replace(a, position)
@@ -136,11 +146,11 @@ def class_loss(call: Call, input: Value, target: Value, **rest: Value) -> Value:
     floating = not second.dtype & ~dtypes.FLOAT
     exact = not second.dtype & (dtypes.FLOAT | dtypes.COMPLEX)
     if b.rank is None:
-        return _reduced(wanted, _kind(first), rest)
+        return _reduced(wanted, float_of(first), rest)
     where = f'the classes are axis {position} of "input" ({classes})'
     if b.rank == a.rank and probabilities and not exact:
         _match(call, a, b, f'{where}, so "target" is expected to be', a, headline)
-        return _reduced(wanted, _kind(first), rest)
+        return _reduced(wanted, float_of(first), rest)
     if b.rank != a.rank - 1:
         raise mismatch(
             f"{where}, so class indices have {counted(a.rank - 1, 'axis')} {wanted}, "
@@ -158,7 +168,7 @@ def class_loss(call: Call, input: Value, target: Value, **rest: Value) -> Value:
             headline,
             "shape-dtype",
         )
-    return _reduced(wanted, _kind(first), rest)
+    return _reduced(wanted, float_of(first), rest)
 
 
 def _match(call: Call, a: Shape, b: Shape, words: str, wanted: Shape, headline: str) -> None:

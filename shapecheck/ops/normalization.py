@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shapecheck import dtypes
 from shapecheck.dims import size_of
-from shapecheck.ops.agree import counted, size, trailing
+from shapecheck.ops.agree import counted, float_of, size, trailing
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
 from shapecheck.ops.windows import expected
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
 def _kept(tensor: Tensor) -> Tensor:
-    return Tensor(tensor.shape, dtypes.to_float(tensor.dtype))
+    return Tensor(tensor.shape, float_of(tensor))
 
 
 @rule("layer_norm")

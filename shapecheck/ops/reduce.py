@@ -5,6 +5,7 @@ from __future__ import annotations
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, size_of
+from shapecheck.ops.agree import float_of
 from shapecheck.ops.axes import of_rank, resolved
 from shapecheck.ops.call import (
     UNKNOWN,
@@ -280,8 +281,8 @@ def tensor_norm(
             raise mismatch(
                 "a norm of an order takes 1 or 2 axes", f"can't take the norm of {shape}"
             )
-    kind = dtypes.to_real(tensor.dtype)
     given = rest.get("dtype")
-    if given is not None:
-        kind = getattr(given, "dtypes", dtypes.ANY)
+    kind = dtypes.to_real(float_of(tensor)) if given is None else dtypes.ANY
+    if isinstance(given, DType):
+        kind = given.dtypes
     return Tensor(without(call, shape, None if dim == () else dim, keepdim), kind)

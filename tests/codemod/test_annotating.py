@@ -146,7 +146,7 @@ def test_functions_in_functions_are_annotated(tmp_path: Path) -> None:
     )
     found = annotated(tmp_path, text, "static")
     assert "        def g(z):\n            return z\n" in found
-    assert 'def g(z: Shaped[torch.Tensor, "b t"]) -> Shaped[torch.Tensor, "b t"]:' in found
+    assert 'def g(z: Float[torch.Tensor, "b t"]) -> Float[torch.Tensor, "b t"]:' in found
 
 
 def test_a_function_for_any_number_of_axes_gets_a_group(tmp_path: Path) -> None:
@@ -474,8 +474,8 @@ def test_the_names_of_an_ops_signature_are_not_the_codes(tmp_path: Path) -> None
         ("return x.sum(dim=-1)", 'x: Shaped[torch.Tensor, "*batch d"]'),
         ("return x[..., :2]", 'x: Shaped[torch.Tensor, "*batch d"]'),
         ("return x[:, None, 2:]", 'x: Shaped[torch.Tensor, "n n2 *batch"]'),
-        ("return F.normalize(x, dim=-1)", 'x: Shaped[torch.Tensor, "*batch d"]'),
-        ("return x.softmax(1)", 'x: Shaped[torch.Tensor, "n n2 *batch"]'),
+        ("return F.normalize(x, dim=-1)", 'x: Float[torch.Tensor, "*batch d"]'),
+        ("return x.softmax(1)", 'x: Float[torch.Tensor, "n n2 *batch"]'),
         ("return nn.Linear(3, 4)(x)", 'x: Float[torch.Tensor, "*batch 3"]'),
         ("a, b = x.unbind(-1)\n    return a", 'x: Shaped[torch.Tensor, "... 2"]'),
         ('return rearrange(x, "... h w -> ... w h")', 'x: Shaped[torch.Tensor, "*batch h w"]'),
@@ -622,3 +622,90 @@ def test_a_persons_name_may_be_a_number(tmp_path: Path) -> None:
     found = annotated(tmp_path, text, "comments")
     assert 'x: Float[torch.Tensor, "n d"],' in found
     assert ') -> Float[torch.Tensor, "n e"]:' in found
+
+
+@pytest.mark.parametrize(
+    ("body", "signature"),
+    [
+        ("return p.norm(dim=-1)", 'p: Float[torch.Tensor, "*batch d"], q: torch.Tensor'),
+        (
+            'return torch.einsum("ij,jk->ik", torch.linalg.svd(p)[0], q)',
+            'p: Float[torch.Tensor, "b d"], q: Float[torch.Tensor, "b d2"]',
+        ),
+        ("return nn.functional.mse_loss(p.mean(), q)", "p: torch.Tensor, q: torch.Tensor"),
+    ],
+    ids=["an op", "a product with floats", "what integers fit too"],
+)
+def test_what_the_body_does_says_of_which_elements(
+    tmp_path: Path, body: str, signature: str
+) -> None:
+    text = f"{HEAD}def f(p: torch.Tensor, q: torch.Tensor):\n    {body}\n"
+    assert f"def f({signature})" in annotated(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("idx", "Int"), ("sample_ids", "Int"), ("chosen", "Shaped")]
+)
+def test_an_index_may_be_a_mask_unless_its_name_says_otherwise(
+    tmp_path: Path, name: str, says: str
+) -> None:
+    text = HEAD + (
+        f"def f(x: torch.Tensor, {name}: torch.Tensor):\n"
+        f"    (n,) = {name}.shape\n    return x.mean() + x[{name}]\n"
+    )
+    assert f'{name}: {says}[torch.Tensor, "n"]' in annotated(tmp_path, text)
+
+
+def test_a_method_that_takes_a_dim_is_a_tensors(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def unit(v):\n    return v / v.norm(dim=-1, keepdim=True)\n"
+        'def data(v):\n    return v.sum(dim="time")\n'
+        "def array(v):\n    return v.sum(axis=-1)\n"
+    )
+    found = annotated(tmp_path, text, "static")
+    assert 'def unit(v: Float[torch.Tensor, "*batch d"]) ->' in found
+    assert "def data(v):" in found
+    assert "def array(v):" in found
+
+
+@pytest.mark.parametrize(
+    ("unpacked", "shape"),
+    [
+        ("b, h, n, _", "b h n d"),
+        ("_, _, h, w", "b c h w"),
+        ("batch, _, _, _", "batch c h w"),
+        ("b, frames, seq, _", "b frames seq d"),
+    ],
+)
+def test_only_axes_that_may_be_an_images_are_called_so(
+    tmp_path: Path, unpacked: str, shape: str
+) -> None:
+    body = f"    {unpacked} = x.shape\n    _, _, _, _ = x.shape\n    return x + 1\n"
+    text = f"{HEAD}def f(x: torch.Tensor):\n{body}"
+    assert f'def f(x: Shaped[torch.Tensor, "{shape}"])' in annotated(tmp_path, text)
+
+
+def test_a_result_waits_for_what_it_is_made_by(tmp_path: Path) -> None:
+    text = HEAD + (
+        "class Block(nn.Module):\n"
+        "    def __init__(self, dim, depth):\n"
+        "        super().__init__()\n"
+        "        self.layers = nn.ModuleList([])\n"
+        "        for _ in range(depth):\n"
+        "            self.layers.append(nn.ModuleList([Mix(dim), Mix(dim)]))\n"
+        "    def forward(self, x: torch.Tensor):\n"
+        "        b, n, d = x.shape\n"
+        "        for one, other in self.layers:\n"
+        "            x = one(x) + x\n"
+        "            x = other(x) + x\n"
+        "        return x\n"
+        "class Mix(nn.Module):\n"
+        "    def __init__(self, dim):\n"
+        "        super().__init__()\n"
+        "        self.net = nn.Linear(dim, dim)\n"
+        "    def forward(self, x):\n"
+        "        b, n, _ = x.shape\n"
+        "        return self.net(x).reshape(b, n, -1)\n"
+    )
+    block = annotated(tmp_path, text, "static").partition("class Mix")[0]
+    assert 'x: Float[torch.Tensor, "b n d"]) -> Float[Tensor, "b n d"]:' in block

@@ -60,6 +60,19 @@ def test_a_module_of_the_project_is_found(
     assert 'def f(y: Shaped[torch.Tensor, "b d"]) -> Shaped[Tensor, "b"]:' in text
 
 
+def test_a_project_may_itself_look_like_a_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = tmp_path / "project"
+    (top / "pkg").mkdir(parents=True)
+    for name in ("pyproject.toml", "__init__.py", "pkg/__init__.py"):
+        (top / name).touch()
+    monkeypatch.chdir(top)
+    files = {"pkg/user.py": USER.format("pkg.ops"), "pkg/ops.py": OPS}
+    text = annotated(files, "pkg/user.py", "pkg/ops.py")
+    assert 'def f(y: Shaped[torch.Tensor, "b d"]) -> Shaped[Tensor, "b"]:' in text
+
+
 def test_a_package_elsewhere_is_found_if_it_is_annotated_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from torch import nn
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import DType
 from shapecheck.signatures import table
 
 FN = "torch.nn.functional."
@@ -441,3 +442,52 @@ def test_dtypes() -> None:
     )
     half = parse("b 3", dtypes.of("bfloat16"))
     assert forward("torch.nn.Linear", ((3, 4), {}), half).dtype == dtypes.of("bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("name", "real", "others", "reason"),
+    [
+        ("torch.softmax", torch.softmax, (-1,), '"input" must be Inexact'),
+        ("torch.linalg.inv", torch.linalg.inv, (), '"input" must be Inexact'),
+        ("torch.linalg.svd", torch.linalg.svd, (), '"input" must be Inexact'),
+        ("torch.std", torch.std, (), '"input" must be Inexact'),
+        ("torch.norm", torch.norm, (), '"input" must be Float'),
+        (FN + "normalize", F.normalize, (), '"input" must be Inexact'),
+        (FN + "layer_norm", F.layer_norm, ((3,),), '"input" must be Float'),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["int64", "bool", "uint8"])
+def test_integers_are_refused_where_torch_refuses_them(
+    name: str, real: Any, others: tuple[Any, ...], reason: str, dtype: str
+) -> None:
+    said = refusal(apply, name, parse("3 3", dtypes.of(dtype)), *others)
+    assert said == f"doesn't take {dtypes.describe(dtypes.of(dtype))}: {reason}"
+    with pytest.raises(RuntimeError):
+        real(torch.eye(3, dtype=getattr(torch, dtype)), *others)
+
+
+def test_a_dtype_that_is_asked_for_makes_integers_floats() -> None:
+    ids = parse("b t", dtypes.INT64)
+    float64 = DType(dtypes.of("float64"))
+    assert apply("torch.softmax", ids, -1, dtype=float64) == parse("b t", dtypes.of("float64"))
+
+
+def test_a_loss_of_integers_needs_floats_beside_them() -> None:
+    ids = parse("b t", dtypes.INT64)
+    assert refusal(apply, FN + "mse_loss", ids, ids) == (
+        "can't compare (b t) with (b t): neither holds floating elements: they are int64"
+    )
+    assert apply(FN + "mse_loss", parse("b t"), ids).shape.dims == ()
+    apply(FN + "poisson_nll_loss", ids, ids)
+
+
+def test_a_product_of_integers_and_floats_is_refused() -> None:
+    ids, floats = parse("b d", dtypes.INT64), parse("d e", dtypes.of("float32"))
+    reason = "the elements are int64 and float32"
+    assert refusal(apply, FN + "linear", ids, parse("e d", dtypes.of("float32"))) == (
+        f"can't multiply (b d) by a weight of (e d): {reason}"
+    )
+    assert refusal(apply, "torch.einsum", "bd,de->be", ids, floats) == (
+        f'can\'t sum "bd,de->be": {reason}'
+    )
+    apply("torch.einsum", "bd,de->bde", ids, floats)
