@@ -407,7 +407,9 @@ def _with_imports(module: cst.Module, writer: _Writer, style: str, mark: Mark | 
     if missing:
         lines.append(f"from {style} import {', '.join(missing)}")
     if not lines and writer.is_bare and mark is None:
-        kinds = sorted(writer.used)
-        lines.append(f"from {style} import {kinds[0]}")
+        kind = min(writer.used)  # which is imported already: this line only says how to strip
+        name = writer.names.shaped[kind]
+        library = writer.bindings.imported[name].rpartition(".")[0]
+        lines.append(f"from {library} import {kind}" + (f" as {name}" if name != kind else ""))
     said = f": {tensor}{', x = 1' * writer.spaced}" if writer.is_bare else ""
     return added(module, [f"{line}  # {MARK}{said}" for line in lines])
