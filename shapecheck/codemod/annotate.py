@@ -13,12 +13,13 @@ from typing import Final
 
 import libcst as cst
 
+from shapecheck import spec
 from shapecheck.analysis.inference import without_collecting
 from shapecheck.codemod import parallel, verify
 from shapecheck.codemod.blame import Blame, Place
 from shapecheck.codemod.edit import Slot, annotate
 from shapecheck.codemod.files import FileProblem, PythonFile, read
-from shapecheck.codemod.kinds import Type
+from shapecheck.codemod.kinds import Type, tensors
 from shapecheck.codemod.project import Name
 from shapecheck.codemod.proposing import SOURCES, Proposal, Proposed, Refusal, Settings
 from shapecheck.codemod.studies import Studies
@@ -29,9 +30,6 @@ __all__ = ["SOURCES", "Changed", "Outcome", "Proposal", "Refusal", "Settings", "
 
 _PATIENT: Final = 6
 """After so many rounds all that may take part in a complaint is taken back; later whole files."""
-
-_MOST_PASSES: Final = 4
-"""So often what is annotated is used to annotate more."""
 
 
 @dataclass(slots=True)
@@ -104,39 +102,36 @@ class _Tree:
         self.studies = Studies(settings, self.lines)
         self.found: dict[Path, Proposed] = {}
         self.dropped: set[tuple[Path, Slot, Type]] = set()
+        self.accepted: list[verify.Complaint] = []
         self.before = verify.Verifier(files, settings.options, advance)
         self.after = verify.Verifier(files, settings.options, advance)
 
     def annotate(self) -> None:
         """Propose, write and verify, until there is no more; add what comes of it to the outcome.
 
-        What is annotated says more of what isn't: annotating again would find that.
+        What is annotated says more of what isn't, and what was refused may be right without what
+        was refused beside it: annotating again would find that.
         """
         drafts: dict[Path, Draft] = {}
-        news: set[Name] | None = None
-        for _ in range(_MOST_PASSES):
-            written = {path: {*found} for path, found in self.found.items()}
-            asked = self._propose(drafts, news) | (self._converted() if news is None else set())
-            if not asked:
-                break
-            drafts |= self._drafts(asked)
-            if not self.settings.despite_complaints and not self._verified(drafts):
-                drafts.clear()
-                break
-            news = {
-                (str(path), slot.function)
-                for path, found in self.found.items()
-                for slot in found.keys() - written.get(path, set())
-            }
+        added = self._add(drafts, self._put(self._proposed(drafts, None)) | self._converted())
+        while added:
+            while added:
+                proposed = self._proposed(drafts, added)
+                fresh = [one for one in proposed if self._key(*one) not in self.dropped]
+                added = self._add(drafts, self._put(fresh))
+            lacking = {(str(path), slot.function) for path, slot, _ in self.dropped}
+            tried = self._proposed(drafts, set(), lacking)
+            added = self._add(drafts, self._put(tried), tried)
         for path, draft in drafts.items():
             file = self.files[path]
             if draft.text != file.text:
                 kept = list(self.found.get(path, {}).values())
                 self.outcome.changed.append(Changed(file, draft.text, kept))
+        refused: dict[tuple[Path, str], Refusal] = {}
+        for one in self.outcome.refused:
+            refused.setdefault((one.path.absolute(), one.function), one)
         self.outcome.refused = [
-            one
-            for one in self.outcome.refused
-            if not self._is_annotated(one.path.absolute(), one.function)
+            one for place, one in refused.items() if not self._is_annotated(*place)
         ]
 
     def _is_annotated(self, path: Path, function: str) -> bool:
@@ -147,8 +142,13 @@ class _Tree:
         files = self.files.items() if self.converts else ()
         return {path for path, file in files if "torchtyping" in file.text}
 
-    def _propose(self, drafts: Mapping[Path, Draft], news: AbstractSet[Name] | None) -> set[Path]:
-        """Add proposals to the files as they are now; return those that have any new."""
+    def _proposed(
+        self,
+        drafts: Mapping[Path, Draft],
+        news: AbstractSet[Name] | None,
+        lacking: AbstractSet[Name] = frozenset(),
+    ) -> list[tuple[Path, Proposal]]:
+        """Return what is proposed for the files as they are now; see `Studies.propose`."""
         files = {
             path: replace(file, text=drafts[path].text) if path in drafts else file
             for path, file in self.files.items()
@@ -158,71 +158,121 @@ class _Tree:
         def done(path: Path) -> None:
             self.advance(next(stages[path]), self.lines[path])
 
-        found = self.studies.propose(files, news, done)
-        proposals = [(p, one) for p in found for one in found[p].proposed.values()]
+        found = self.studies.propose(files, news, done, lacking)
+        if news is None:
+            self.outcome.refused += [refusal for one in found.values() for refusal in one.refused]
+        added = {path: files[path].text.count("\n") - self.lines[path] for path in files}
+        proposals = [
+            (path, replace(one, line=one.line - added[path]))
+            for path in found
+            for one in found[path].proposed.values()
+        ]
         if "static" in self.settings.origins:
             every = {p: {**found[p].proposed, **self.found.get(p, {})} for p in found}
             proposals += self.studies.inherited(every)
+        return proposals
+
+    def _put(self, proposals: Iterable[tuple[Path, Proposal]]) -> set[Path]:
+        """Add proposals where there are none yet; return the files that have any new."""
         changed = set()
         for path, proposal in proposals:
-            mine, slot = self.found.setdefault(path, {}), proposal.slot
-            if slot not in mine and (path, slot, proposal.kind) not in self.dropped:
-                mine[slot] = proposal
+            if self.found.setdefault(path, {}).setdefault(proposal.slot, proposal) is proposal:
                 changed.add(path)
-        if news is None:
-            self.outcome.refused += [refusal for one in found.values() for refusal in one.refused]
         return changed
+
+    @staticmethod
+    def _key(path: Path, proposal: Proposal) -> tuple[Path, Slot, Type]:
+        return path, proposal.slot, proposal.kind
 
     # Verification
 
-    def _verified(self, drafts: dict[Path, Draft]) -> bool:
-        """Have drafts keep those annotations that draw no complaint; false if that can't be."""
+    def _add(
+        self,
+        drafts: dict[Path, Draft],
+        changed: Collection[Path],
+        tried: Sequence[tuple[Path, Proposal]] | None = None,
+    ) -> set[Name]:
+        """Write what was added to some files, as far as it draws no complaint.
+
+        Return the functions that have more annotations then. With `tried`, only what is among it
+        is taken back, by default anything.
+        """
+        if not changed:
+            return set()
+        before = {path: drafts[path].kinds.keys() if path in drafts else set() for path in changed}
+        drafts |= self._drafts(changed)
+        if not self.settings.despite_complaints:
+            self._verify(drafts, tried)
+        return {
+            (str(path), slot.function)
+            for path, old in before.items()
+            for slot in self.found[path].keys() - old
+        }
+
+    def _verify(
+        self, drafts: dict[Path, Draft], tried: Sequence[tuple[Path, Proposal]] | None
+    ) -> None:
+        """Have drafts keep those annotations that draw no complaint."""
         for number in itertools.count():
             found = self.after.complaints(drafts)
             old = self.before.complaints({}, {one.path for one in found})
+            old += self.accepted
             complaints = verify.new(old, found)
             if not complaints:
-                return True
-            dropped = self._refuse(complaints, old, drafts, number)
-            if not dropped:
-                break
+                return
+            suspects = self.found if tried is None else self._left_of(tried)
+            if not any(suspects.values()):
+                return
+            dropped = self._refuse(complaints, old, drafts, suspects, number)
             drafts |= self._drafts(dropped)
-        self.found.clear()
-        return False
+
+    def _left_of(self, tried: Sequence[tuple[Path, Proposal]]) -> dict[Path, Proposed]:
+        """Return those of some proposals that haven't been taken back."""
+        left: dict[Path, Proposed] = {}
+        for path, one in tried:
+            if self.found[path].get(one.slot) is one:
+                left.setdefault(path, {})[one.slot] = one
+        return left
 
     def _refuse(
         self,
         complaints: Sequence[verify.Complaint],
         old: Sequence[verify.Complaint],
         drafts: Mapping[Path, Draft],
+        suspects: Mapping[Path, Proposed],
         number: int,
     ) -> set[Path]:
-        """Take back the annotations that complaints are about; return in which files.
+        """Take back those of the suspects that complaints are about; return in which files.
 
-        Where that hasn't helped for some rounds (`number`), more is taken back.
+        Where that hasn't helped for some rounds (`number`), more is taken back, in the end all.
         """
         by_file: defaultdict[Path, list[verify.Complaint]] = defaultdict(list)
         for one in complaints:
             by_file[one.path].append(one)
         options = self.settings.options
         texts = {path: draft.text for path, draft in drafts.items()}
-        blame = Blame(self.files, texts, self.found, old, options)
+        blame = Blame(self.files, texts, suspects, old, options)
 
         def blamed(path: Path) -> dict[Place, str]:
             found = blame.of(path, by_file[path]) if number < _PATIENT else {}
+            wrong = [one for one in by_file[path] if not one.narrows]
             if not found and number < 2 * _PATIENT:
-                for one in by_file[path]:
+                for one in wrong:
                     found |= dict.fromkeys(blame.about(one), one.message)
-            if not found:
-                around = {path, *self.after.looked_at(path)} & self.found.keys()
-                every = [(file, slot) for file in around for slot in self.found[file]]
-                found = dict.fromkeys(every, by_file[path][0].message)
+            if not found and wrong:
+                around = {path, *self.after.looked_at(path)} & suspects.keys()
+                found = dict.fromkeys(_places(suspects, around), wrong[0].message)
             return found
 
         dropped: dict[Place, str] = {}
         cost = {path: len(some) * self.lines[path] for path, some in by_file.items()}
         for found in parallel.each(blamed, [*by_file], cost.__getitem__):
             dropped |= found
+        wrong = [one for one in complaints if not one.narrows]
+        if not dropped and wrong:
+            dropped = dict.fromkeys(_places(suspects, suspects), wrong[0].message)
+        elif not dropped:
+            self.accepted += complaints
         by_function: defaultdict[tuple[Path, str], list[Place]] = defaultdict(list)
         for path, slot in dropped:
             by_function[path, slot.function].append((path, slot))
@@ -232,11 +282,14 @@ class _Tree:
 
     def _drop(self, places: Sequence[Place], reason: str) -> None:
         """Take back what is proposed for a function; one that has nothing left is refused."""
-        gone = [(path, slot, self.found[path].pop(slot)) for path, slot in places]
-        self.dropped |= {(path, slot, proposal.kind) for path, slot, proposal in gone}
-        line = min(proposal.line for _, _, proposal in gone)
         path, slot = places[0]
-        if not any(other.function == slot.function for other in self.found[path]):
+        mine = self.found[path]
+        gone = [(path, mine.pop(slot)) for _, slot in places]
+        left = {one: mine[one] for one in mine if one.function == slot.function}
+        gone += [(path, mine.pop(one)) for one in _unbound(left, [one for _, one in gone])]
+        self.dropped |= {self._key(path, one) for path, one in gone}
+        line = min(one.line for _, one in gone)
+        if not self._is_annotated(path, slot.function):
             shown = self.files[path].path
             self.outcome.refused.append(Refusal(shown, line, slot.function, reason))
 
@@ -263,3 +316,26 @@ class _Tree:
             return convert(text, self.settings.style) if self.converts else text, ""
         except cst.ParserSyntaxError as error:
             return "", f"{file.path}:{error.raw_line}: can't be parsed"
+
+
+def _places(proposed: Mapping[Path, Proposed], paths: Iterable[Path]) -> list[Place]:
+    return [(path, slot) for path in paths for slot in proposed[path]]
+
+
+def _unbound(left: Proposed, gone: Sequence[Proposal]) -> list[Slot]:
+    """Return which of a function's annotations use names that only those said what are."""
+
+    def bound(proposals: Iterable[Proposal]) -> set[str]:
+        every = [one for one in proposals if not one.slot.local and one.slot.name != "return"]
+        return {name for one in every for text in _texts(one) for name in spec.bare_names(text)}
+
+    lost = bound(gone) - bound(left.values())
+    return [
+        slot
+        for slot, one in left.items()
+        if one.origin == "static" and any(lost & {*text.names()} for text in _texts(one))
+    ]
+
+
+def _texts(proposal: Proposal) -> list[spec.Spec]:
+    return [spec.parse(one.text) for one in tensors(proposal.kind)]

@@ -19,7 +19,7 @@ from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import PythonFile
 from shapecheck.codemod.project import Project, ProjectHost, module_of
 from shapecheck.codemod.proposing import Proposed, is_loose
-from shapecheck.codemod.verify import Complaint, complaints_of, new
+from shapecheck.codemod.verify import Complaint, checking, complaints_of, new
 
 Place = tuple[Path, Slot]
 
@@ -64,7 +64,7 @@ class Blame:
         options: Options,
     ) -> None:
         self._files, self._texts, self._found = files, texts, found
-        self._old, self._options = old, options
+        self._old, self._options = old, checking(options)
         self._project = Project({path: file.text for path, file in files.items()} | {**texts})
         self._gone: list[Place] = []
         self._slots: dict[Source, dict[Slot, _Written]] = {}
@@ -141,6 +141,8 @@ class Blame:
             for slot, written in self._written(path).items():
                 proposal = self._found.get(path, {}).get(slot)
                 if proposal is None or written.function.lineno not in lines:
+                    continue
+                if complaint.narrows and _TRUST[proposal.origin]:
                     continue
                 if (path, slot) not in self._gone:
                     is_own = path == complaint.path and slot.function == complaint.function
@@ -300,7 +302,7 @@ def _is_unfit(complaint: Complaint, slot: Slot, is_here: bool) -> bool:
     if slot.local:
         return is_here
     function, name = complaint.unfit
-    return slot.name == name and function in slot.function.split(".")[-2:]
+    return name in ("", slot.name) and function in slot.function.split(".")[-2:]
 
 
 def _by_file(places: set[tuple[Path, int]]) -> dict[Path, set[int]]:

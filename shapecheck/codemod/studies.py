@@ -66,11 +66,12 @@ class Studies:
         files: Mapping[Path, PythonFile],
         news: AbstractSet[Name] | None,
         done: Callable[[Path], None],
+        lacking: AbstractSet[Name] = frozenset(),
     ) -> dict[Path, Found]:
         """Return what there is to annotate in files, as they are now.
 
         `news` are the functions that have got annotations since the last time; None at first.
-        `done` is told twice of each file.
+        `lacking` are to be studied in any case. `done` is told twice of each file.
         """
         texts = {path: file.text for path, file in files.items()}
         project = Project(texts)
@@ -78,7 +79,8 @@ class Studies:
         def work(
             paths: Sequence[Path], tell: Callable[[Path], None]
         ) -> Generator[Handed | None, list[Handed | None], list[Found]]:
-            return _Share(self._settings, self._known, files, project).work(paths, news, tell)
+            share = _Share(self._settings, self._known, files, project)
+            return share.work(paths, news, lacking, tell)
 
         paths = [*files]
         results = parallel.together(work, paths, self._lines.__getitem__, done)
@@ -120,13 +122,15 @@ class _Share:
         self,
         paths: Sequence[Path],
         news: AbstractSet[Name] | None,
+        lacking: AbstractSet[Name],
         tell: Callable[[Path], None],
     ) -> Generator[Handed | None, list[Handed | None], list[Found]]:
         """Study files; yields what their functions hand to others, gets that of all files."""
         studied: dict[Path, dict[Function, Study]] = {}
         hands: dict[Function, list[tuple[Function, Call]]] = {}
         for path in paths:
-            studied[path] = self._study(path, None if news is None else self._affected(path, news))
+            names = None if news is None else self._affected(path, news, lacking)
+            studied[path] = self._study(path, names)
             hands |= {function: self._calls(one) for function, one in studied[path].items()}
             tell(path)
         shared = yield [*hands.items()]
@@ -138,12 +142,18 @@ class _Share:
         yield None
         return found
 
-    def _affected(self, path: Path, news: AbstractSet[Name]) -> set[str]:
-        """Return the functions of a file of which news may say more, or of those that they call."""
+    def _affected(
+        self, path: Path, news: AbstractSet[Name], lacking: AbstractSet[Name]
+    ) -> set[str]:
+        """Return the functions of a file of which news may say more, or of those that they call.
+
+        Those that are `lacking` are among them.
+        """
         return {
             name
             for (_, name, _), one in self._known[path].items()
-            if one.rests_on & news and (one.lacks or any(map(self._is_open, one.hands)))
+            if (str(path), name) in lacking
+            or (one.rests_on & news and (one.lacks or any(map(self._is_open, one.hands))))
         }
 
     def _is_open(self, handed: tuple[Function, Call]) -> bool:

@@ -22,7 +22,8 @@ from shapecheck.codemod.project import Name, Project, module_of
 class Complaint:
     """An error of the analysis: in which file and function, on which line of it, and the text.
 
-    `through` are the lines of the calls that lead there.
+    `through` are the lines of the calls that lead there. `narrows`: it says that a name is a
+    number, which is fine for a person's name, and wrong for a guess: other calls have another.
     """
 
     path: Path
@@ -31,6 +32,7 @@ class Complaint:
     line: int
     message: str
     through: tuple[int, ...] = ()
+    narrows: bool = False
 
     @property
     def place(self) -> tuple[Path, str, int]:
@@ -39,10 +41,16 @@ class Complaint:
 
     @property
     def unfit(self) -> tuple[str, str]:
-        """The function and the parameter, or `return`, that doesn't fit, if it is about one."""
+        """The function and the parameter, or `return`, that doesn't fit, if it is about one.
+
+        The name of a parameter is "" where it may be any of the function's.
+        """
         found = re.search(r'argument "([^"]*)" of "([^"]*)"', self.message)
         if found is not None:
             return found[2].rpartition(".")[2], found[1]
+        needs = re.match(r'"([^"]*)" needs', self.message)
+        if needs is not None:
+            return needs[1].rpartition(".")[2], ""
         inner = re.search(r'fails in "([^"]*)": returned value', self.message)
         if inner is not None or self.message.startswith("returned value"):
             function = self.function if inner is None else inner[1]
@@ -83,7 +91,7 @@ class Verifier:
         options: Options,
         advance: Callable[[str, int], None],
     ) -> None:
-        self._files, self._options, self._advance = files, options, advance
+        self._files, self._options, self._advance = files, checking(options), advance
         self._drafts = {path: Draft(file.text) for path, file in files.items()}
         self._checked: dict[Path, _Checked] = {}
 
@@ -146,16 +154,27 @@ def complaints_of(path: Path, text: str, said: Sequence[Diagnostic]) -> list[Com
     every = defs(ast.parse(text))
     places = [(node.lineno, node.end_lineno or node.lineno, name) for node, name, _ in every]
     found: list[Complaint] = []
+    counts = False
     for one in said:
+        call = re.match(r"called .*?at line (\d+)", one.message)
         if one.severity == "error":
-            line = one.span.line
-            inside = [place for place in places if place[0] <= line <= place[1]]
-            first, _, name = max(inside) if inside else (line, line, "")
-            found.append(Complaint(path, name, line - first, line, one.message))
-        elif found and (call := re.match(r"called .*?at line (\d+)", one.message)):
+            narrows = one.code == "shape-strict"
+            counts = not narrows or re.search(r" to be \d+, ", one.message) is not None
+            if counts:
+                line = one.span.line
+                inside = [place for place in places if place[0] <= line <= place[1]]
+                first, _, name = max(inside) if inside else (line, line, "")
+                place = path, name, line - first, line
+                found.append(Complaint(*place, one.message, narrows=narrows))
+        elif counts and call is not None:
             through = *found[-1].through, int(call[1])
             found[-1] = replace(found[-1], through=through)
     return found
+
+
+def checking(options: Options) -> Options:
+    """Return the options with which annotations are verified."""
+    return replace(options, strict=True)
 
 
 def new(before: Iterable[Complaint], after: Iterable[Complaint]) -> list[Complaint]:

@@ -21,6 +21,7 @@ from shapecheck.spec.nodes import (
     Number,
     Spec,
     Wild,
+    bare_names,
     composed_names,
     expr_names,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "Spec",
     "SpecError",
     "Wild",
+    "bare_names",
     "composed_names",
     "expr_names",
     "parse",

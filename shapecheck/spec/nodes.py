@@ -169,6 +169,13 @@ class Spec:
             yield from expr_names(entry)
 
 
+def bare_names(text: Spec) -> Iterator[str]:
+    """Yield the names that are a dimension or a group by themselves, which says what they are."""
+    for entry in text.entries:
+        if not isinstance(entry, Axis) or isinstance(entry.expr, Name):
+            yield from expr_names(entry)
+
+
 def composed_names(text: Spec) -> Iterator[str]:
     """Yield the names that are a part of a dimension: `h` and `d` in `(h d)`, `n` in `2*n`."""
     for entry in text.entries:

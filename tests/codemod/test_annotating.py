@@ -607,3 +607,57 @@ def test_what_an_operation_needs_says_which_axes_of_two_tensors_are_one(tmp_path
 def test_a_comment_has_the_names_of_the_code_in_their_case(tmp_path: Path) -> None:
     text = HEAD + "def f(x):\n    b, t = x.shape\n    y = x.mT  # (T, B)\n    return y.relu()\n"
     assert 'y: Shaped[torch.Tensor, "t b"] = x.mT' in annotated(tmp_path, text, "comments")
+
+
+# What is refused, and what isn't any more ---------------------------------------------------------
+
+WITH_TOKEN = HEAD + (
+    "def with_token(x, token):\n"
+    "    tokens = token.expand(x.shape[0], -1, -1)\n"
+    "    return torch.cat((tokens, x), dim=1)\n"
+)
+
+
+def test_what_was_refused_is_tried_again_with_what_others_say(tmp_path: Path) -> None:
+    text = WITH_TOKEN + (
+        "class Model(nn.Module):\n"
+        "    def __init__(self, width: int):\n"
+        "        super().__init__()\n"
+        "        self.one, self.other = nn.Linear(width, width), nn.Linear(width, width)\n"
+        "    def forward(self, x, y):\n"
+        "        B, N, _ = x.shape\n"
+        "        C, M, _ = y.shape\n"
+        "        return with_token(self.one(x), self.other(y))\n"
+    )
+    found = annotated(tmp_path, text, "static")
+    assert (
+        'forward(self, x: Float[torch.Tensor, "C N width"], y: Float[torch.Tensor, "C M width"])'
+        ' -> Float[torch.Tensor, "C M+N width"]:'
+    ) in found
+    assert annotated(tmp_path, found, "static") == found
+
+
+def test_a_name_that_a_caller_has_a_number_for_is_no_guess(tmp_path: Path) -> None:
+    text = WITH_TOKEN + (
+        "class Model(nn.Module):\n"
+        "    def __init__(self, width: int):\n"
+        "        super().__init__()\n"
+        "        self.token = nn.Parameter(torch.zeros(1, 1, width))\n"
+        "        self.project = nn.Linear(width, width)\n"
+        "    def forward(self, x):\n"
+        "        B, N, _ = x.shape\n"
+        "        return with_token(self.project(x), self.token)\n"
+    )
+    found = annotated(tmp_path, text, "static")
+    assert 'def with_token(x, token: Float[torch.Tensor, "b t width"]):' in found
+    assert (
+        'forward(self, x: Float[torch.Tensor, "B N width"]) -> Float[torch.Tensor, "B N+1 width"]:'
+    ) in found
+    assert annotated(tmp_path, found, "static") == found
+
+
+def test_a_persons_name_may_be_a_number(tmp_path: Path) -> None:
+    text = HEAD + "def f(\n    x,  # (n, d)\n):\n    return nn.Linear(3, 4)(x)  # (n, e)\n"
+    found = annotated(tmp_path, text, "comments")
+    assert 'x: Float[torch.Tensor, "n d"],' in found
+    assert ') -> Float[torch.Tensor, "n e"]:' in found
