@@ -105,6 +105,15 @@ class Comments:
             found.result = returned[0]
         return found
 
+    def behind(self, statement: ast.stmt) -> Claim | None:
+        """Return the shape that is said behind a statement of which no value is known."""
+        one, said = self._said.get(statement.end_lineno or 0, (None, None))
+        if one is None or said is None or one.alone or said.inputs:
+            return None
+        if not said.sure and _may_be_prose(said.result):
+            return None
+        return Claim(said.result, one.line)
+
     def _parameters(self, node: FunctionNode, study: Study, found: Claims) -> None:
         """Read the comments behind the parameters of a definition of several lines."""
         ends = Counter(line for _, line in _parameter_ends(node))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shapecheck.analysis.inference import defs
-from shapecheck.codemod.edit import Slot, annotate
+from shapecheck.codemod.edit import FIELD, Slot, annotate, classes, fields_of
 from shapecheck.codemod.kinds import NONE, Either, ListType, TensorType, Type
 from shapecheck.codemod.strip import strip
 
@@ -162,6 +162,15 @@ class A:
     Float = 3
     def f(self, x): return x
 ---
+from torch import Tensor as Given
+class A:
+    d: str = 'ä'; x: Given = None; y: 'Given'; x: int = 1
+    z: Given | \\
+        None
+    def f(self, x): return x
+    class B:
+        e: (Given)  # (b, t)
+---
 class A:
     import decimal as torch
     def f(self, x): return x
@@ -221,6 +230,8 @@ def _slots(text: str) -> dict[Slot, Type]:
         names = [one.arg for one in every if one.arg not in ("self", "k")]
         found |= {Slot(name, nth, n): KINDS.get(n, BT) for n in (*names, "return")}
         found[Slot(name, nth, "y", 1)] = BT
+    for owner, name, nth in classes(ast.parse(text)):
+        found |= {Slot(name, nth, field, FIELD): BT for field in fields_of(owner)}
     return found
 
 
@@ -240,7 +251,7 @@ class _Bare(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         self.generic_visit(node)
-        return node if node.value is None else ast.Assign([node.target], node.value)
+        return ast.Assign([node.target], node.value or ast.Constant(None))
 
 
 def _bare(text: str) -> list[str]:
