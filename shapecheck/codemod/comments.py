@@ -108,9 +108,7 @@ class Comments:
     def behind(self, statement: ast.stmt) -> Claim | None:
         """Return the shape that is said behind a statement of which no value is known."""
         one, said = self._said.get(statement.end_lineno or 0, (None, None))
-        if one is None or said is None or one.alone or said.inputs:
-            return None
-        if not said.sure and _may_be_prose(said.result):
+        if one is None or said is None or one.alone or said.inputs or not said.sure:
             return None
         return Claim(said.result, one.line)
 

@@ -69,8 +69,7 @@ def of_fields(node: ast.ClassDef, tensors: Sequence[str]) -> dict[str, Claim]:
     found: dict[str, Claim] = {}
     for one, below in itertools.pairwise(node.body):
         if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
-            prose = _text(below)
-            shape = _shape(prose, tensors) if prose and one.target.id in tensors else None
+            shape = _plain(_text(below), tensors) if one.target.id in tensors else None
             if shape is not None:
                 found.setdefault(one.target.id, Claim(shape, below.lineno))
     text = ast.get_docstring(node, clean=True) or ""
@@ -78,10 +77,21 @@ def of_fields(node: ast.ClassDef, tensors: Sequence[str]) -> dict[str, Claim]:
         about = _ATTRIBUTES.search(text)
         text = text[about.start() :] if about else ""
     for name, prose in _entries(text):
-        shape = _shape(prose, tensors) if name in tensors else None
+        shape = _plain(prose, tensors) if name in tensors else None
         if shape is not None:
             found.setdefault(name, Claim(shape, node.body[0].lineno))
     return found
+
+
+def _plain(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
+    """Return the shape that a description states so that no value is needed to believe it.
+
+    `[x, y, z]` are coordinates where nothing says "shape".
+    """
+    shape = _shape(prose, tensors)
+    if shape is None or re.search(r"(?i)\bshaped?\b", prose):
+        return shape
+    return shape if all(name.isupper() for name in shape.names()) else None
 
 
 def _text(statement: ast.stmt) -> str:

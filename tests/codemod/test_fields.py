@@ -47,7 +47,7 @@ def fields(tmp_path: Path, *texts: str) -> list[str]:
             'x: Optional[Shaped[Tensor, "N"]] = None  # (N,)',
         ),
         ("    x: None | Tensor  # (N, 3)\n", 'x: None | Shaped[Tensor, "N 3"]  # (N, 3)'),
-        ("    x: torch.LongTensor  # b t\n", 'x: Int64[torch.LongTensor, "b t"]  # b t'),
+        ("    x: torch.LongTensor  # (b, t)\n", 'x: Int64[torch.LongTensor, "b t"]  # (b, t)'),
         (
             '    x: Tensor\n    """Points, of shape (N, 3)."""\n',
             'x: Shaped[Tensor, "N 3"]',
@@ -82,12 +82,15 @@ def test_the_shape_goes_around_the_type(
         "@dataclass\nclass A:\n    x: 'Tensor'  # (N, 3)\n",
         "@dataclass\nclass A:\n    x: Tensor  # what is (mostly) known\n",
         "@dataclass\nclass A:\n    x: Tensor  # x = [1, 2, 3]\n",
+        "@dataclass\nclass A:\n    x: Tensor  # a b c\n",
         "@dataclass\nclass A:\n    x: Tensor  # (N, 3) or (M, N, 3)\n",
         "class A(nn.Module):\n    '''It.\n\n    Args:\n        x: of shape (N, K)\n    '''\n"
         "    x: Tensor\n    def __init__(self, x): ...\n",
         "class A:\n    x = None  # (N, 3)\n",
+        '@dataclass\nclass A:\n    x: Tensor\n    """Size of the box, [x, y, z]."""\n',
+        '@dataclass\nclass A:\n    """It.\n\n    Args:\n        q: Rotation (w, a).\n    """\n'
+        "    q: Tensor\n",
     ],
-    ids=lambda text: text.split("\n")[2].strip(),
 )
 def test_what_says_no_shape_of_a_tensor_is_left(text: str, tmp_path: Path) -> None:
     assert fields(tmp_path, text) == []
