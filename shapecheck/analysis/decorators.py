@@ -38,8 +38,10 @@ _CHANGE: Final = frozenset(("torch", "contextlib", "functools", "functorch"))
 """Packages whose other decorators don't."""
 
 
-def names(module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    """Yield the dotted names of a function's decorators, `?` for what isn't known."""
+def names(
+    module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+) -> Iterator[str]:
+    """Yield the dotted names of a function's or class' decorators, `?` for what isn't known."""
     for decorator in node.decorator_list:
         target = decorator.func if isinstance(decorator, ast.Call) else decorator
         if isinstance(decorator, ast.Call) and ast.unparse(target).endswith("jaxtyped"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,9 +15,9 @@ import libcst as cst
 
 from shapecheck import spec
 from shapecheck.analysis.inference import without_collecting
-from shapecheck.codemod import parallel, verify
+from shapecheck.codemod import fields, parallel, verify
 from shapecheck.codemod.blame import Blame, Place
-from shapecheck.codemod.edit import Slot, annotate
+from shapecheck.codemod.edit import FIELD, Slot, annotate
 from shapecheck.codemod.files import FileProblem, PythonFile, read
 from shapecheck.codemod.kinds import Type, tensors
 from shapecheck.codemod.project import Name
@@ -121,6 +121,7 @@ class _Tree:
         was refused beside it: annotating again would find that.
         """
         drafts: dict[Path, Draft] = {}
+        self._add(drafts, self._put(self._fields()))  # first: any function may rest on them
         proposed = self._proposed(drafts, None)
         added = self._add(drafts, self._put(self._firm(proposed)) | self._converted())
         added = added or self._add(drafts, self._put(self._vague()))
@@ -147,6 +148,12 @@ class _Tree:
 
     def _is_annotated(self, path: Path, function: str) -> bool:
         return any(slot.function == function for slot in self.found.get(path, ()))
+
+    def _fields(self) -> Iterator[tuple[Path, Proposal]]:
+        """Yield what is proposed for the fields of classes."""
+        for path, file in self.files.items():
+            for proposal in fields.proposals(file.text, self.settings.origins):
+                yield path, proposal
 
     def _converted(self) -> set[Path]:
         """Return the files of which torchtyping's annotations are converted."""
@@ -288,7 +295,8 @@ class _Tree:
                     found |= dict.fromkeys(blame.about(one), one.message)
             if not found and wrong:
                 around = {path, *self.after.looked_at(path)} & suspects.keys()
-                found = dict.fromkeys(_places(suspects, around), wrong[0].message)
+                places = _places(suspects, around)
+                found = dict.fromkeys(_fields(places, wrong[0]) or places, wrong[0].message)
             return found
 
         dropped: dict[Place, str] = {}
@@ -347,6 +355,17 @@ class _Tree:
 
 def _places(proposed: Mapping[Path, Proposed], paths: Iterable[Path]) -> list[Place]:
     return [(path, slot) for path in paths for slot in proposed[path]]
+
+
+def _fields(places: Sequence[Place], complaint: verify.Complaint) -> list[Place]:
+    """Return the field that a complaint names, else those of its file, else all, among places."""
+    every = [place for place in places if place[1].local == FIELD]
+    named = [
+        (path, slot)
+        for path, slot in every
+        if f'"{slot.name}" of "{slot.function.rpartition(".")[2]}"' in complaint.message
+    ]
+    return named or [place for place in every if place[0] == complaint.path] or every
 
 
 def _unbound(left: Proposed, gone: Sequence[Proposal]) -> list[Slot]:

@@ -108,6 +108,13 @@ class Comments:
             found.result = returned[0]
         return found
 
+    def behind(self, statement: ast.stmt) -> Claim | None:
+        """Return the shape that is said behind a statement of which no value is known."""
+        one, said = self._said.get(statement.end_lineno or 0, (None, None))
+        if one is None or said is None or one.alone or said.inputs or not said.sure:
+            return None
+        return Claim(said.result, one.line)
+
     def _parameters(
         self, node: FunctionNode, study: Study, spelling: Spelling, found: Claims
     ) -> None:

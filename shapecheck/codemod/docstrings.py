@@ -6,6 +6,7 @@ x: input of shape (N, C, H, W)      :param x: the points, `[*, N, 3]`      - Inp
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -17,7 +18,8 @@ from shapecheck.codemod.said import are_components, bracketed, groups, parse
 from shapecheck.ops import UNKNOWN
 
 _SECTION: Final = re.compile(
-    r"^(args|arguments|parameters|params|inputs?|returns?|outputs?|shapes?|keyword args)\s*:?\s*$",
+    r"^(args|arguments|attributes|parameters|params|inputs?|returns?|outputs?|shapes?|keyword args)"
+    r"\s*:?\s*$",
     re.IGNORECASE,
 )
 _ENTRY: Final = re.compile(
@@ -30,6 +32,7 @@ _SEVERAL: Final = re.compile(r"(?i)\b(?:lists?|tuples?|dicts?|sequences?) of\b")
 _OTHERWISE: Final = re.compile(r"[)\]][`'\"]*(?:[^.()\[\]]*[\s,])?or\s+[`'\"]*[(\[]")
 _AS: Final = re.compile(r"(?i)\b(?:in|as)(?: the)?(?: form)?$")
 _FIRST: Final = re.compile(r"\s*`*\[[A-Z]\]`*(?:\s|$)")
+_ATTRIBUTES: Final = re.compile(r"(?im)^attributes\s*:?\s*$")
 _RESULT: Final = "return"
 
 
@@ -59,6 +62,46 @@ def claims(study: Study) -> Claims:
         if name in study.params and judge(shape, study.params.get(name, UNKNOWN)) is not False:
             found.params.setdefault(name, Claim(shape, line))
     return found
+
+
+def of_fields(node: ast.ClassDef, tensors: Sequence[str]) -> dict[str, Claim]:
+    """Return what docstrings say of fields that are tensors: the class', and those under fields.
+
+    Where a class has a constructor of its own, its `Args:` are about that.
+    """
+    found: dict[str, Claim] = {}
+    for one, below in itertools.pairwise(node.body):
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+            shape = _plain(_text(below), tensors) if one.target.id in tensors else None
+            if shape is not None:
+                found.setdefault(one.target.id, Claim(shape, below.lineno))
+    text = ast.get_docstring(node, clean=True) or ""
+    if any(isinstance(one, ast.FunctionDef) and one.name == "__init__" for one in node.body):
+        about = _ATTRIBUTES.search(text)
+        text = text[about.start() :] if about else ""
+    for name, prose in _entries(text):
+        shape = _plain(prose, tensors) if name in tensors else None
+        if shape is not None:
+            found.setdefault(name, Claim(shape, node.body[0].lineno))
+    return found
+
+
+def _plain(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
+    """Return the shape that a description states so that no value is needed to believe it.
+
+    `[x, y, z]` are coordinates where nothing says "shape".
+    """
+    shape = _shape(prose, tensors)
+    if shape is None or re.search(r"(?i)\bshaped?\b", prose):
+        return shape
+    return shape if all(name.isupper() for name in shape.names()) else None
+
+
+def _text(statement: ast.stmt) -> str:
+    """Return the text that a statement consists of, "" for any other statement."""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
+    return " ".join(value.value.split()) if is_text else ""  # type: ignore[union-attr]
 
 
 def _entries(text: str) -> Iterator[tuple[str, str]]:

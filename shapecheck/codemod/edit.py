@@ -16,13 +16,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import libcst as cst
 
+from shapecheck.analysis.inference import qualnames
 from shapecheck.codemod.imports import (
     LIBRARIES,
     MARK,
@@ -50,12 +50,16 @@ class Slot:
 
     `function` is the qualified name, `nth` tells apart functions of the same name. `local` counts,
     from 1, the assignments to a local variable of this name; 0 stands for a parameter or `return`.
+    With `FIELD` it is a field that is annotated in the body of a class, and that's the class' name.
     """
 
     function: str
     nth: int
     name: str
     local: int = 0
+
+
+FIELD: Final = -1
 
 
 @dataclass(slots=True)
@@ -81,14 +85,17 @@ def annotate(text: str, wanted: Mapping[Slot, Type], style: str = "shapecheck") 
     """
     if not wanted:
         return text
-    head, rest = _parts(text, {slot.function for slot in wanted})
-    module = cst.parse_module(head)
+    functions = {slot.function for slot in wanted if slot.local != FIELD}
+    has_fields = any(slot.local == FIELD for slot in wanted)
+    head, rest = _parts(text, functions)
     bindings = Bindings(text)
-    mark = find_mark(module)
+    mark = find_mark(cst.parse_module(head))
     writer = _Writer(bindings, wanted, _names(bindings, wanted, style, mark), mark)
-    module = module.visit(writer)
+    if has_fields:
+        head, rest = _parts(writer.with_fields(text), functions)
+    module = cst.parse_module(head).visit(writer)
     changed = [part if outer is None else writer.written(part, outer) for part, outer in rest]
-    if not writer.used and not writer.is_bare:
+    if not writer.used:
         return text
     return _with_imports(module, writer, style, mark).code + "".join(changed)
 
@@ -96,9 +103,7 @@ def annotate(text: str, wanted: Mapping[Slot, Type], style: str = "shapecheck") 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
-def _parts(
-    text: str, functions: AbstractSet[str]
-) -> tuple[str, list[tuple[str, list[str] | None]]]:
+def _parts(text: str, functions: Collection[str]) -> tuple[str, list[tuple[str, list[str] | None]]]:
     """Return what is above the first function or class, if anything is, and the rest in parts.
 
     Those that are one of some functions, or have one in them, come with the names around them: it
@@ -135,6 +140,24 @@ def _outermost(
             yield from _outermost(node.body, [*outer, node.name])
         elif not isinstance(node, ast.expr):
             yield from _outermost(ast.iter_child_nodes(node), outer)
+
+
+def classes(tree: ast.AST) -> Iterator[tuple[ast.ClassDef, str, int]]:
+    """Yield the classes in a tree, in order: the qualified name, how many had it before."""
+    counts: Counter[str] = Counter()
+    for node, name in qualnames(tree):
+        if isinstance(node, ast.ClassDef):
+            yield node, name, counts[name]
+            counts[name] += 1
+
+
+def fields_of(node: ast.ClassDef) -> dict[str, ast.AnnAssign]:
+    """Return the fields that are annotated in the body of a class, each where it is first."""
+    found: dict[str, ast.AnnAssign] = {}
+    for one in node.body:
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+            found.setdefault(one.target.id, one)
+    return found
 
 
 def _first_line(node: ast.stmt) -> int:
@@ -235,6 +258,27 @@ class _Writer(_Walker):
         self._outer = [*outer]
         return cst.parse_module(above + text).visit(self).code.removeprefix(above)
 
+    def with_fields(self, text: str) -> str:
+        """Return a module's text with the shapes of fields, which go around their types."""
+        lines = _LINE.findall(text)
+        for node, name, nth in [*classes(ast.parse(text))][::-1]:
+            for field_, one in [*fields_of(node).items()][::-1]:
+                kind = self.wanted.get(Slot(name, nth, field_, FIELD))
+                if kind is not None:
+                    self._put_field(lines, one.annotation, kind)
+        return "".join(lines)
+
+    def _put_field(self, lines: list[str], annotation: ast.expr, kind: Type) -> None:
+        """Put a shape into the lines in which a type stands; one of several lines is left alone."""
+        if annotation.end_lineno != annotation.lineno:
+            return
+        line = lines[annotation.lineno - 1].encode()
+        start, end = annotation.col_offset, annotation.end_col_offset or 0
+        inner = self._put(cst.parse_expression(line[start:end].decode()), kind)
+        if inner is not None:
+            code = cst.Module([]).code_for_node(inner).encode()
+            lines[annotation.lineno - 1] = (line[:start] + code + line[end:]).decode()
+
     def function(self, node: cst.FunctionDef, qualname: str, nth: int) -> cst.FunctionDef:
         def param(one: cst.Param) -> cst.Param:
             kind = self.wanted.get(Slot(qualname, nth, one.name.value))
@@ -324,7 +368,10 @@ class _Writer(_Walker):
             some = [option for option in options if isinstance(option, TensorType)]
             if len(some) != 1:
                 return None
-            return self._expression(some[0], dotted(node))
+            shaped = self._expression(some[0], dotted(node))
+            return shaped.with_changes(
+                lpar=getattr(node, "lpar", ()), rpar=getattr(node, "rpar", ())
+            )
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.BitOr):
             left = self._put(node.left, kind)
             right = self._put(node.right, kind)
@@ -407,7 +454,9 @@ def _with_imports(module: cst.Module, writer: _Writer, style: str, mark: Mark | 
     if missing:
         lines.append(f"from {style} import {', '.join(missing)}")
     if not lines and writer.is_bare and mark is None:
-        kinds = sorted(writer.used)
-        lines.append(f"from {style} import {kinds[0]}")
+        kind = min(writer.used)  # which is imported already: this line only says how to strip
+        name = writer.names.shaped[kind]
+        library = writer.bindings.imported[name].rpartition(".")[0]
+        lines.append(f"from {library} import {kind}" + (f" as {name}" if name != kind else ""))
     said = f": {tensor}{', x = 1' * writer.spaced}" if writer.is_bare else ""
     return added(module, [f"{line}  # {MARK}{said}" for line in lines])

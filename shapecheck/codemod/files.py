@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -54,6 +55,10 @@ def read(path: Path) -> PythonFile:
         raise FileProblem(f"{path}: can't be read as text: {reason}") from None
     if "\0" in text:
         raise FileProblem(f"{path}: can't be read as text: it has null bytes in it")
+    if re.search(r"\r(?!\n)", text):
+        raise FileProblem(
+            f"{path}: can't be read as text: it has carriage returns without line feeds"
+        )
     return PythonFile(path, text, encoding, content)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Final
 import libcst as cst
 from libcst import matchers as m
 
-from shapecheck.analysis.modules import bound_names, flatten
+from shapecheck.analysis.modules import flatten
 
 SHAPED: Final = (
     "Float Float16 BFloat16 Float32 Float64 Int Int8 Int16 Int32 Int64 UInt UInt8 UInt16 UInt32 "
@@ -29,42 +30,46 @@ class Bindings:
     """What the imports of a module's top level bind, and how its annotations spell tensors.
 
     `imported` maps names to what they stand for, `spelled` counts spellings of tensor types,
-    `taken` are all names in the module, `usable` those that are bound when it runs, `used` those
-    that it uses.
+    `taken` are all names in the module, `used` those that it uses. `usable` are the imports that
+    are there when the first function or class is met, and stand for the same in all scopes.
     """
 
     def __init__(self, text: str) -> None:
         tree = ast.parse(text)
         self.imported: dict[str, str] = {}
+        above, others = set[str](), set[str]()
+        first = next((one.lineno for one in tree.body if _has_scopes(one)), math.inf)
+        unseen = {*_only_for_checking(tree)}
         for statement in flatten(tree.body):
-            if isinstance(statement, ast.ImportFrom):
-                module = "." * statement.level + (statement.module or "")
-                for alias in statement.names:
-                    self.imported[alias.asname or alias.name] = f"{module}.{alias.name}"
-            elif isinstance(statement, ast.Import):
-                for alias in statement.names:
-                    top = alias.name.partition(".")[0]
-                    self.imported[alias.asname or top] = alias.name if alias.asname else top
-        self.usable = {*self.imported}
-        if self.imported.get("annotations") != "__future__.annotations":
-            self.usable -= set(_only_for_checking(tree))
+            if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+                continue
+            for name, meaning in _bound(statement):
+                if self.imported.get(name, meaning) != meaning:
+                    others.add(name)
+                self.imported[name] = meaning
+                if statement.lineno < first and statement not in unseen:
+                    above.add(name)
+        is_lazy = self.imported.get("annotations") == "__future__.annotations"
+        self.usable = {*self.imported} if is_lazy else above
         self.spaced = _is_spaced(tree, text)
         self.spelled: Counter[str] = Counter()
         self.used: set[str] = set()
-        self.taken = {*self.imported}
         for node in ast.walk(tree):
-            if isinstance(node, ast.Name):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 self.used.add(node.id)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 self.used |= names_in(node.value)
-            elif isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-                self.taken.add(node.name)
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                others |= {n for n, full in _bound(node) if self.imported.get(n) != full}
+            else:
+                others |= _names_bound(node)
             for part in ("annotation", "returns"):
                 annotation = getattr(node, part, None)
                 for inner in ast.walk(annotation) if isinstance(annotation, ast.expr) else ():
                     if isinstance(inner, (ast.Name, ast.Attribute)):
                         self.spelled[ast.unparse(inner)] += 1
-        self.taken |= self.used
+        self.usable -= others
+        self.taken = {*self.imported, *self.used, *others}
 
     def meaning(self, node: cst.BaseExpression) -> str:
         """Return the dotted name that an expression stands for, "" if it isn't one."""
@@ -89,6 +94,40 @@ class Bindings:
         return name if library in LIBRARIES and name in SHAPED else None
 
 
+def _has_scopes(statement: ast.stmt) -> bool:
+    """Whether a function or a class is in a statement."""
+    scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return any(isinstance(one, scopes) for one in ast.walk(statement))
+
+
+def _bound(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    """Yield the names that an import binds, each with what it stands for."""
+    for alias in statement.names:
+        if isinstance(statement, ast.ImportFrom):
+            module = "." * statement.level + (statement.module or "")
+            yield alias.asname or alias.name, f"{module}.{alias.name}"
+        else:
+            top = alias.name.partition(".")[0]
+            yield alias.asname or top, alias.name if alias.asname else top
+
+
+def _names_bound(node: ast.AST) -> set[str]:
+    """Return the names that a node itself binds, in whatever way but by an import."""
+    match node:
+        case ast.Name(id=name):
+            return {name}
+        case ast.arg(arg=name):
+            return {name}
+        case ast.MatchMapping(rest=str(name)):
+            return {name}
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.ExceptHandler():
+            return {node.name} if node.name else set()
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            return {name}
+    is_type = type(node).__name__ in ("TypeVar", "ParamSpec", "TypeVarTuple")  # of Python 3.12 on
+    return {node.name} if is_type else set()  # type: ignore[attr-defined]
+
+
 def names_in(text: str) -> set[str]:
     """Return the names that a text uses if it is an annotation."""
     return {*_IN_TEXT.findall(text)} if len(text) < _LONGEST else set()
@@ -97,17 +136,11 @@ def names_in(text: str) -> set[str]:
 _LONGEST: Final = 200
 
 
-def _only_for_checking(tree: ast.Module) -> Iterator[str]:
-    """Yield the names that are imported under `if TYPE_CHECKING:` only."""
-    found, others = set[str](), set[str]()
+def _only_for_checking(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yield the statements under `if TYPE_CHECKING:`, which aren't run."""
     for node in tree.body:
-        test = node.test if isinstance(node, ast.If) else None
-        is_checking = test is not None and ast.unparse(test).endswith("TYPE_CHECKING")
-        body = node.body if isinstance(node, ast.If) and is_checking else []
-        found.update(name for inner in flatten(body) for name in bound_names(inner))
-        rest = [node] if not isinstance(node, ast.If) or not is_checking else node.orelse
-        others.update(name for inner in flatten(rest) for name in bound_names(inner))
-    yield from found - others
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            yield from flatten(node.body)
 
 
 def _is_spaced(tree: ast.Module, text: str) -> bool:
@@ -183,14 +216,21 @@ def added(module: cst.Module, lines: Sequence[str]) -> cst.Module:
 
 
 def import_position(module: cst.Module) -> int:
-    """Return the index in a module's body behind its first imports, or behind its docstring."""
+    """Return the index in a module's body behind the imports that are above all functions.
+
+    Where there are none, it is behind the docstring. What comes before an import may matter to
+    what it imports: an environment variable, a path.
+    """
     text = m.Expr(m.OneOf(m.SimpleString(), m.ConcatenatedString()))
-    docstring = m.SimpleStatementLine(body=[text])
-    imports = m.SimpleStatementLine(body=[m.OneOf(m.Import(), m.ImportFrom())])
-    start = 1 if module.body and m.matches(module.body[0], docstring) else 0
-    at = start
-    while at < len(module.body) and m.matches(module.body[at], imports):
-        at += 1
+    docstring = m.SimpleStatementLine(body=[text, m.ZeroOrMore()])
+    imports = m.SimpleStatementLine(
+        body=[m.ZeroOrMore(), m.OneOf(m.Import(), m.ImportFrom()), m.ZeroOrMore()]
+    )
+    at = 1 if module.body and m.matches(module.body[0], docstring) else 0
+    for number, line in enumerate(module.body):
+        if m.findall(line, m.FunctionDef() | m.ClassDef()):
+            break
+        at = number + 1 if m.matches(line, imports) else at
     return at
 
 
@@ -199,13 +239,15 @@ def without_unused(
 ) -> cst.Module:
     """Return a module without the imports of these names, from libraries, that nothing uses now.
 
-    Of the imports that we added, it is without all that nothing uses.
+    Of the imports that we added, it is without all that nothing uses, and those that the user has
+    too.
     """
     used = _Used()
     module.visit(used)
+    own = {name for line in module.body if mark_of(line) is None for name in _imported(line)}
     body: list[cst.BaseStatement] = []
     for line in module.body:
-        if mark_of(line) is not None and not _imported(line) & used.names:
+        if mark_of(line) is not None and not (_imported(line) - own) & used.names:
             continue
         kept = _trimmed(line, libraries, {*names} - used.names)
         if kept is not None:
@@ -214,13 +256,16 @@ def without_unused(
 
 
 def _imported(line: cst.BaseStatement) -> set[str]:
-    if not isinstance(line, cst.SimpleStatementLine):
-        return set()
+    """Return the names that are imported from modules in a statement, functions in it apart."""
     found: set[str] = set()
-    for part in line.body:
+    for part in m.findall(line, m.ImportFrom()) if not _is_scope(line) else ():
         if isinstance(part, cst.ImportFrom) and not isinstance(part.names, cst.ImportStar):
             found |= {dotted(a.asname.name if a.asname else a.name) for a in part.names}
     return found
+
+
+def _is_scope(node: cst.CSTNode) -> bool:
+    return isinstance(node, (cst.FunctionDef, cst.ClassDef))
 
 
 def _trimmed(

@@ -17,6 +17,7 @@ from shapecheck.analysis.inference import Study
 from shapecheck.analysis.values import Union
 from shapecheck.codemod import docstrings
 from shapecheck.codemod.comments import Claim, Claims, Comments, given, may_be_none
+from shapecheck.codemod.compiled import compiler
 from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import PythonFile
 from shapecheck.codemod.fitting import contradiction
@@ -108,7 +109,7 @@ class Proposer:
         return found
 
     def proposals(self, one: Study) -> tuple[Proposed, list[Refusal]]:
-        """Return annotations for a function, or that recorded calls contradict them."""
+        """Return annotations for a function, or why it can't have them."""
         found: Proposed = {}
         for name, kind, origin, line, local in self._of(one):
             if not local and may_be_none(one, name):
@@ -118,6 +119,8 @@ class Proposer:
         seen = self._recorded(one)
         signature = {s.name: p.kind for s, p in found.items() if not s.local}
         reason = None if seen is None else contradiction(seen, signature)
+        if found and (reader := compiler(one.function)):
+            reason = f"{reader} reads its annotations, and doesn't know shapes"
         if reason is not None:
             line = next(iter(found.values())).line
             return {}, [Refusal(self.file.path, line, one.qualname, reason)]

@@ -52,7 +52,11 @@ class _Stripper(cst.CSTTransformer):
             return updated_node
         self.is_changed = True
         self.gone.add(dotted(original_node.value))
-        return first.value
+        outer = {part: (*getattr(updated_node, part),) for part in ("lpar", "rpar")}
+        inner = {part: (*getattr(first.value, part, ()),) for part in ("lpar", "rpar")}
+        return first.value.with_changes(
+            lpar=outer["lpar"] + inner["lpar"], rpar=inner["rpar"] + outer["rpar"]
+        )
 
     def leave_BinaryOperation(
         self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation

@@ -12,7 +12,7 @@ from pathlib import Path
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
 from shapecheck.analysis.inference import defs
 from shapecheck.codemod import parallel
-from shapecheck.codemod.edit import Slot
+from shapecheck.codemod.edit import FIELD, Slot
 from shapecheck.codemod.files import PythonFile
 from shapecheck.codemod.kinds import Type
 from shapecheck.codemod.project import Name, Project, module_of
@@ -78,8 +78,13 @@ class Draft:
     kinds: Mapping[Slot, Type] = field(default_factory=dict)
 
     def differing(self, other: Draft) -> set[str]:
-        """Return the names of the functions of which the annotations differ."""
-        return {slot.function for slot, _ in self.kinds.items() ^ other.kinds.items()}
+        """Return the names of the functions of which the annotations differ.
+
+        None, as if it weren't known, where those of a field do: any function may rest on them.
+        """
+        slots = [slot for slot, _ in self.kinds.items() ^ other.kinds.items()]
+        is_field = any(slot.local == FIELD for slot in slots)
+        return set() if is_field else {slot.function for slot in slots}
 
 
 class Verifier:

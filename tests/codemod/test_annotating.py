@@ -354,6 +354,54 @@ def test_annotating_again_changes_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     assert Path("model.py").read_bytes() == text.encode()
 
 
+COMPILED = """\
+import torch
+from torch import nn
+from torch.jit import script
+import triton
+@script
+def scripted(x):
+    b, t = x.relu().shape
+def later(x):
+    b, t = x.relu().shape
+fast = torch.jit.script(later)
+class Net(nn.Module):
+    @torch.jit.export
+    def exported(self, x):
+        b, t = x.relu().shape
+class Scripted(nn.Module):
+    def forward(self, x):
+        b, t = x.relu().shape
+net = script(Scripted())
+@torch.library.custom_op("mine::op", mutates_args=())
+def op(x: torch.Tensor) -> None:
+    b, t = x.relu().shape
+@triton.jit
+def kernel(x):
+    b, t = x.relu().shape
+"""
+
+
+def test_what_another_compiler_reads_is_left_as_it_is(tmp_path: Path) -> None:
+    """It doesn't know shapes, and would refuse the function; any other decorator is fine."""
+    others = "@torch.no_grad()\ndef f(x: torch.Tensor):\n    b, t = x.shape\n"
+    path = tmp_path / "model.py"
+    path.write_text(COMPILED + others)
+    outcome = annotate_files([path], Settings(("static",)))
+    assert [slot.slot.function for slot in outcome.changed[0].proposals] == ["f"]
+    assert [f"{one.function}: {one.reason}" for one in outcome.refused] == [
+        f"{name}: {compiler} reads its annotations, and doesn't know shapes"
+        for name, compiler in (
+            ("scripted", "TorchScript"),
+            ("later", "TorchScript"),
+            ("Net.exported", "TorchScript"),
+            ("Scripted.forward", "TorchScript"),
+            ("op", "torch.library"),
+            ("kernel", "triton"),
+        )
+    ]
+
+
 # Bad input ----------------------------------------------------------------------------------------
 
 MODEL = "import torch\ndef f(x):\n    b, t = x.shape\n    return x.mT.relu()\n"
@@ -366,6 +414,7 @@ MODEL = "import torch\ndef f(x):\n    b, t = x.shape\n    return x.mT.relu()\n"
         (b"import torch\n# \xff\n", ": can't be read as text: 'utf-8' codec can't decode"),
         (b"# coding: klingon\nimport torch\n", ": can't be read as text: unknown encoding"),
         (b"import torch\n\0\n", ": can't be read as text: it has null bytes in it"),
+        (b"import torch\rx = 1\r", ": can't be read as text: it has carriage returns without"),
     ],
 )
 def test_files_that_cant_be_read_are_named_and_left(

@@ -104,6 +104,7 @@ def test_a_shape_goes_around_the_tensor_that_is_there() -> None:
         BARE.replace("def f", "@torch.no_grad()\nasync def f"),
         BARE.replace("):", ") :"),
         BARE + "def f(x=(1,), *, mask=None): return x\n",
+        BARE + "def f(x: (torch.Tensor), mask: ((torch.Tensor) | None)): return x\n",
     ],
 )
 def test_the_round_trip_is_exact(text: str) -> None:
