@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import ast
+import re
+from typing import Final
 
 from shapecheck.analysis.faults import Fault
 from shapecheck.analysis.host import Diagnostic, Span
 from shapecheck.explain import Message
+
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a source as Python counts them, without their ends."""
+    return _LINE_END.split(text) if "\r" in text else text.split("\n")
 
 
 class Lines:
     """The lines of a source, and where the nodes of its syntax stand in them."""
 
     def __init__(self, text: str) -> None:
-        self._lines = text.split("\n")
+        self._lines = lines_of(text)
 
     def __len__(self) -> int:
         return len(self._lines)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Final
 
 from shapecheck.cli._commands import CommandError
+
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+"""A line as programs see it that apply a diff: a form feed ends none."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -19,20 +24,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def files_of(options: Namespace) -> list[Path]:
-    """Return the files that are asked for. Raises `CommandError` for a path that isn't there."""
+    """Return the files that are asked for. Raises `CommandError` where there is none."""
     from shapecheck.codemod.files import FileProblem, find
 
     try:
-        return list(find(map(Path, options.paths)))
+        files = list(find(map(Path, options.paths)))
     except FileProblem as error:
         raise CommandError(str(error)) from None
+    if not files:
+        raise CommandError(f"there are no .py files in {', '.join(options.paths)}")
+    return files
 
 
 def print_diff(path: Path, before: str, after: str) -> None:
     """Print a unified diff between two texts of a file."""
     for line in difflib.unified_diff(
-        before.splitlines(keepends=True),
-        after.splitlines(keepends=True),
+        _LINE.findall(before),
+        _LINE.findall(after),
         f"a/{path}",
         f"b/{path}",
     ):

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+_OLD_LINE_END: Final = re.compile(r"\r(?!\n)")
+"""LibCST doesn't give back such lines as they were."""
+
 
 class FileProblem(Exception):
     """A file that can't be read or written: the text says which, and why."""
@@ -55,10 +58,8 @@ def read(path: Path) -> PythonFile:
         raise FileProblem(f"{path}: can't be read as text: {reason}") from None
     if "\0" in text:
         raise FileProblem(f"{path}: can't be read as text: it has null bytes in it")
-    if re.search(r"\r(?!\n)", text):
-        raise FileProblem(
-            f"{path}: can't be read as text: it has carriage returns without line feeds"
-        )
+    if _OLD_LINE_END.search(text):
+        raise FileProblem(f"{path}: has lines that end in a carriage return alone; left as it is")
     return PythonFile(path, text, encoding, content)
 
 
@@ -108,7 +109,7 @@ def find(paths: Iterable[Path]) -> Iterator[Path]:
     Hidden folders, environments and installed packages in a folder are left out. Raises
     `FileProblem` for a path that isn't there.
     """
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for path in paths:
         if path.is_dir():
             found: Iterable[Path] = _walk(path)
@@ -117,8 +118,8 @@ def find(paths: Iterable[Path]) -> Iterator[Path]:
         else:
             raise FileProblem(f"{path}: there is no such file or folder")
         for one in found:
-            if one not in seen:
-                seen.add(one)
+            if (actual := os.path.realpath(one)) not in seen:
+                seen.add(actual)
                 yield one
 
 
@@ -132,5 +133,6 @@ def _walk(folder: Path) -> Iterator[Path]:
             and not Path(root, name, "pyvenv.cfg").exists()
         )
         for name in sorted(names):
-            if name.endswith(".py"):
-                yield Path(root, name)
+            path = Path(root, name)
+            if name.endswith(".py") and path.is_file():  # no link to nowhere, no pipe
+                yield path

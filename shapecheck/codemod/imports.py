@@ -14,6 +14,7 @@ import libcst as cst
 from libcst import matchers as m
 
 from shapecheck.analysis.modules import flatten
+from shapecheck.analysis.report import lines_of
 
 SHAPED: Final = (
     "Float Float16 BFloat16 Float32 Float64 Int Int8 Int16 Int32 Int64 UInt UInt8 UInt16 UInt32 "
@@ -145,7 +146,7 @@ def _only_for_checking(tree: ast.Module) -> Iterator[ast.stmt]:
 
 def _is_spaced(tree: ast.Module, text: str) -> bool:
     """Whether most defaults of parameters without annotation have spaces around their `=`."""
-    lines, counts = text.split("\n"), Counter[str]()
+    lines, counts = lines_of(text), Counter[str]()
     for node in ast.walk(tree):
         if not isinstance(node, ast.arguments):
             continue

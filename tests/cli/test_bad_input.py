@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -147,7 +148,10 @@ def test_files_without_anything(folder: Path, capsys: pytest.CaptureFixture[str]
     assert (
         re_last(capsys.readouterr().out) == "all         0/0      0       0        0             -"
     )
-    assert main(["coverage", "empty"]) == 2
+    for command in ("coverage", "annotate", "strip"):
+        assert main([command, "empty"]) == 2
+        said = f"shapecheck {command}: error: there are no .py files in empty\n"
+        assert capsys.readouterr().err == said
 
 
 def re_last(text: str) -> str:
@@ -317,3 +321,87 @@ def test_a_process_that_is_killed_while_it_writes(new_project: NewProject) -> No
     assert (project.folder / "net.py").read_text() == text
     assert project.run("annotate", "--write", "net.py", module="shapecheck").returncode == 0
     assert 'def f(x: Shaped[torch.Tensor, "*batch"])' in ((project.folder / "net.py").read_text())
+
+
+PLAIN: Final = "import torch\n\n\ndef f(x, mask=None):\n    y = torch.relu(x)\n    return y\n"
+CHANGED: Final = {
+    "backslash": PLAIN.replace("y = ", "y = \\\n        ").encode(),
+    "bom": b"\xef\xbb\xbf" + PLAIN.encode(),
+    "crlf": PLAIN.replace("\n", "\r\n").encode(),
+    "form_feed": PLAIN.replace("\n\n", "\n\x0c\n").encode(),
+    "latin": f"# coding: latin-1\n# caf\xe9\n{PLAIN}".encode("latin-1"),
+    "mixed": PLAIN.replace("\n", "\r\n", 3).encode(),
+    "no_end": PLAIN.rstrip("\n").encode(),
+    "separators": f"s = '\u2028\x1c\x85'\n{PLAIN}".encode(),
+    "tabs": PLAIN.replace("    ", "\t").encode(),
+}
+LEFT: Final = {
+    "coding": (b"# coding: nonsense\nx = 1\n", "can't be read as text: unknown encoding: nonsense"),
+    "latin": (b"# caf\xe9\n", "can't be read as text: invalid or missing encoding declaration"),
+    "null": (b"x = 1\x00\n", "can't be read as text: it has null bytes in it"),
+    "old_mac": (
+        PLAIN.replace("\n", "\r").encode(),
+        "has lines that end in a carriage return alone; left as it is",
+    ),
+    "utf16": (
+        PLAIN.encode("utf-16"),
+        "can't be read as text: invalid or missing encoding declaration",
+    ),
+}
+
+
+def test_files_of_all_kinds_go_there_and_back(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What can be annotated is, and stripped again to the byte; what can't is named and left.
+
+    A link to a file is that file; one that leads nowhere, and folders without Python, are no files.
+    """
+    for name, content in CHANGED.items():
+        (folder / f"{name}.py").write_bytes(content)
+    for name, (content, _) in LEFT.items():
+        (folder / f"left_{name}.py").write_bytes(content)
+    (folder / "empty.py").touch()
+    (folder / "syntax.py").write_text("def f(:\n")
+    (folder / "a_link.py").symlink_to("bom.py")
+    (folder / "nowhere.py").symlink_to("gone.py")
+    (folder / "circle.py").symlink_to("circle.py")
+    (folder / "folder.py").mkdir()
+    before = {path: path.read_bytes() for path in folder.glob("*.py") if path.is_file()}
+    said = [f"left_{name}.py: {reason}" for name, (_, reason) in LEFT.items()]
+
+    assert main(["annotate", "--write"]) == 1
+    printed = capsys.readouterr().err.splitlines()
+    assert printed[-1] == f"{2 * len(CHANGED)} annotations written into {len(CHANGED)} files"
+    assert sorted(printed[:-1]) == [*said, "syntax.py:1: can't be parsed: invalid syntax"]
+    changed = {path.stem for path, content in before.items() if path.read_bytes() != content}
+    assert changed == {*CHANGED, "a_link"}
+    assert (folder / "a_link.py").is_symlink()
+    assert main(["annotate"]) == 1
+    assert capsys.readouterr().out == ""
+
+    assert main(["strip", "--write"]) == 1
+    assert capsys.readouterr().err.splitlines() == [*said, f"{len(CHANGED)} files changed"]
+    assert before == {path: path.read_bytes() for path in before}
+
+
+def test_a_diff_can_be_applied(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Also to files with form feeds and other separators, or without an end of the last line."""
+    text = PLAIN.replace("\n\n", "\n\x0c\n").replace("x)\n", "x)  # \x1c \u2028\n").rstrip("\n")
+    (folder / "net.py").write_text(text)
+    assert main(["annotate", "net.py"]) == 0
+    diff = capfdbinary.readouterr().out
+    subprocess.run(["git", "apply", "-"], input=diff, cwd=folder, check=True)
+    applied = (folder / "net.py").read_text()
+    (folder / "net.py").write_text(text)
+    assert main(["annotate", "--write", "net.py"]) == 0
+    assert (folder / "net.py").read_text() == applied != text
+
+
+def test_carriage_returns_alone_end_lines(new_project: NewProject) -> None:
+    """`check` names the line that Python sees."""
+    project = new_project({}, fake=False)
+    text = "import torch\ny = '\xe9'; x = torch.zeros(2) @ torch.zeros(\n    3)\n"
+    (project.folder / "m.py").write_bytes(text.replace("\n", "\r").encode())
+    done = project.run("check", "m.py", module="shapecheck")
+    assert done.stdout.startswith('m.py:2:14: error: "@" can\'t multiply (2) by (3): ')

@@ -14,11 +14,11 @@ from typing import Final
 
 from shapecheck import config
 from shapecheck.analysis import Body, Cause, Options, Seen, inspect
+from shapecheck.analysis.report import lines_of
 from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHosts, SourceReader
 
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__", "site-packages", "build", "dist"})
 _ENVIRONMENT: Final = "pyvenv.cfg"
-_LINE_END: Final = re.compile(r"\r\n?|\n")
 _RELATIVE: Final = re.compile(r"^[ \t]*from[ \t]+(\.+)", re.MULTILINE)
 
 
@@ -115,7 +115,7 @@ def measure(
         if found is None:
             yield FileCoverage(shown, problem=_unreadable(path))
             continue
-        text = "\n".join(_LINE_END.split(found[0].text))
+        text = "\n".join(lines_of(found[0].text))
         try:
             bodies = inspect(found[0], hosts.analysing(name, str(path.absolute())), options)
         except SyntaxError as error:
