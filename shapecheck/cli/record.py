@@ -24,6 +24,8 @@ _EXAMPLES = """\
   shapecheck record -- pytest                 while the tests run
   shapecheck record -- python train.py        a script
   shapecheck record -p my_package -- make test
+
+the exit code is the program's, or 2 where there is no such program, or no record can be written.
 """
 DEFAULT = ".shapecheck-record.sqlite"
 _EVERY = 1.0  # seconds between two looks at how much is recorded

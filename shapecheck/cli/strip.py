@@ -15,6 +15,9 @@ it prints the change as a diff.
 _EXAMPLES = """\
   shapecheck strip src/            show what would go
   shapecheck strip src/ --write    take it out
+  shapecheck strip model.py        of one file
+
+the exit code is 0, or 1 where a file can't be read or written, or 2 where nothing can be done.
 """
 
 

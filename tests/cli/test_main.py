@@ -15,7 +15,7 @@ from shapecheck import __version__, cli
 from shapecheck.cli import main
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-COMMANDS: Final = ("check", "coverage", "explain", "trace")
+COMMANDS: Final = ("annotate", "check", "coverage", "explain", "record", "strip", "trace")
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
