@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from shapecheck.cli._changes import add_arguments, files_of, print_diff, tell
 from shapecheck.cli._commands import CommandError, Commands, plural
@@ -38,7 +39,7 @@ def register(commands: Commands) -> None:
         examples=_EXAMPLES,
     )
     add_arguments(parser)
-    parser.add_argument(
+    origins = parser.add_argument(
         "--from",
         dest="origins",
         action="append",
@@ -46,6 +47,7 @@ def register(commands: Commands) -> None:
         help="where annotations come from: torchtyping, comments, docstrings, record, static; "
         "several with commas between them or by repeating the option (default: all)",
     )
+    origins.completer = _complete_origins  # type: ignore[attr-defined]  # argcomplete looks for it
     parser.add_argument(
         "--style",
         choices=("shapecheck", "jaxtyping"),
@@ -62,6 +64,14 @@ def register(commands: Commands) -> None:
         action="store_true",
         help="also annotate functions in which the analysis then finds an error",
     )
+
+
+def _complete_origins(prefix: str, **_: Any) -> list[str]:
+    """Return what a shell may complete a list of sources to."""
+    from shapecheck.codemod.annotate import SOURCES
+
+    before, comma, _last = prefix.rpartition(",")
+    return [f"{before}{comma}{one}" for one in SOURCES if one not in before.split(",")]
 
 
 @contextmanager

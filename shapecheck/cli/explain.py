@@ -104,9 +104,17 @@ def _list(table: Table, part: str) -> int:
 
 def _complete(prefix: str, **_: Any) -> list[str]:
     """Return what a shell may complete a name to: dotted, or as far as a bare name goes."""
+    from shapecheck.cli._knowledge.lookup import PREFIXES
+
     names = _public(_table())
     if "." in prefix:
-        return [name for name in names if name.startswith(prefix)]
+        short, _dot, rest = prefix.partition(".")
+        return [
+            f"{short}{name.removeprefix(whole)}"
+            for whole in PREFIXES.get(short, (short,))
+            for name in names
+            if name.startswith(f"{whole}.{rest}")
+        ]
     return sorted({last for name in names if (last := name.rpartition(".")[2]).startswith(prefix)})
 
 

@@ -106,6 +106,11 @@ def test_completion(tmp_path: Path) -> None:
     assert completed("shapecheck check --output s", tmp_path) == ["sarif"]
     assert "softmax" in completed("shapecheck explain softm", tmp_path)
     assert "torch.nn.Linear" in completed("shapecheck explain torch.nn.Lin", tmp_path)
+    assert "nn.Linear" in completed("shapecheck explain nn.Lin", tmp_path)
+    assert completed("shapecheck explain F.bilin", tmp_path) == ["F.bilinear"]
+    assert completed("shapecheck annotate --from doc", tmp_path) == ["docstrings"]
+    assert completed("shapecheck annotate --from comments,st", tmp_path) == ["comments,static"]
+    assert completed("shapecheck r", tmp_path) == ["record"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh", "powershell"])

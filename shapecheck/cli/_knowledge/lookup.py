@@ -9,7 +9,7 @@ from typing import Final
 
 from shapecheck.signatures import Definition, OpClass, Table
 
-_PREFIXES: Final = {
+PREFIXES: Final = {
     "F": ("torch.nn.functional",),
     "nn": ("torch.nn",),
     "Tensor": ("torch.Tensor",),
@@ -18,6 +18,7 @@ _PREFIXES: Final = {
     "optim": ("torch.optim",),
     "np": ("numpy",),
 }
+"""What people call the modules that they import."""
 _OPERATORS: Final = {
     "@": "torch.matmul",
     "+": "torch.add",
@@ -117,8 +118,8 @@ def _full(asked: str) -> list[str]:
     """Return the dotted names that a name may be short for; `.view` is a method of tensors."""
     plain = _plain(asked)
     head, dot, rest = plain.partition(".")
-    if dot and head in _PREFIXES:
-        return [f"{home}.{rest}" for home in _PREFIXES[head]]
+    if dot and head in PREFIXES:
+        return [f"{home}.{rest}" for home in PREFIXES[head]]
     return [f"torch.Tensor.{plain}", plain] if asked.strip().startswith(".") else [plain]
 
 
