@@ -414,7 +414,10 @@ MODEL = "import torch\ndef f(x):\n    b, t = x.shape\n    return x.mT.relu()\n"
         (b"import torch\n# \xff\n", ": can't be read as text: 'utf-8' codec can't decode"),
         (b"# coding: klingon\nimport torch\n", ": can't be read as text: unknown encoding"),
         (b"import torch\n\0\n", ": can't be read as text: it has null bytes in it"),
-        (b"import torch\rx = 1\r", ": can't be read as text: it has carriage returns without"),
+        (
+            b"import torch\rx = 1\r",
+            ": has lines that end in a carriage return alone; left as it is",
+        ),
     ],
 )
 def test_files_that_cant_be_read_are_named_and_left(
