@@ -18,13 +18,20 @@ SOFTMAX: Final = """\
 torch.nn.functional.softmax
 
   def softmax(
-      input: F[Tensor, "*s"],
+      input: T[Tensor, "*s"],
+      dim: Axis["*s"] = None,
+      _stacklevel: int = 3,
+      *,
+      dtype: DType,
+  ) -> T[Tensor, "*s"]
+  def softmax(
+      input: Inexact[Tensor, "*s"],
       dim: Axis["*s"] = None,
       _stacklevel: int = 3,
       dtype: DType = None,
-  ) -> F[Tensor, "*s"]
+  ) -> T[Tensor, "*s"]
 
-  F[Tensor, ...]  any dtype; the result's is floating
+  T[Tensor, ...]  any dtype, which the result has too; of several: promoted
   "*s"            any number of dimensions, the same wherever it stands
   Axis["*s"]      the index of one of these dimensions
   DType           sets the dtype of the result
@@ -32,9 +39,9 @@ torch.nn.functional.softmax
 
 example
   x: (b t)
-  F.softmax(x, dim=1)  ->  (b t)
+  F.softmax(x, dim=1, dtype=2)  ->  (b t)
   x: (t)
-  F.softmax(x, dim=1)
+  F.softmax(x, dim=1, dtype=2)
     error: "F.softmax" has no axis 1 in (t): a tensor with 1 axis allows -1 to 0  [shape]
 
 the same signature: torch.nn.functional.log_softmax, torch.nn.functional.softmin
