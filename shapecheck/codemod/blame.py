@@ -142,13 +142,15 @@ class Blame:
                 proposal = self._found.get(path, {}).get(slot)
                 if proposal is None or written.function.lineno not in lines:
                     continue
-                if complaint.narrows and _TRUST[proposal.origin]:
+                is_own = path == complaint.path and slot.function == complaint.function
+                is_here = is_own and written.spans(complaint.line)
+                is_named = _is_unfit(complaint, slot, is_here)
+                trust = _TRUST[proposal.origin]
+                # What a body needs it needs in each call; a guess of its result is another matter.
+                is_about = is_named if complaint.unfit[1] == "return" else not is_own
+                if complaint.narrows and (trust or not is_about):
                     continue
                 if (path, slot) not in self._gone:
-                    is_own = path == complaint.path and slot.function == complaint.function
-                    is_here = is_own and written.spans(complaint.line)
-                    is_named = _is_unfit(complaint, slot, is_here)
-                    trust = _TRUST[proposal.origin]
                     rank = trust, not is_named, not is_loose(proposal), not is_own
                     found.append(_Suspect((path, slot), trust, is_named, rank))
         return sorted(found, key=lambda one: one.rank)

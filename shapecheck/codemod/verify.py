@@ -23,7 +23,7 @@ class Complaint:
     """An error of the analysis: in which file and function, on which line of it, and the text.
 
     `through` are the lines of the calls that lead there. `narrows`: it says that a name is a
-    number, which is fine for a person's name, and wrong for a guess: other calls have another.
+    number, which is wrong where a guess at what is called says so: other calls have another.
     """
 
     path: Path
@@ -52,7 +52,7 @@ class Complaint:
         if needs is not None:
             return needs[1].rpartition(".")[2], ""
         inner = re.search(r'fails in "([^"]*)": returned value', self.message)
-        if inner is not None or self.message.startswith("returned value"):
+        if inner is not None or re.match(r"(?:the )?returned value", self.message):
             function = self.function if inner is None else inner[1]
             return function.rpartition(".")[2], "return"
         return "", ""
