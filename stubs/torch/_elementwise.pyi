@@ -99,7 +99,7 @@ def renorm(input: T[Tensor, "*s"], p: Number, dim: Axis["*s"], maxnorm: Number) 
 @also(
     "mul", "multiply", "sub", "subtract", "remainder", "fmod", "floor_divide", "pow", "maximum", "minimum", "fmax",
     "fmin", "gcd", "lcm", "hypot", "nextafter", "heaviside", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "bitwise_left_shift", "bitwise_right_shift", "ldexp", "logaddexp", "logaddexp2", "rsub",
+    "bitwise_left_shift", "bitwise_right_shift", "logaddexp", "logaddexp2", "rsub",
     "torch.Tensor.__add__", "torch.Tensor.__radd__", "torch.Tensor.__sub__", "torch.Tensor.__rsub__",
     "torch.Tensor.__mul__", "torch.Tensor.__rmul__", "torch.Tensor.__floordiv__", "torch.Tensor.__rfloordiv__",
     "torch.Tensor.__mod__", "torch.Tensor.__rmod__", "torch.Tensor.__pow__", "torch.Tensor.__rpow__",
@@ -113,7 +113,7 @@ def add(input: T[Tensor, "*#s"] | Number, other: T[Tensor, "*#s"] | Number, *, a
 def pow(input: T[Tensor, "*#s"] | Number, exponent: T[Tensor, "*#s"] | Number) -> T[Tensor, "*s"]: ...
 
 @also(
-    "arctan2", "true_divide", "copysign", "xlogy", "igamma", "igammac", "torch.special.gammainc", "torch.special.gammaincc", "torch.special.xlogy", "torch.special.xlog1py",
+    "arctan2", "true_divide", "copysign", "ldexp", "xlogy", "igamma", "igammac", "torch.special.gammainc", "torch.special.gammaincc", "torch.special.xlogy", "torch.special.xlog1py",
     "torch.special.zeta", "torch.Tensor.__truediv__", "torch.Tensor.__rtruediv__", "torch.Tensor.__rdiv__", "torch.Tensor.__div__",
 )
 @method
