@@ -110,6 +110,7 @@ class _Tree:
         self.found: dict[Path, Proposed] = {}
         self.vague: dict[Place, Proposal] = {}
         self.dropped: set[tuple[Path, Slot, Type]] = set()
+        self.unfit: set[tuple[Path, Slot, Type]] = set()
         self.accepted: list[verify.Complaint] = []
         self.before = verify.Verifier(files, settings.options, advance)
         self.after = verify.Verifier(files, settings.options, advance)
@@ -194,6 +195,8 @@ class _Tree:
         """Add proposals where there are none yet; return the files that have any new."""
         changed = set()
         for path, proposal in proposals:
+            if self._key(path, proposal) in self.unfit:
+                continue
             if self.found.setdefault(path, {}).setdefault(proposal.slot, proposal) is proposal:
                 changed.add(path)
         return changed
@@ -333,7 +336,9 @@ class _Tree:
         drafts = {}
         asked = sorted(paths)
         written = parallel.each(self._text, asked, self.lines.__getitem__)
-        for path, (text, problem) in zip(asked, written, strict=True):
+        for path, (text, unfit, problem) in zip(asked, written, strict=True):
+            for slot in unfit:  # as a result of several tensors of which one shape is said
+                self.unfit.add(self._key(path, self.found[path].pop(slot)))
             if problem:
                 self.outcome.problems.append(problem)
             else:
@@ -343,14 +348,14 @@ class _Tree:
     def _kinds(self, path: Path) -> dict[Slot, Type]:
         return {slot: proposal.kind for slot, proposal in self.found.get(path, {}).items()}
 
-    def _text(self, path: Path) -> tuple[str, str]:
-        """Return a file's text with its annotations, and what is wrong with it, if anything."""
+    def _text(self, path: Path) -> tuple[str, frozenset[Slot], str]:
+        """Return a file's text with its annotations, those that don't fit, and what is wrong."""
         file = self.files[path]
         try:
-            text = annotate(file.text, self._kinds(path), self.settings.style)
-            return convert(text, self.settings.style) if self.converts else text, ""
+            text, unfit = annotate(file.text, self._kinds(path), self.settings.style)
+            return convert(text, self.settings.style) if self.converts else text, unfit, ""
         except cst.ParserSyntaxError as error:
-            return "", f"{file.path}:{error.raw_line}: can't be parsed"
+            return "", frozenset(), f"{file.path}:{error.raw_line}: can't be parsed"
 
 
 def _places(proposed: Mapping[Path, Proposed], paths: Iterable[Path]) -> list[Place]:

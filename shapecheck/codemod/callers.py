@@ -72,11 +72,16 @@ def _handed(value: Value, marks: dict[object, str]) -> Handed | None:
     return Handed(tuple(zip(map(_label, tensor.shape.dims), sizes, strict=True)), tensor.dtype)
 
 
-def open_parameters(one: Study) -> tuple[str, ...]:
-    """Return the parameters of which callers may say how many axes they have."""
-    if _is_for_any(one.function):
+def open_parameters(one: Study, said: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the parameters of which callers may say how many axes they have.
+
+    None where any is `said` to take any number of axes: callers don't show all that is possible.
+    """
+    tensors = filter(None, map(tensor_of, said.values()))
+    if _is_for_any(one.function) or any(tensor.shape.rank is None for tensor in tensors):
         return ()
-    return tuple(n for n in sorted(wanted(one) - {"return"}) if _is_open(one.params[n]))
+    names = sorted(wanted(one) - {"return"} - said.keys())
+    return tuple(name for name in names if _is_open(one.params[name]))
 
 
 def agreed(calls: Sequence[Call], names: Iterable[str]) -> dict[str, Given]:

@@ -35,13 +35,15 @@ class Claims:
     """What is said of one function: of parameters, of what it returns, of its locals.
 
     A local stands for its first assignment, with the expression that is assigned. `hints` are names
-    for dimensions that have none in the code.
+    for dimensions that have none in the code. `waits`: something is said of a value of which
+    nothing is known, so that it may count once more is annotated.
     """
 
     params: dict[str, Claim] = field(default_factory=dict)
     result: Claim | None = None
     locals: dict[str, tuple[Claim, ast.expr]] = field(default_factory=dict)
     hints: dict[Sym, str] = field(default_factory=dict)
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +86,17 @@ class Comments:
         returned: list[Claim | None] = []
         for line in lines:
             one, said = self._said[line]
-            statement = _beside(one, said, statements, study)
-            if statement is None:
+            near = _beside(one, statements)
+            found.waits |= any(study.values.get(v, UNKNOWN) is UNKNOWN for _, v in near)
+            if one.alone:  # what the analysis says decides
+                values = [(s, v, study.values.get(v, UNKNOWN)) for s, v in near]
+                near = [(s, v) for s, v, known in values if judge(said.result, known)]
+            if not near:
                 continue
-            value, text = _value(statement), spelling.of(said.result)
-            agrees = None if value is None else judge(text, study.values.get(value, UNKNOWN))
-            if value is None or agrees is False or (agrees is None and not said.sure):
+            statement, value = near[0]
+            text = spelling.of(said.result)
+            agrees = judge(text, study.values.get(value, UNKNOWN))
+            if agrees is False or (agrees is None and not said.sure):
                 continue
             claim = Claim(text, line)
             found.hints.update(spelling.hints(text, study.values.get(value, UNKNOWN)))
@@ -276,24 +283,19 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _statements(inner)
 
 
-def _beside(one: _Comment, said: Said, statements: list[ast.stmt], study: Study) -> ast.stmt | None:
-    """Return the statement that a comment speaks of; what the analysis says decides."""
-    if not one.alone:
-        ending = [s for s in statements if s.end_lineno == one.line and _value(s) is not None]
-        return ending[-1] if ending else None
-    near = [s for s in statements if s.col_offset == one.column]
-    after = min((s for s in near if s.lineno > one.line), key=lambda s: s.lineno, default=None)
-    before = max(
-        (s for s in near if (s.end_lineno or 0) < one.line), key=lambda s: s.lineno, default=None
-    )
-    agreeing = [
-        s
-        for s in (after, before)
-        if s is not None
-        and (value := _value(s)) is not None
-        and judge(said.result, study.values.get(value, UNKNOWN))
-    ]
-    return agreeing[0] if agreeing else None
+def _beside(one: _Comment, statements: list[ast.stmt]) -> list[tuple[ast.stmt, ast.expr]]:
+    """Return the statements that a comment can speak of, the likeliest first, with their values."""
+    if one.alone:
+        near = [s for s in statements if s.col_offset == one.column]
+        after = [s for s in near if s.lineno > one.line]
+        before = [s for s in near if (s.end_lineno or 0) < one.line]
+        found = [
+            *sorted(after, key=lambda s: s.lineno)[:1],
+            *sorted(before, key=lambda s: s.lineno)[-1:],
+        ]
+        return [(s, value) for s in found if (value := _value(s)) is not None]
+    ending = [s for s in statements if s.end_lineno == one.line]
+    return [(s, value) for s in ending[::-1] if (value := _value(s)) is not None][:1]
 
 
 def _value(statement: ast.stmt) -> ast.expr | None:

@@ -18,7 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import libcst as cst
 
@@ -62,6 +62,13 @@ class Slot:
 FIELD: Final = -1
 
 
+class Annotated(NamedTuple):
+    """A module's text with its annotations, and the slots whose types don't fit what is there."""
+
+    text: str
+    unfit: frozenset[Slot] = frozenset()
+
+
 @dataclass(slots=True)
 class Names:
     """How a module spells what annotations are made of.
@@ -78,13 +85,13 @@ class Names:
 # Writing ------------------------------------------------------------------------------------------
 
 
-def annotate(text: str, wanted: Mapping[Slot, Type], style: str = "shapecheck") -> str:
+def annotate(text: str, wanted: Mapping[Slot, Type], style: str = "shapecheck") -> Annotated:
     """Write annotations into a module's text; `style` is the library that they come from.
 
     What has a shape already stays as it is. Raises `cst.ParserSyntaxError`.
     """
     if not wanted:
-        return text
+        return Annotated(text)
     functions = {slot.function for slot in wanted if slot.local != FIELD}
     has_fields = any(slot.local == FIELD for slot in wanted)
     head, rest = _parts(text, functions)
@@ -94,10 +101,11 @@ def annotate(text: str, wanted: Mapping[Slot, Type], style: str = "shapecheck") 
     if has_fields:
         head, rest = _parts(writer.with_fields(text), functions)
     module = cst.parse_module(head).visit(writer)
-    changed = [part if outer is None else writer.written(part, outer) for part, outer in rest]
+    changed = [part if outer is None else writer.function_of(part, outer) for part, outer in rest]
+    unfit = frozenset(wanted.keys() - writer.written)
     if not writer.used:
-        return text
-    return _with_imports(module, writer, style, mark).code + "".join(changed)
+        return Annotated(text, unfit)
+    return Annotated(_with_imports(module, writer, style, mark).code + "".join(changed), unfit)
 
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -250,9 +258,10 @@ class _Writer(_Walker):
         self.with_locals = {(slot.function, slot.nth) for slot in wanted if slot.local}
         self.spaced = bindings.spaced if mark is None else mark.spaced
         self.used: set[str] = set()
+        self.written: set[Slot] = set()
         self.is_bare = False
 
-    def written(self, text: str, outer: Sequence[str]) -> str:
+    def function_of(self, text: str, outer: Sequence[str]) -> str:
         """Return the text of a function with its annotations; it stands inside of these classes."""
         above = "if 1:\n" if text[:1].isspace() else ""
         self._outer = [*outer]
@@ -263,30 +272,31 @@ class _Writer(_Walker):
         lines = _LINE.findall(text)
         for node, name, nth in [*classes(ast.parse(text))][::-1]:
             for field_, one in [*fields_of(node).items()][::-1]:
-                kind = self.wanted.get(Slot(name, nth, field_, FIELD))
-                if kind is not None:
-                    self._put_field(lines, one.annotation, kind)
+                slot = Slot(name, nth, field_, FIELD)
+                if slot in self.wanted:
+                    self._put_field(lines, one.annotation, slot)
         return "".join(lines)
 
-    def _put_field(self, lines: list[str], annotation: ast.expr, kind: Type) -> None:
+    def _put_field(self, lines: list[str], annotation: ast.expr, slot: Slot) -> None:
         """Put a shape into the lines in which a type stands; one of several lines is left alone."""
         if annotation.end_lineno != annotation.lineno:
             return
         line = lines[annotation.lineno - 1].encode()
         start, end = annotation.col_offset, annotation.end_col_offset or 0
-        inner = self._put(cst.parse_expression(line[start:end].decode()), kind)
+        inner = self._put(cst.parse_expression(line[start:end].decode()), self.wanted[slot])
         if inner is not None:
+            self.written.add(slot)
             code = cst.Module([]).code_for_node(inner).encode()
             lines[annotation.lineno - 1] = (line[:start] + code + line[end:]).decode()
 
     def function(self, node: cst.FunctionDef, qualname: str, nth: int) -> cst.FunctionDef:
         def param(one: cst.Param) -> cst.Param:
-            kind = self.wanted.get(Slot(qualname, nth, one.name.value))
-            return one if kind is None else self._param(one, kind)
+            slot = Slot(qualname, nth, one.name.value)
+            return self._param(one, slot) if slot in self.wanted else one
 
         node = node.with_changes(params=each_param(node.params, param))
-        result = self.wanted.get(Slot(qualname, nth, "return"))
-        if result is None:
+        result = Slot(qualname, nth, "return")
+        if result not in self.wanted:
             return node
         if node.returns is None:
             returns = cst.Annotation(
@@ -297,11 +307,11 @@ class _Writer(_Walker):
             return node.with_changes(returns=returns)
         return node.with_changes(returns=self._around(node.returns, result))
 
-    def _param(self, node: cst.Param, kind: Type) -> cst.Param:
+    def _param(self, node: cst.Param, slot: Slot) -> cst.Param:
         if node.annotation is not None:
-            return node.with_changes(annotation=self._around(node.annotation, kind))
+            return node.with_changes(annotation=self._around(node.annotation, slot))
         annotation = cst.Annotation(
-            self._new(kind),
+            self._new(slot),
             whitespace_before_indicator=cst.SimpleWhitespace(""),
             whitespace_after_indicator=cst.SimpleWhitespace(" "),
         )
@@ -317,14 +327,14 @@ class _Writer(_Walker):
         self, original_node: cst.Assign, updated_node: cst.Assign
     ) -> cst.BaseSmallStatement:
         slots = [self.target(one.target) for one in updated_node.targets]
-        kind = None if len(slots) != 1 or slots[0] is None else self.wanted.get(slots[0])
-        if kind is None:
+        slot = slots[0] if len(slots) == 1 else None
+        if slot is None or slot not in self.wanted:
             return updated_node
         target = updated_node.targets[0]
         return cst.AnnAssign(
             target=target.target,
             annotation=cst.Annotation(
-                self._new(kind),
+                self._new(slot),
                 whitespace_before_indicator=cst.SimpleWhitespace(""),
                 whitespace_after_indicator=cst.SimpleWhitespace(" "),
             ),
@@ -337,15 +347,15 @@ class _Writer(_Walker):
         self, original_node: cst.AnnAssign, updated_node: cst.AnnAssign
     ) -> cst.BaseSmallStatement:
         slot = self.target(updated_node.target)
-        kind = None if slot is None else self.wanted.get(slot)
-        if kind is None:
+        if slot is None or slot not in self.wanted:
             return updated_node
-        return updated_node.with_changes(annotation=self._around(updated_node.annotation, kind))
+        return updated_node.with_changes(annotation=self._around(updated_node.annotation, slot))
 
-    def _new(self, kind: Type) -> cst.BaseExpression:
+    def _new(self, slot: Slot) -> cst.BaseExpression:
         """Return an annotation for where there was none."""
         self.is_bare = True
-        return self._expression(kind, self.names.tensor)
+        self.written.add(slot)
+        return self._expression(self.wanted[slot], self.names.tensor)
 
     def _expression(self, kind: Type, tensor: str) -> cst.BaseExpression:
         text = source(kind, tensor)
@@ -357,10 +367,13 @@ class _Writer(_Walker):
             )
         return cst.parse_expression(text)
 
-    def _around(self, annotation: cst.Annotation, kind: Type) -> cst.Annotation:
+    def _around(self, annotation: cst.Annotation, slot: Slot) -> cst.Annotation:
         """Put a shape around the tensors of a type that there is; it is left alone if none fits."""
-        inner = self._put(annotation.annotation, kind)
-        return annotation if inner is None else annotation.with_changes(annotation=inner)
+        inner = self._put(annotation.annotation, self.wanted[slot])
+        if inner is None:
+            return annotation
+        self.written.add(slot)
+        return annotation.with_changes(annotation=inner)
 
     def _put(self, node: cst.BaseExpression, kind: Type) -> cst.BaseExpression | None:
         if self.bindings.is_tensor(node):

@@ -68,7 +68,10 @@ Told = dict[str, tuple[Claim, str]]
 
 
 class Proposer:
-    """Collects what is said of the functions of a module, then proposes annotations for them."""
+    """Collects what is said of the functions of a module, then proposes annotations for them.
+
+    `waiting` are those of which a comment may say more once more is known.
+    """
 
     def __init__(self, path: Path, file: PythonFile, settings: Settings) -> None:
         self.file, self.settings = file, settings
@@ -79,6 +82,7 @@ class Proposer:
         for key, seen in (settings.record or {}).items():
             if resolved.endswith(f"/{key.file.lstrip('/')}"):
                 self.by_name[key.name].append((key, seen))
+        self.waiting: set[tuple[str, int]] = set()
         self._told: dict[ast.AST, Told] = {}
 
     def said(self, one: Study) -> dict[str, Value]:
@@ -130,6 +134,8 @@ class Proposer:
         """Return slots of a function with what is proposed for them, what counts most first."""
         origins, line = self.settings.origins, one.function.node.lineno
         claimed = self.comments.of(one) if "comments" in origins else Claims()
+        if claimed.waits:
+            self.waiting.add((one.qualname, one.nth))
         names = Names(one.sizes, claimed.hints, self.code)
         told = self._told.get(one.function.node, {})
         found = [

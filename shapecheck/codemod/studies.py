@@ -223,7 +223,7 @@ class _Share:
         found = Found()
         for function, one in studied.items():
             said = self._said.get(function, {})
-            open_ = tuple(name for name in open_parameters(one) if name not in said)
+            open_ = open_parameters(one, said)
             given = agreed(calls.get(function, ()), open_)
             best = typed(with_known(one, {**said, **values(given)}) if given else one)
             proposed, refused = self._proposers[path].proposals(best)
@@ -236,6 +236,7 @@ class _Share:
             said_now = {slot.name for slot in firm if not slot.local}
             nothing = {"return"} if best.result is None else set[str]()
             lacks = bool(wanted(best) - said_now - nothing)
+            lacks = lacks or function[1:] in self._proposers[path].waiting
             found.methods += filter(None, [method(best, function)])
             found.known[function] = _Known(handed, open_, given, lacks, rests_on)
         return found

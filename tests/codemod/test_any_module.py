@@ -292,10 +292,10 @@ def check(text: str, style: str = "shapecheck") -> None:
     except (NameError, AttributeError, TypeError):  # it can't be imported as it is
         before = None
     wanted = _slots(text)
-    annotated = annotate(text, wanted, style)
+    annotated = annotate(text, wanted, style).text
     assert annotated != text
     assert _bare(annotated) == _bare(text)
-    assert annotate(annotated, wanted, style) == annotated
+    assert annotate(annotated, wanted, style).text == annotated
     assert strip(annotated) == text
     if before is None:
         compile(annotated, "m.py", "exec", dont_inherit=True)

@@ -45,7 +45,7 @@ WANTED = {
 
 
 def test_annotations_are_written_where_there_are_none() -> None:
-    assert annotate(BARE, WANTED) == ANNOTATED
+    assert annotate(BARE, WANTED).text == ANNOTATED
 
 
 def test_stripping_takes_them_out() -> None:
@@ -53,7 +53,7 @@ def test_stripping_takes_them_out() -> None:
 
 
 def test_annotating_twice_changes_nothing() -> None:
-    assert annotate(ANNOTATED, WANTED) == ANNOTATED
+    assert annotate(ANNOTATED, WANTED).text == ANNOTATED
 
 
 def test_a_shape_goes_around_the_tensor_that_is_there() -> None:
@@ -68,7 +68,7 @@ def test_a_shape_goes_around_the_tensor_that_is_there() -> None:
         Slot("f", 0, "return"): TupleType((BT, BT)),
         Slot("g", 0, "return"): TupleType((BT, BT)),
     }
-    annotated = annotate(text, wanted, "jaxtyping")
+    annotated = annotate(text, wanted, "jaxtyping").text
     assert annotated == (
         "from typing import Optional\nfrom torch import Tensor\n"
         "from jaxtyping import Bool, Float  # by shapecheck annotate\n"
@@ -108,7 +108,7 @@ def test_a_shape_goes_around_the_tensor_that_is_there() -> None:
     ],
 )
 def test_the_round_trip_is_exact(text: str) -> None:
-    annotated = annotate(text, WANTED | {Slot("f", 1, "mask"): MAYBE})
+    annotated = annotate(text, WANTED | {Slot("f", 1, "mask"): MAYBE}).text
     assert annotated != text
     assert strip(annotated) == text
 
@@ -128,7 +128,7 @@ def test_the_round_trip_is_exact(text: str) -> None:
 def test_what_is_written_means_what_it_says_and_goes_without_a_trace(before: str) -> None:
     """Names of the module's own, and those that are bound for type checkers only, aren't used."""
     text = before + "def f(x, mask=None):\n    y = x\n    return y\n"
-    annotated = annotate(text, WANTED)
+    annotated = annotate(text, WANTED).text
     module: dict[str, object] = {"__name__": "m"}
     exec(compile(annotated, "m.py", "exec"), module)
     hints = get_type_hints(module["f"], module, include_extras=True)
@@ -139,7 +139,7 @@ def test_what_is_written_means_what_it_says_and_goes_without_a_trace(before: str
 
 def test_functions_of_one_name_are_told_apart() -> None:
     text = "import torch\nif 1:\n    def f(x): ...\nelse:\n    def f(x): ...\n"
-    annotated = annotate(text, {Slot("f", 1, "x"): BT})
+    annotated = annotate(text, {Slot("f", 1, "x"): BT}).text
     first, second = annotated.split("else:")
     assert "def f(x): ..." in first
     assert 'def f(x: Float[torch.Tensor, "b t"]): ...' in second
