@@ -75,12 +75,13 @@ def _handed(value: Value, marks: dict[object, str]) -> Handed | None:
 def open_parameters(one: Study, said: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the parameters of which callers may say how many axes they have.
 
-    None where any is `said` to take any number of axes: callers don't show all that is possible.
+    None where any is annotated, or `said`, to take any number of axes: callers don't show all that
+    is possible.
     """
-    tensors = filter(None, map(tensor_of, said.values()))
-    if _is_for_any(one.function) or any(tensor.shape.rank is None for tensor in tensors):
-        return ()
     names = sorted(wanted(one) - {"return"} - said.keys())
+    shaped = [value for name, value in one.params.items() if name not in names]
+    if _is_for_any(one.function) or any(map(_is_open, (*shaped, *said.values()))):
+        return ()
     return tuple(name for name in names if _is_open(one.params[name]))
 
 

@@ -122,6 +122,13 @@ class _Share:
         project: Project,
     ) -> None:
         self._settings, self._known, self._files, self._project = settings, known, files, project
+        # Functions for which it may matter what is handed to them.
+        self._open: set[Name] = {
+            (file, name)
+            for functions in known.values()
+            for (file, name, _), one in functions.items()
+            if one.open
+        }
         self._proposers: dict[Path, Proposer] = {}
         self._said: dict[Function, dict[str, Value]] = {}
 
@@ -156,18 +163,13 @@ class _Share:
 
         Those that are `lacking` are among them.
         """
-        return {
-            name
-            for (_, name, _), one in self._known[path].items()
-            if (str(path), name) in lacking
-            or (one.rests_on & news and (one.lacks or any(map(self._is_open, one.hands))))
-        }
-
-    def _is_open(self, handed: tuple[Function, Call]) -> bool:
-        """Whether it may matter what is handed to a function."""
-        callee, _ = handed
-        known = self._known.get(Path(callee[0]), {}).get(callee)
-        return known is not None and bool(known.open)
+        found = set()
+        for (_, name, _), one in self._known[path].items():
+            new = one.rests_on & news
+            called = {(file, function) for (file, function, _), _ in one.hands} | new
+            if (str(path), name) in lacking or (new and (one.lacks or called & self._open)):
+                found.add(name)
+        return found
 
     def _study(self, path: Path, names: Collection[str] | None) -> dict[Function, Study]:
         """Study functions of a file, with what is said of them; None stands for all."""
