@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -122,7 +123,7 @@ class _Tree:
         was refused beside it: annotating again would find that.
         """
         drafts: dict[Path, Draft] = {}
-        self._add(drafts, self._put(self._fields()))  # first: any function may rest on them
+        self._add_fields(drafts)  # first: any function may rest on them
         proposed = self._proposed(drafts, None)
         added = self._add(drafts, self._put(self._firm(proposed)) | self._converted())
         added = added or self._add(drafts, self._put(self._vague()))
@@ -149,6 +150,14 @@ class _Tree:
 
     def _is_annotated(self, path: Path, function: str) -> bool:
         return any(slot.function == function for slot in self.found.get(path, ()))
+
+    def _add_fields(self, drafts: dict[Path, Draft]) -> None:
+        """Add annotations of fields, as far as the files that name their classes can tell."""
+        proposed = [*self._fields()]
+        names = {proposal.slot.function.rpartition(".")[2] for _, proposal in proposed}
+        naming = re.compile("|".join(rf"\b{name}\b" for name in sorted(names)))
+        near = {path for path, file in self.files.items() if naming.search(file.text)}
+        self._add(drafts, self._put(proposed), within=near)
 
     def _fields(self) -> Iterator[tuple[Path, Proposal]]:
         """Yield what is proposed for the fields of classes."""
@@ -228,18 +237,19 @@ class _Tree:
         drafts: dict[Path, Draft],
         changed: Collection[Path],
         tried: Sequence[tuple[Path, Proposal]] | None = None,
+        within: Collection[Path] | None = None,
     ) -> set[Name]:
         """Write what was added to some files, as far as it draws no complaint.
 
         Return the functions that have more annotations then. With `tried`, only what is among it
-        is taken back, by default anything.
+        is taken back, by default anything; with `within`, only these files are looked at.
         """
         if not changed:
             return set()
         before = {path: drafts[path].kinds.keys() if path in drafts else set() for path in changed}
         drafts |= self._drafts(changed)
         if not self.settings.despite_complaints:
-            self._verify(drafts, tried)
+            self._verify(drafts, tried, within)
         return {
             (str(path), slot.function)
             for path, old in before.items()
@@ -247,11 +257,14 @@ class _Tree:
         }
 
     def _verify(
-        self, drafts: dict[Path, Draft], tried: Sequence[tuple[Path, Proposal]] | None
+        self,
+        drafts: dict[Path, Draft],
+        tried: Sequence[tuple[Path, Proposal]] | None,
+        within: Collection[Path] | None,
     ) -> None:
         """Have drafts keep those annotations that draw no complaint."""
         for number in itertools.count():
-            found = self.after.complaints(drafts)
+            found = self.after.complaints(drafts, within)
             old = self.before.complaints({}, {one.path for one in found})
             old += self.accepted
             complaints = verify.new(old, found)

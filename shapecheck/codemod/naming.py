@@ -42,6 +42,9 @@ _SIDES: Final = ("", *"hwxy")
 """What the names of an image's sides begin with."""
 
 
+_ANY: Final = spec.Group(None)
+
+
 class Names:
     """The names of the dimensions of one function, given out as they are met.
 
@@ -90,6 +93,15 @@ class Names:
         except spec.SpecError:
             return None
         return text
+
+    def grouped(self, text: spec.Spec, value: Value) -> spec.Spec:
+        """Return a text with the name that the group of this value has in other annotations."""
+        options = value.options if isinstance(value, Union) else (value,)
+        items = [item for one in options if isinstance(one, Tensor) for item in one.shape.dims]
+        given = [self.given.get(item.symbol) for item in items if isinstance(item, Run)]
+        if len(given) != 1 or given[0] is None:
+            return text
+        return spec.parse(" ".join(f"*{given[0]}" if e == _ANY else str(e) for e in text.entries))
 
     def _usual(self, items: Sequence[DimExpr | Run]) -> Sequence[str]:
         """Return what to call axes without a name: as in images only where that fits the others."""

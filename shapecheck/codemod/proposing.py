@@ -138,17 +138,20 @@ class Proposer:
             self.waiting.add((one.qualname, one.nth))
         names = Names(one.sizes, claimed.hints, self.code)
         told = self._told.get(one.function.node, {})
+        allowed = wanted(one)
+        inferred = proposals(one, names, allowed) if "static" in origins else {}
         found = [
-            (name, _typed(claim.text, one.params[name]), origin, claim.line, 0)
+            (name, _typed(names.grouped(claim.text, value), value), origin, claim.line, 0)
             for name, (claim, origin) in told.items()
+            for value in (one.params[name],)
         ]
         results = [(claimed.result, "comments")]
         if "docstrings" in origins:
             results.append((docstrings.claims(one).result, "docstrings"))
-        allowed = wanted(one)
         for result, origin in results:
             if result is not None and "return" in allowed:
-                found.append(("return", _typed(result.text, one.result), origin, result.line, 0))
+                kind = _typed(names.grouped(result.text, one.result), one.result)
+                found.append(("return", kind, origin, result.line, 0))
         for name, (claim, value) in claimed.locals.items():
             kind = _typed(claim.text, one.values.get(value, UNKNOWN))
             found.append((name, kind, "comments", claim.line, 1))
@@ -156,11 +159,9 @@ class Proposer:
         if seen is not None and seen.kinds:
             open_ = _open_parameters(one)
             slots = [*(name for name in one.params if name in open_), *({"return"} & allowed)]
-            inferred = propose(seen, one, slots, self.code)
-            found += [(name, kind, "record", line, 0) for name, kind in inferred.items()]
-        if "static" in origins:
-            inferred = proposals(one, names, allowed)
-            found += [(name, kind, "static", line, 0) for name, kind in inferred.items()]
+            recorded = propose(seen, one, slots, self.code)
+            found += [(name, kind, "record", line, 0) for name, kind in recorded.items()]
+        found += [(name, kind, "static", line, 0) for name, kind in inferred.items()]
         return found
 
     def _recorded(self, one: Study) -> Recorded | None:

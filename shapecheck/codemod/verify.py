@@ -87,8 +87,34 @@ class Draft:
         return set() if is_field else {slot.function for slot in slots}
 
 
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A tree as it was to become at some time, and what the analysis said of files of it."""
+
+    drafts: Mapping[Path, Draft]
+    checked: dict[Path, _Checked]
+
+    def still(self, drafts: Mapping[Path, Draft]) -> dict[Path, _Checked]:
+        """Return what would be found out of the tree with these drafts, too."""
+        changed: dict[Path, set[str]] = {}
+        for path, draft in drafts.items():
+            if draft.text != self.drafts[path].text:
+                changed[path] = draft.differing(self.drafts[path])
+        # Where it isn't known what has changed, all counts that looks at the file.
+        whole = {path for path, names in changed.items() if not names}
+        consulted = {(str(path), name) for path, names in changed.items() for name in names}
+        return {
+            path: one
+            for path, one in self.checked.items()
+            if not (path in changed or one.looked_at & whole or one.consulted & consulted)
+        }
+
+
 class Verifier:
-    """Analyses the files of a tree, as they are to become; each again only if it may matter."""
+    """Analyses the files of a tree, as they are to become; each again only if it may matter.
+
+    What was found before the last change is kept: that may be taken back.
+    """
 
     def __init__(
         self,
@@ -97,18 +123,21 @@ class Verifier:
         advance: Callable[[str, int], None],
     ) -> None:
         self._files, self._options, self._advance = files, checking(options), advance
-        self._drafts = {path: Draft(file.text) for path, file in files.items()}
-        self._checked: dict[Path, _Checked] = {}
+        self._now = _State({path: Draft(file.text) for path, file in files.items()}, {})
+        self._before = self._now
 
     def complaints(
         self, drafts: Mapping[Path, Draft], paths: Iterable[Path] | None = None
     ) -> list[Complaint]:
         """Return the errors in files (in all by default) of which some are to become others now."""
-        self._forget(drafts)
-        self._drafts |= drafts
+        if any(draft.text != self._now.drafts[path].text for path, draft in drafts.items()):
+            every = {**self._now.drafts, **drafts}
+            known = self._before.still(every) | self._now.still(every)
+            self._before, self._now = self._now, _State(every, known)
+        checked = self._now.checked
         asked = [*(self._files if paths is None else filter(self._files.__contains__, paths))]
-        old = [path for path in asked if path not in self._checked]
-        texts = {path: draft.text for path, draft in self._drafts.items()}
+        old = [path for path in asked if path not in checked]
+        texts = {path: draft.text for path, draft in self._now.drafts.items()}
         project = Project(texts)
         lines = {path: texts[path].count("\n") for path in old}
         found = parallel.each(
@@ -117,29 +146,16 @@ class Verifier:
             lines.__getitem__,
             lambda path: self._advance("verifying", lines[path]),
         )
-        self._checked.update(zip(old, found, strict=True))
-        return [one for path in asked for one in self._checked[path].complaints]
+        checked.update(zip(old, found, strict=True))
+        return [one for path in asked for one in checked[path].complaints]
 
     def looked_at(self, path: Path) -> frozenset[Path]:
         """Return the files that the analysis of a file has asked for."""
-        return self._checked[path].looked_at
-
-    def _forget(self, drafts: Mapping[Path, Draft]) -> None:
-        """Forget what was found out of files that would be found out otherwise now."""
-        changed: dict[Path, set[str]] = {}
-        for path, draft in drafts.items():
-            if draft.text != self._drafts[path].text:
-                changed[path] = draft.differing(self._drafts[path])
-        # Where it isn't known what has changed, all counts that looks at the file.
-        whole = {path for path, names in changed.items() if not names}
-        consulted = {(str(path), name) for path, names in changed.items() for name in names}
-        for path, one in [*self._checked.items()]:
-            if path in changed or one.looked_at & whole or one.consulted & consulted:
-                del self._checked[path]
+        return self._now.checked[path].looked_at
 
     def _check(self, path: Path, project: Project) -> _Checked:
         """Analyse one file; one that can't be parsed has no errors."""
-        source = Source(module_of(path)[0], str(path), self._drafts[path].text)
+        source = Source(module_of(path)[0], str(path), self._now.drafts[path].text)
         host = project.host(path)
         host.asked.clear()
         host.consulted.clear()

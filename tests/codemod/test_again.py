@@ -1,0 +1,125 @@
+"""Annotating finds all that it can find the first time: a second time adds nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shapecheck.codemod.annotate import Settings, annotate_files
+
+HEAD = "import torch\nfrom torch import Tensor\n"
+
+DECORATED = """\
+from elsewhere import logged
+
+@logged("rows")
+def rows(
+    x: Tensor,  # [N, 3]
+    ids: Tensor,
+    weights: Tensor | None = None,
+) -> Tensor:
+    return LOG.rows(x, ids, weights)
+
+def use():
+    return rows(torch.zeros(2, 3), torch.zeros(4, 5), weights=torch.zeros(6))
+"""
+
+AWAITED = """\
+from other import rows
+
+def use(x: Tensor):
+    first = rows(x, x)  # [N, K]
+    # [N, K]
+    second = rows(x, first)
+    return second.tolist()
+"""
+
+OTHER = """\
+def rows(x, y):
+    n, k = x.shape
+    n, k = y.shape
+    return x + y
+"""
+
+PAIR = '''\
+def pair(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Split.
+
+    Args:
+        x: (N, 3)
+
+    Returns:
+        Two tensors of shape (N, 3)
+    """
+    return LOG.run(x)
+'''
+
+
+def annotate(path: Path) -> tuple[str, list[str]]:
+    """Write annotations into the modules of a folder; return one of them, and what is new."""
+    outcome = annotate_files(sorted(path.parent.glob("*.py")), Settings())
+    assert not outcome.problems
+    for one in outcome.changed:
+        one.file.path.write_text(one.text)
+    slots = [one.slot for changed in outcome.changed for one in changed.proposals]
+    return path.read_text(), [f"{one.function}.{one.name}" for one in slots]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        pytest.param(
+            DECORATED,
+            [
+                '    x: Shaped[Tensor, "N 3"],  # [N, 3]',
+                '    ids: Float[Tensor, "b d"],',
+                '    weights: Float[Tensor, "n"] | None = None,',
+            ],
+            id="a caller of what has an unknown decorator until it is annotated",
+        ),
+        pytest.param(
+            AWAITED,
+            [
+                'def use(x: Shaped[Tensor, "N K"]):',
+                '    first: Shaped[torch.Tensor, "N K"] = rows(x, x)  # [N, K]',
+                '    second: Shaped[torch.Tensor, "N K"] = rows(x, first)',
+            ],
+            id="comments on what another function returns",
+        ),
+    ],
+)
+def test_what_others_say_is_found_at_once(text: str, lines: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(HEAD + text)
+    (tmp_path / "other.py").write_text(HEAD + OTHER)
+    once, _ = annotate(path)
+    assert [line for line in lines if line not in once.splitlines()] == [], once
+    assert annotate(path) == (once, [])
+
+
+def test_what_does_not_fit_a_type_is_not_said_to_be_annotated(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(HEAD + PAIR)
+    once, slots = annotate(path)
+    assert 'def pair(x: Shaped[Tensor, "N 3"]) -> tuple[Tensor, Tensor]:' in once
+    assert slots == ["pair.x"]
+    assert annotate(path) == (once, [])
+
+
+def test_what_takes_any_number_of_axes_returns_as_many(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(
+        HEAD
+        + "def scaled(\n    x: Tensor,  # [..., N, 3]\n    w: Tensor,  # [..., N]\n    y: Tensor,\n"
+        ") -> Tensor:\n    y.softmax(-1)\n    return x * 2\n\n"
+        "def use():\n    return scaled(torch.zeros(5, 3), torch.zeros(5), torch.zeros(5, 4))\n"
+    )
+    once, _ = annotate(path)
+    assert (
+        '    x: Shaped[Tensor, "*batch N 3"],  # [..., N, 3]\n'
+        '    w: Shaped[Tensor, "... N"],  # [..., N]\n'
+        "    y: Tensor,\n"
+        ') -> Shaped[Tensor, "*batch N 3"]:\n'
+    ) in once
+    assert annotate(path) == (once, [])
