@@ -59,17 +59,21 @@ def together(
 ) -> list[R]:
     """Return what `work` gives for each item; it is begun in each process for some of them.
 
-    Other processes are copies of this one: `work` must do nothing but give values, which can be
-    pickled. What fails in one of them is done again here. `done` is told of each item as often as
-    work tells of it, or yields where that was another process's.
+    Processes are copies of this one, which only waits for them: what they leave in memory goes with
+    them. `work` must do nothing but give values, which can be pickled. What fails in one of them is
+    done again here. `done` is told of each item as often as work tells of it in the first process,
+    or yields in another.
     """
     shares = _shares(items, cost)
     parts = [[items[at] for at in share] for share in shares]
-    workers: list[_Here | _There] = [_Here(work(parts[0], done))]
+    workers: list[_Here | _There] = []
     found: list[Any] = []
     history: list[list[Any]] = []
     try:
-        workers += [_There(work(part, lambda item: None)) for part in parts[1:]]
+        if len(parts) == 1:
+            workers.append(_Here(work(parts[0], done)))
+        else:
+            workers += [_There(work, part, done if part is parts[0] else None) for part in parts]
         while not found:
             for one in workers:
                 one.tell(history)
@@ -127,10 +131,10 @@ class _Here:
 class _There:
     """Work that is done by a copy of this process."""
 
-    def __init__(self, work: Generator[Any, Any, Any]) -> None:
+    def __init__(self, work: Work[T, Any, Any], items: Sequence[T], done: Done[T] | None) -> None:
         mine, its_out = os.pipe()
         its_in, out = os.pipe()
-        self._is_done = False
+        self._items, self._done, self._is_done = items, done, False
         self._child = os.fork()
         if self._child:
             os.close(its_out)
@@ -142,13 +146,21 @@ class _There:
             os.close(mine)
             os.close(out)
             with os.fdopen(its_in, "rb") as read, os.fdopen(its_out, "wb") as write:
-                here = _Here(work)
+
+                def say(*message: object) -> None:
+                    pickle.dump(message, write, pickle.HIGHEST_PROTOCOL)
+                    write.flush()
+
+                def tell(item: T) -> None:
+                    if done is not None:
+                        say("done", next(at for at, one in enumerate(items) if one is item))
+
+                here = _Here(work(items, tell))
                 is_last = False
                 while not is_last:
                     here.tell(pickle.load(read))
                     is_last, message = here.hear()
-                    pickle.dump((is_last, message), write, pickle.HIGHEST_PROTOCOL)
-                    write.flush()
+                    say("return" if is_last else "yield", message)
             status = 0
         finally:
             os._exit(status)  # nothing that this copy inherited is its to clean up
@@ -162,9 +174,14 @@ class _There:
     def hear(self) -> tuple[bool, Any]:
         """Return what is yielded next, or returned; whether it is the last."""
         try:
-            self._is_done, message = pickle.load(self._read)
+            kind, message = pickle.load(self._read)
+            while kind == "done":
+                if self._done is not None:
+                    self._done(self._items[message])
+                kind, message = pickle.load(self._read)
         except (EOFError, pickle.UnpicklingError):
             raise _Failed from None
+        self._is_done = kind == "return"
         return self._is_done, message
 
     def end(self) -> None:
