@@ -397,7 +397,23 @@ def message(
 
 
 def declare_local(frame: Frame, declared: Declared, value: Value, node: ast.AnnAssign) -> Value:
-    """Check a value against the annotation of the local it is assigned to, and learn from it."""
+    """Check a value against the annotation of the local it is assigned to, and learn from it.
+
+    Names that no parameter has and this annotation was the first to bind are bound anew: in a loop,
+    they are of another size each time.
+    """
+    matcher = frame.matcher
+    for name in [name for name, first in frame.introduced.items() if first is node]:
+        matcher.names.pop(name, None)
+        matcher.runs.pop(name, None)
+    known = {*matcher.names, *matcher.runs}
+    taught = _declare_local(frame, declared, value, node)
+    new = {*matcher.names, *matcher.runs} - known
+    frame.introduced.update(dict.fromkeys(new, node))
+    return taught
+
+
+def _declare_local(frame: Frame, declared: Declared, value: Value, node: ast.AnnAssign) -> Value:
     if isinstance(declared, TensorDecl):
         assert node.value is not None
         return teach(frame, declared, value, node.value)
@@ -429,6 +445,8 @@ def teach(frame: Frame, declared: TensorDecl, value: Value, node: ast.expr) -> V
             return value
         return Tensor(_build(frame, matcher, declared), declared.dtype)
     found = check(frame, declared, value, matcher)
+    while found[0] is not None and _turns_out(frame, found[0]):
+        found = check(frame, declared, value, matcher)
     misfit = found[0]
     if misfit is not None:
         shown = (misfit, value.shape, declared)
@@ -445,6 +463,18 @@ def teach(frame: Frame, declared: TensorDecl, value: Value, node: ast.expr) -> V
         _name(frame, item, new, matcher)
     shape = Shape(tuple(_taught(frame, item) for item in known.dims))
     return replace(value, shape=shape, dtype=value.dtype & declared.dtype, inserted=False)
+
+
+def _turns_out(frame: Frame, misfit: Misfit) -> bool:
+    """Whether a name that a local gave to what was unknown turns out to be another dimension's."""
+    name, facts = dims.name(misfit.expected), frame.state.facts
+    if misfit.expected not in frame.introduced or misfit.value != name or facts.dim(name) != name:
+        return False
+    symbol = name.symbol
+    if symbol is None or not isinstance(misfit.actual, int | Size):
+        return False
+    facts.learn(symbol, misfit.actual)
+    return True
 
 
 def _build(frame: Frame, matcher: Matcher, declared: TensorDecl) -> Shape:

@@ -104,7 +104,8 @@ class Frame:
     `nested` are the functions and classes that the body defines, with the state at their
     definition; `outer_names` the names that it declares `nonlocal`; `supposed` what strict mode has
     told to be supposed equal to something; `heads` the identities of what loops begin with; `given`
-    what the parameters are when the body begins, where it is checked on its own; `dims` the
+    what the parameters are when the body begins, where it is checked on its own; `introduced` which
+    annotated assignment the names were bound by that the parameters don't have; `dims` the
     dimension objects that its annotations are made of, `made` the first-class dimensions that the
     body makes.
     """
@@ -142,6 +143,7 @@ class Frame:
         self.outer_names: set[str] = set()
         self.dims: set[Sym] = set()
         self.supposed: set[Atom] = set()
+        self.introduced: dict[str, ast.AnnAssign] = {}
         self.made: set[Free] = set()
         self.errors = 0
         self.at: ast.stmt | None = None

@@ -123,7 +123,7 @@ def _learn(tensor: Any, dims: tuple[Part, ...], function: str, forget: bool) -> 
         subject = _subject(place)
         try:
             hint = tensor_hint(torch.Tensor, TensorSpec("Shaped", dtypes.ANY, shape, objects))
-            fit(frame, hint, tensor, subject, {})
+            fit(frame, hint, tensor, subject, {}, given=forget)
         except Failed as failed:
             frame.name(tensor, before)
             where = None if place is None else str(place)

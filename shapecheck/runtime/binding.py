@@ -249,6 +249,11 @@ class Namer:
                 run.append(Size.of(Sym(label)))
             self.runs[group] = type(parts)(run)  # type: ignore[arg-type]
 
+    def adopt(self, names: Mapping[str, DimExpr], runs: Mapping[str, tuple[Item, ...]]) -> None:
+        """Let names and groups stand for these dimensions."""
+        self.names.update(names)
+        self.runs.update(runs)
+
     def record(self, text: spec.Spec, tensor: torch.Tensor) -> Record | None:
         """Return the names of a tensor by its annotation."""
         sizes = sizes_of(tensor)

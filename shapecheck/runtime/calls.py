@@ -267,6 +267,7 @@ def _new_result(
     entry: Entry = frame.entry
     scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
     namer = Namer(plan, frame.names, entry.groups, entry.braced)
+    namer.adopt(frame.aliases, frame.runs)
     binding = Binding(
         plan, scope, frame.symbols, shape_in(frame), namer.names, namer.runs, entry.braced
     )

@@ -7,12 +7,26 @@ from math import prod
 from typing import Any, Final
 
 import shapecheck.dims as dims
-from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Relation, Size, Sym, Verdict
+from shapecheck.dims import (
+    Atom,
+    Composite,
+    DimExpr,
+    Extreme,
+    IntSize,
+    Kind,
+    Relation,
+    Size,
+    Sym,
+    Verdict,
+)
 from shapecheck.runtime.braced import stand_beside
 from shapecheck.shapes import Facts, Shape
 
 MIXED: Final = "mixed"
 """Begins the scope of a symbol that stands for an axis which cuts across dimensions."""
+
+OF_SIZE: Final = "of size"
+"""Begins the scope of a symbol that is called so, and may be any dimension of its size."""
 
 _SAME: Final = Verdict(Relation.SAME)
 _POSSIBLE: Final = Verdict(Relation.POSSIBLE)
@@ -76,6 +90,7 @@ class ValueFacts(Facts):
             lone = any(v == 1 and not isinstance(d, int) for d, v in ((a, left), (b, right)))
             loose = not self.strict and lone and not (_name(a) and _name(b))
             return _POSSIBLE if loose else _DIFFERENT
+        a, b = self._decided(a), self._decided(b)
         if isinstance(a, int) or isinstance(b, int):
             return _POSSIBLE
         if stand_beside(a, b):
@@ -97,6 +112,21 @@ class ValueFacts(Facts):
     def stand_together(self, a: Any, b: Any, beside: Sequence[Shape]) -> bool:
         """Two axes of one tensor may be of one size: here the sizes are known."""
         return False
+
+    def _decided(self, dim: DimExpr) -> DimExpr:
+        """Put what a minimum or maximum is here in its place: a number, where that isn't one name.
+
+        `min(n,2)` is 2, so that what is left of two dimensions after `x[:2]` and `y[:2]` is equal.
+        """
+        if not isinstance(dim, Size):
+            return dim
+        found: dict[Atom, IntSize] = {}
+        for atom in dim.atoms():
+            value = value_of(Size.of(atom), self.values) if isinstance(atom, Extreme) else None
+            if isinstance(atom, Extreme) and value is not None:
+                chosen = [arg for arg in atom.args if value_of(arg, self.values) == value]
+                found[atom] = chosen[0] if len(chosen) == 1 else value
+        return dims.substitute(dim, found) if found else dim
 
     def _same_order(self, a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:
         """Whether composites of equal size can be the same merge: cut where the sizes agree.
@@ -131,21 +161,29 @@ class ValueFacts(Facts):
         return 1 if found is None else found
 
 
+def marked(symbol: Sym | None, mark: str) -> bool:
+    """Whether the scope of a symbol begins with a mark, `MIXED` or `OF_SIZE`."""
+    return symbol is not None and isinstance(symbol.scope, tuple) and symbol.scope[:1] == (mark,)
+
+
 def _name(dim: DimExpr) -> bool:
-    symbol = dim.symbol if isinstance(dim, Size) else None
-    return symbol is not None and symbol.kind is Kind.NAME
+    return isinstance(dim, Size) and dim.symbol is not None and _distinct(dim.symbol)
+
+
+def _distinct(symbol: Sym) -> bool:
+    """Whether a symbol is a name that is no other name."""
+    return symbol.kind is Kind.NAME and not marked(symbol, OF_SIZE)
 
 
 def _renamed(a: DimExpr, b: DimExpr) -> bool:
     """Whether two sizes are one expression, but for a name that is another name in it."""
     a, b = dims.size_of(a), dims.size_of(b)
     mine, other = dims.symbols(a) - dims.symbols(b), dims.symbols(b) - dims.symbols(a)
-    if len(mine) != 1 or len(other) != 1 or any(s.kind is not Kind.NAME for s in (*mine, *other)):
+    if len(mine) != 1 or len(other) != 1 or not all(map(_distinct, (*mine, *other))):
         return False
     return dims.renamed(a, dict(zip(mine, other, strict=True))) == b
 
 
 def _mixed(dim: DimExpr) -> bool:
     """Whether a dimension is an axis that cuts across others (see `regroup`)."""
-    symbol = dim.symbol if isinstance(dim, Size) else None
-    return symbol is not None and isinstance(symbol.scope, tuple) and symbol.scope[:1] == (MIXED,)
+    return isinstance(dim, Size) and marked(dim.symbol, MIXED)

@@ -19,9 +19,8 @@ import torch
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Size, Sym, size_of
-from shapecheck.runtime.facts import value_of
+from shapecheck.runtime.facts import MIXED, marked, value_of
 from shapecheck.runtime.names import Frame, Record
-from shapecheck.runtime.regroup import is_mixed
 from shapecheck.runtime.source import FUNCTIONS, function_of, own_syntax, span_at, users_frame
 
 READ: Final[frozenset[Any]] = frozenset((torch.Tensor.shape.__get__, torch.Tensor.size))  # type: ignore[attr-defined]
@@ -357,7 +356,7 @@ def _span(node: Any) -> tuple[int, int | None, int, int | None]:
 
 
 def _unclear(dim: DimExpr) -> bool:
-    return any(is_mixed(symbol) for symbol in dims.symbols(dim))
+    return any(marked(symbol, MIXED) for symbol in dims.symbols(dim))
 
 
 def _literal(node: ast.expr) -> int | slice | None:

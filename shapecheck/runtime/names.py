@@ -20,7 +20,7 @@ from shapecheck.dims import Atom, Composite, DimExpr, IntSize, Size, Sym
 from shapecheck.runtime.batched import batched_sizes, is_batched
 from shapecheck.runtime.facts import value_of
 from shapecheck.runtime.lookup import keep
-from shapecheck.shapes import Shape
+from shapecheck.shapes import Item, Shape
 
 if TYPE_CHECKING:
     from shapecheck.runtime.mode import NamesMode
@@ -143,18 +143,18 @@ def agreed(one: Record | None, other: Record | None) -> Record | None:
 class Frame:
     """One decorated call: the values of its names, and the names of the tensors in it.
 
-    `names` maps dimension names to sizes, `symbols` what they are inside of shapes, `aliases` those
-    names to dimensions that an axis with another name was given. `outer` maps the names to the
-    caller's dimensions, for the way back. `plan` and `entry` belong to the
-    decorator; both are None in a thread's root, the frame outside of all calls. `alone`: the mode
-    calls no other one, which would see what is asked of tensors. `read`: a shape was read, or an
-    argument may be a size. `bound` is the axis that each first-class dimension is bound to, by the
-    identity of the dimension, and `born` how many of them there were before the call.
+    `names` maps dimension names to sizes, `symbols` what they are inside of shapes. `aliases` and
+    `runs` are what names and groups stand for that only variables have. `outer` maps the names to
+    the caller's dimensions, for the way back. `plan` and `entry` belong to the decorator; both are
+    None in a thread's root, the frame outside of all calls. `alone`: the mode calls no other one,
+    which would see what is asked of tensors. `read`: a shape was read, or an argument may be a
+    size. `bound` is the axis that each first-class dimension is bound to, by the identity of the
+    dimension, and `born` how many of them there were before the call.
     """
 
     __slots__ = (
         *("aliases", "alone", "born", "bound", "entry", "limit", "names", "parent"),
-        *("plan", "pushed", "read", "symbols", "table"),
+        *("plan", "pushed", "read", "runs", "symbols", "table"),
     )
 
     def __init__(
@@ -176,6 +176,7 @@ class Frame:
         self.alone = False
         self.read = plan is not None and plan.numbers
         self.aliases: dict[str, DimExpr] = {}
+        self.runs: dict[str, tuple[Item, ...]] = {}
         self.bound: Bound = {}
         self.born = 0
 

@@ -15,7 +15,7 @@ import torch
 
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
-from shapecheck.runtime.facts import MIXED, value_of
+from shapecheck.runtime.facts import MIXED, OF_SIZE, marked, value_of
 
 REGROUPING: Final[frozenset[Any]] = frozenset(
     (
@@ -28,11 +28,6 @@ REGROUPING: Final[frozenset[Any]] = frozenset(
 )
 Factor = tuple[DimExpr, int, bool]
 """A dimension that an axis is made of, its size, and whether it was merged with others."""
-
-
-def is_mixed(symbol: Sym | None) -> bool:
-    """Whether a symbol stands for an axis that cuts across dimensions."""
-    return symbol is not None and isinstance(symbol.scope, tuple) and symbol.scope[0] == MIXED
 
 
 def regrouped(
@@ -87,7 +82,7 @@ def _name(
             found[places[0]] = group[0][0]
         return
     merging = len(places) < len(group) or all(merged for _, _, merged in group)
-    plain = all(isinstance(dim, int) for dim, _, _ in group)
+    plain = all(_is_bare(dim) for dim, _, _ in group)
     if len(group) < 2 or len(places) < 2 or plain or not merging:
         return
     _mark(tuple((dim, size) for dim, size, _ in group), places, found, sizes, known)
@@ -120,9 +115,15 @@ def crossed(
     return tuple(found)
 
 
+def _is_bare(dim: DimExpr) -> bool:
+    """Whether a dimension is no more than a size, whatever it is called."""
+    return isinstance(dim, int) or (isinstance(dim, Size) and marked(dim.symbol, OF_SIZE))
+
+
 def _is_name(dim: DimExpr) -> bool:
     symbol = dim.symbol if isinstance(dim, Size) else None
-    return symbol is not None and symbol.kind is Kind.NAME and not is_mixed(symbol)
+    named = symbol is not None and symbol.kind is Kind.NAME
+    return named and not marked(symbol, MIXED) and not _is_bare(dim)
 
 
 def _mark(
@@ -195,7 +196,7 @@ def _restored(factors: list[Factor], known: dict[Sym, int]) -> tuple[list[Factor
     at = 0
     while at < len(factors):
         symbol = factors[at][0].symbol if isinstance(factors[at][0], Size) else None  # type: ignore[union-attr]
-        if symbol is not None and is_mixed(symbol):
+        if symbol is not None and marked(symbol, MIXED):
             _, whole, index, count, values = symbol.scope  # type: ignore[misc]
             parts = factors[at : at + count]
             if index == 0 and prod(size for _, size, _ in parts) == prod(s for _, s in whole):
@@ -212,7 +213,7 @@ def _restored(factors: list[Factor], known: dict[Sym, int]) -> tuple[list[Factor
 
 def _place(dim: DimExpr, whole: object) -> int | None:
     symbol = dim.symbol if isinstance(dim, Size) else None
-    if symbol is None or not is_mixed(symbol):
+    if symbol is None or not marked(symbol, MIXED):
         return None
     scope: Any = symbol.scope
     return scope[2] if scope[1] == whole else None

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from shapecheck.dims import DimExpr, Size, Sym
+from shapecheck.dims import DimExpr, Kind, Size, Sym
 from shapecheck.runtime.binding import Binding, Leaf, Namer, plain_shape
 from shapecheck.runtime.boundary import shape_in
-from shapecheck.runtime.facts import value_of
+from shapecheck.runtime.facts import OF_SIZE, value_of
 from shapecheck.runtime.hints import Hint
 from shapecheck.runtime.names import Frame, record, sizes_of, state
 from shapecheck.runtime.plan import Plan, tensor_hints
@@ -26,10 +26,18 @@ def _no_function() -> None:
 _NOWHERE: Final = Plan(_no_function, "", (), None)  # type: ignore[arg-type]  # a function it is
 
 
-def fit(frame: Frame, hint: Hint, value: Any, subject: str, scope: Mapping[str, Any]) -> None:
+def fit(
+    frame: Frame,
+    hint: Hint,
+    value: Any,
+    subject: str,
+    scope: Mapping[str, Any],
+    given: bool = False,
+) -> None:
     """Check a value against an annotation, and name what has no name. Raises `Failed`.
 
-    `scope` are the arguments of the call, for `{...}`.
+    `scope` are the arguments of the call, for `{...}`. `given`: new names are names of the call;
+    else those that meet a bare size stand for this size, see `_of_size`.
     """
     plan: Plan = frame.plan or _NOWHERE
     objects = {name: dim for one in tensor_hints(hint) for name, dim in one.spec.dims}
@@ -39,8 +47,8 @@ def fit(frame: Frame, hint: Hint, value: Any, subject: str, scope: Mapping[str, 
     groups = frame.entry.groups if frame.entry is not None else {}
     braced = frame.entry.braced if frame.entry is not None else {}
     namer = Namer(plan, {**plan.fixed, **frame.names} if inside else plan.fixed, groups, braced)
-    aliases = frame.aliases if inside else {}
-    namer.names.update(aliases)
+    if inside:
+        namer.adopt(frame.aliases, frame.runs)
     values = {**frame.symbols, **namer.symbols} if inside else namer.symbols
     shape_of = shape_in(frame) if inside else plain_shape
     binding = Binding(plan, scope, values, shape_of, namer.names, namer.runs, braced)
@@ -49,16 +57,58 @@ def fit(frame: Frame, hint: Hint, value: Any, subject: str, scope: Mapping[str, 
     new = binding.sizes()
     taught = Namer(plan, new, binding.group_sizes(), braced)
     if inside:
-        for name, dim in binding.matcher.names.items():
-            if name not in frame.names and isinstance(dim, Size):
-                aliases[name] = dim
-        for name, size in new.items():
-            frame.names.setdefault(name, size)
-            frame.symbols.setdefault(plan.symbol(name), size)
-        taught.names.update(aliases)
-        taught.symbols.update(values)
+        _bind(frame, plan, binding, new, given)
+        taught.adopt(frame.aliases, frame.runs)
+        taught.symbols.update(values | frame.symbols)
     for leaf in binding.leaves:
-        _teach(frame, leaf, taught, binding, values)
+        _teach(frame, leaf, taught, binding, taught.symbols)
+
+
+def forget(frame: Frame, name: str) -> None:
+    """Let a name or a group that only variables have be bound anew."""
+    frame.names.pop(name, None)
+    frame.aliases.pop(name, None)
+    frame.runs.pop(name, None)
+
+
+def _bind(
+    frame: Frame, plan: Plan, binding: Binding, sizes: Mapping[str, int], given: bool
+) -> None:
+    """Keep what names and groups are bound to that the call hadn't."""
+    for name, size in sizes.items():
+        if name in frame.names:
+            continue
+        dim = binding.matcher.names[name]
+        frame.names[name] = size
+        if not isinstance(dim, int):
+            frame.aliases[name] = dim
+        elif given or name in plan.dims:
+            frame.symbols.setdefault(plan.symbol(name), size)
+        else:
+            frame.aliases[name] = _of_size(name, size, frame.symbols)
+    known = {*frame.runs, *(frame.entry.groups if frame.entry is not None else ())}
+    for name, run in binding.matcher.runs.items():
+        if name not in known and name in binding.group_sizes():
+            items = [
+                _of_size(f"*{name}" if len(run) == 1 else f"{name}[{at}]", item, frame.symbols)
+                if isinstance(item, int)
+                else item
+                for at, item in enumerate(run)
+            ]
+            frame.runs[name] = type(run)(items)
+
+
+def _of_size(name: str, size: int, symbols: dict[Sym, int]) -> DimExpr:
+    """Return what a name that only variables have is where it first met a bare size.
+
+    It is called so, and may be any other dimension of this size: what is called by it next may be
+    an argument, whose dimension has another name. A 1 stays one, which broadcasts.
+    """
+    if size == 1:
+        return size
+    symbol = Sym(name, Kind.NAME, (OF_SIZE, size))
+    symbols[symbol] = size
+    return Size.of(symbol)
 
 
 def _teach(

@@ -283,12 +283,15 @@ def _annotation(hint: Hint) -> object:
 class _Activation:
     """One call: its frame where it has one, else what its names are bound to.
 
-    `scoped`: the arguments are needed for `{...}`; else they aren't kept alive.
+    `scoped`: the arguments are needed for `{...}`; else they aren't kept alive. `first` says of the
+    names that the arguments don't have which variable they were bound by: assigned once more, as in
+    a loop, it binds them anew.
     """
 
     def __init__(self, plan: Plan, values: Sequence[Any], scoped: bool) -> None:
         self.plan = plan
         self.frame: Frame | None = None
+        self.first: dict[str, int] = {}
         self.scope: dict[str, Any] = {}
         if scoped:
             self.scope = {p.name: value for p, value in zip(plan.params, values, strict=True)}
@@ -313,7 +316,10 @@ class _Activation:
             subject = f'"{variable.text}"' if len(variable.text) <= 40 else "value"
             try:
                 with DisableTorchFunction():
+                    self.release(index)
+                    known = self.bound()
                     self.fit(variable.hint, value, subject)
+                    self.first.update(dict.fromkeys(self.bound() - known, index))
             except Failed as failed:
                 place = user_place()
                 names = self.names if self.frame is None else self.frame.names
@@ -326,6 +332,21 @@ class _Activation:
                 own_fault(f"to check a variable of {self.plan.label}", error)
 
         return check
+
+    def bound(self) -> set[str]:
+        """Return the names and groups that are bound."""
+        at = self if self.frame is None else self.frame
+        return {*at.names, *at.runs}
+
+    def release(self, index: int) -> None:
+        """Let a variable bind those names anew that it was the first to have."""
+        for name in [name for name, first in self.first.items() if first == index]:
+            del self.first[name]
+            if self.frame is not None:
+                teaching.forget(self.frame, name)
+            else:
+                self.names.pop(name, None)
+                self.runs.pop(name, None)
 
     def fit(self, hint: Hint, value: Any, subject: str) -> None:
         """Fit a value to an annotation. Raises `Failed`."""

@@ -189,7 +189,8 @@ class Facts:
         vague = any(s.kind is Kind.UNKNOWN and not s.counted for s in symbols)
         if vague or not symbols or (self.guarded and not named):
             return False
-        if all(map(_clamped, now)):  # min(n,h) and min(n,w) are both n where that is less
+        # min(n,h) and min(n,w) are both n where that is less, and min(n,2) is 2 where n is more
+        if all(_clamped(dim) or isinstance(dim, int) for dim in now):
             return False
         return any(
             one in shape.dims and other in shape.dims
