@@ -104,6 +104,8 @@ def describe(dtypes: DTypes) -> str:
     for label in ("Float", "Int", "Integer", "Complex", "Num", "Shaped", "Real", "Inexact", "UInt"):
         if CATEGORIES[label] == dtypes:
             return label
+    if dtypes == BOOL | INTEGER:
+        return "Integer or bool"
     names = [name for name in NAMES if dtypes & _BIT[name]]
     others = [name for name in NAMES if not dtypes & _BIT[name]]
     if len(others) < len(names) - 1:

@@ -152,12 +152,17 @@ def float_of(tensor: Tensor) -> dtypes.DTypes:
     return found
 
 
-def one_kind(left: Tensor, right: Tensor, headline: str) -> None:
-    """Refuse a product of integers and floats; what autocast may convert is let through."""
+def mixed(left: Tensor, right: Tensor) -> bool:
+    """Whether one tensor holds integers, and the other doesn't; autocast may convert floats."""
     whole = dtypes.BOOL | dtypes.INTEGER
-    if (not left.dtype & whole and not right.dtype & ~whole) or (
-        not left.dtype & ~whole and not right.dtype & whole
-    ):
+    return any(
+        not a.dtype & whole and not b.dtype & ~whole for a, b in ((left, right), (right, left))
+    )
+
+
+def one_kind(left: Tensor, right: Tensor, headline: str) -> None:
+    """Refuse a product of integers and floats."""
+    if mixed(left, right):
         kinds = (dtypes.describe(one.dtype) for one in (left, right))
         raise mismatch("the elements are {} and {}".format(*kinds), headline, "shape-dtype")
 

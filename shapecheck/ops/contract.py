@@ -99,6 +99,7 @@ def tensordot(call: Call, input: Value, other: Value, dims: Value = 2, **rest: V
     if a.rank is None or b.rank is None:
         return Tensor(Shape.unknown(), kind)
     headline = f"can't contract {a} with {b}"
+    one_kind(left, right, headline)
     if isinstance(dims, int):
         if dims > min(a.rank, b.rank):
             raise mismatch(f"{dims} axes are contracted, more than there are", headline)

@@ -122,7 +122,7 @@ def masked_fill(call: Call, input: Value, mask: Value, value: Value, **rest: Val
 def dist(call: Call, input: Value, other: Value, **rest: Value) -> Value:
     """Broadcast two operands and reduce what is left to a number."""
     call.broadcast((as_tensor(input), as_tensor(other)))
-    return Tensor(Shape(()), dtypes.to_float(promote_values(input, other)))
+    return Tensor(Shape(()), dtypes.to_real(dtypes.to_float(promote_values(input, other))))
 
 
 @rule("inplace")

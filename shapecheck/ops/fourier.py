@@ -138,10 +138,10 @@ def stft(
         onesided = not (isinstance(window, Tensor) and window.dtype & dtypes.COMPLEX)
     found = cut.frequencies(onesided) if isinstance(onesided, bool) else dims.unknown()
     lead = shape.dims[:-1] if length is not None else Shape.unknown().dims
+    if return_complex is False:
+        return Tensor(Shape((*lead, found, frames, 2)), dtypes.to_real(tensor.dtype))
     if return_complex is True or complex_input:
         return Tensor(Shape((*lead, found, frames)), dtypes.to_complex(tensor.dtype))
-    if return_complex is False:
-        return Tensor(Shape((*lead, found, frames, 2)), tensor.dtype)
     return Tensor.unknown()
 
 

@@ -35,7 +35,7 @@ def pointwise(call: Call, input: Value, target: Value, **rest: Value) -> Value:
     """Judge a loss of each element: the shapes broadcast, but never silently to an outer product.
 
     `weight` broadcasts to the result, too. Some losses sum over the last axis (`"rows"`), some
-    compare integers (`"counts"`).
+    compare integers (`"counts"`), some are real for complex numbers (`"real"`).
     """
     first, second = as_tensor(input), as_tensor(target)
     parts = [first, second]
@@ -59,7 +59,8 @@ def pointwise(call: Call, input: Value, target: Value, **rest: Value) -> Value:
             shape = call.broadcast((Tensor(shape), extra), said, strict=False)
     if "rows" in call.extra:
         shape = _rows(shape)
-    return _reduced(shape, _kind(first, second), rest)
+    kind = _kind(first, second)
+    return _reduced(shape, dtypes.to_real(kind) if "real" in call.extra else kind, rest)
 
 
 def _variance(call: Call, variance: Tensor, shape: Shape) -> None:
@@ -217,7 +218,7 @@ def triplet(call: Call, anchor: Value, positive: Value, negative: Value, **rest:
     shapes = [call.facts.shape(part.shape) for part in parts]
     headline = f"can't compare {shapes[0]} with {shapes[1]} and {shapes[2]}"
     shape = call.broadcast(parts, headline)
-    return _reduced(_rows(shape), _kind(*parts), rest)
+    return _reduced(_rows(shape), dtypes.to_real(_kind(*parts)), rest)
 
 
 @rule("pair loss")
@@ -287,13 +288,14 @@ def distance(
     a, b = (call.facts.shape(part.shape) for part in parts)
     shape = call.broadcast(parts, f"can't compare {a} with {b}", strict=False)
     position = call.axis(shape, dim)
+    kind = dtypes.to_real(_kind(*parts))
     if position is None or not isinstance(keepdim, bool):
         known = shape.rank is not None and keepdim is False
         lost = Shape.of_rank(max((shape.rank or 1) - 1, 0)) if known else Shape.unknown()
-        return Tensor(lost, _kind(*parts))
+        return Tensor(lost, kind)
     if shape.rank == 0:
-        return Tensor(shape, _kind(*parts))
-    return Tensor(replace(shape, position, *((1,) if keepdim else ())), _kind(*parts))
+        return Tensor(shape, kind)
+    return Tensor(replace(shape, position, *((1,) if keepdim else ())), kind)
 
 
 @rule("one_hot")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import shapecheck.dims as dims
+from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, IntSize, Size, size_of
 from shapecheck.ops.agree import loose
 from shapecheck.ops.axes import axis_count, of_rank, resolved, written
@@ -45,7 +46,11 @@ def sum_to_size(call: Call, input: Value, size: Value, **rest: Value) -> Value:
         assert not isinstance(found, Run) and not isinstance(kept, Run)
         if kept != 1 and not call.unify(found, kept):
             raise mismatch(f"axis {axis} is {found}, which can't become {kept}", headline)
-    return Tensor(wanted, tensor.dtype)
+    summed = dtypes.accumulate(tensor.dtype)
+    if wanted.rank < shape.rank or not wanted.dims:
+        return Tensor(wanted, summed)
+    same = wanted.dims == shape.dims
+    return Tensor(wanted, tensor.dtype if same else tensor.dtype | summed)
 
 
 def _expanded(call: Call, shape: Shape, size: Sequence[Value]) -> Shape:

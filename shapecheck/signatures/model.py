@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias
@@ -11,7 +12,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes, spec
 from shapecheck.dims import IntSize, Size
 from shapecheck.ops import RULES, UNKNOWN, Call, DType, Repeated, Scalar, Unknown, Value
-from shapecheck.ops.agree import apart
+from shapecheck.ops.agree import apart, mixed
 from shapecheck.ops.call import as_shape, as_tensor
 from shapecheck.ops.elementwise import promote_values
 from shapecheck.ops.first_class import AWARE, batched, has_free
@@ -21,12 +22,22 @@ Promote: TypeAlias = Callable[[dtypes.DTypes], dtypes.DTypes]
 
 FOLLOW: Final[Mapping[str, Promote]] = {
     "T": lambda d: d,
+    "E": lambda d: d,
     "F": dtypes.to_float,
     "A": dtypes.accumulate,
     "R": dtypes.to_real,
     "D": dtypes.to_double,
 }
-"""Dtypes that follow from the arguments: the same, or as floating, accumulated, real, double."""
+"""Dtypes that follow from the arguments: the same, or as floating, accumulated, real, double.
+
+`E` is the same, of arguments that torch doesn't convert: integers and floats don't mix.
+"""
+
+CLAIMS: Final[Mapping[str, dtypes.DTypes]] = {
+    **dtypes.CATEGORIES,
+    "Whole": dtypes.INTEGER | dtypes.BOOL,
+}
+"""What a parameter or a result may be claimed to be, besides what annotations name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +276,8 @@ class Signature:
     def _match(self, bound: dict[str, Value], matcher: Matcher, call: Call) -> dtypes.DTypes | None:
         """Fit the arguments to the parameters; return the dtype that a result follows."""
         following: list[Value] = []
-        checked: dtypes.DTypes | None = None  # what a result follows where no parameter does
+        checked: list[Value] = []  # what a result follows where no parameter does
+        equal: list[tuple[str, Tensor]] = []
         meeting: dict[str, list[Tensor]] = {}
         for param in self.params:
             form, value = param.tensor, bound[param.name]
@@ -274,9 +286,12 @@ class Signature:
             if form.category in FOLLOW:
                 following.append(value)
             tensor = as_tensor(value)
+            if form.category == "E":
+                equal.append((param.name, tensor))
             if param.meets is not None:
                 meeting.setdefault(param.meets, []).append(tensor)
                 if not isinstance(value, Tensor):
+                    checked.append(value)
                     continue
             elif not isinstance(value, Tensor):
                 text = form.text
@@ -284,8 +299,8 @@ class Signature:
                     continue
                 bound[param.name] = tensor
             if form.category not in FOLLOW:
-                one = _of_category(param.name, tensor, form.category)
-                checked = one if checked is None else dtypes.promote(checked, one)
+                kind = _of_category(param.name, tensor, form.category)
+                checked.append(replace(tensor, dtype=kind))
             if form.text is not None and param.meets is None:
                 misfit = matcher.match(form.text, tensor.shape)
                 if misfit is not None:
@@ -296,7 +311,8 @@ class Signature:
         if misfit is not None:
             param = next(p for p in self.params if p.tensor is not None)
             raise Mismatch(self._problem(param, bound[param.name], misfit, bound))
-        return promote_values(*following) if following else checked
+        _one_kind(equal)
+        return promote_values(*(following or checked)) if following or checked else None
 
     def _problem(
         self, param: Param, value: Tensor, misfit: Misfit, bound: Mapping[str, Value]
@@ -372,7 +388,7 @@ class Signature:
                 return given.dtypes if isinstance(given, DType) else dtypes.ANY
         if category in FOLLOW:
             return dtypes.ANY if kind is None else FOLLOW[category](kind)
-        return dtypes.CATEGORIES[category]
+        return CLAIMS[category]
 
     def _edit(self, edit: Edit, call: Call, matcher: Matcher, bound: Mapping[str, Value]) -> Shape:
         dim = bound.get(edit.dim)
@@ -435,7 +451,7 @@ def _is_number(value: Value) -> bool:
 
 def _of_category(name: str, tensor: Tensor, category: str) -> dtypes.DTypes:
     """Return the dtypes of an argument within a category; raises `Mismatch` if there are none."""
-    found = tensor.dtype & dtypes.CATEGORIES[category]
+    found = tensor.dtype & CLAIMS[category]
     if not found:
         reason = f'"{name}" must be {_said(category)}'
         headline = f"doesn't take {dtypes.describe(tensor.dtype)}"
@@ -444,7 +460,16 @@ def _of_category(name: str, tensor: Tensor, category: str) -> dtypes.DTypes:
 
 
 def _said(category: str) -> str:
-    return dtypes.describe(dtypes.CATEGORIES[category])
+    return dtypes.describe(CLAIMS[category])
+
+
+def _one_kind(given: Sequence[tuple[str, Tensor]]) -> None:
+    """Refuse integers and floats for arguments that torch doesn't convert."""
+    for (first, one), (second, other) in itertools.pairwise(given):
+        if mixed(one, other):
+            kinds = " and ".join(dtypes.describe(tensor.dtype) for tensor in (one, other))
+            reason = f'"{first}" and "{second}" must be of one dtype'
+            raise Mismatch(Problem(reason, f"doesn't take {kinds}", "shape-dtype"))
 
 
 def _axes(shape: Shape) -> str:

@@ -18,6 +18,7 @@ from shapecheck.signatures import index
 from shapecheck.signatures.evaluate import evaluate
 from shapecheck.signatures.index import Function, Source, StubError, StubFile
 from shapecheck.signatures.model import (
+    CLAIMS,
     FOLLOW,
     NUMBERS,
     Edit,
@@ -124,7 +125,7 @@ class OpClass:
             return UNKNOWN
         matcher = Matcher(Facts(), lambda source: self.table.size(source, {"self": instance}))
         category = form.tensor.category
-        dtype = dtypes.ANY if category in FOLLOW else dtypes.CATEGORIES[category]
+        dtype = dtypes.ANY if category in FOLLOW else CLAIMS[category]
         return Tensor(matcher.build(form.tensor.text), dtype)
 
 
@@ -280,9 +281,7 @@ class Table:
                     param = replace(param, axis=text.lstrip("*"), new_axis=new)
                 case ast.Subscript(value=ast.Name(id="Ints"), slice=ast.Constant(value=int(count))):
                     param = replace(param, count=count)
-                case ast.Subscript(value=ast.Name(id=head)) if (
-                    head in FOLLOW or head in dtypes.CATEGORIES
-                ):
+                case ast.Subscript(value=ast.Name(id=head)) if head in FOLLOW or head in CLAIMS:
                     param = replace(param, tensor=self._tensor(part, file))
                 case ast.Name(id="Tensor"):
                     param = replace(param, tensor=TensorForm("Shaped", None))
@@ -327,7 +326,7 @@ class Table:
             case ast.Subscript(
                 value=ast.Name(id=category),
                 slice=ast.Tuple(elts=[ast.Name(id="Tensor"), shape]),
-            ) if category in FOLLOW or category in dtypes.CATEGORIES:
+            ) if category in FOLLOW or category in CLAIMS:
                 match shape:
                     case ast.Subscript(value=ast.Name(id=kind)) if kind in _EDITS:
                         return TensorForm(category, None, self._parse_edit(kind, shape, file))

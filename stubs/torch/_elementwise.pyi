@@ -8,10 +8,15 @@ import torch
 @inplace
 def neg(input: Num[Tensor, "*s"]) -> T[Tensor, "*s"]: ...
 
-@also("relu", "sign", "sgn", "conj", "conj_physical", "resolve_conj", "resolve_neg", "ceil", "floor", "trunc", "fix", "frac", "bitwise_not", "torch.Tensor.__pos__", "torch.Tensor.__invert__")
+@also("relu", "sign", "sgn", "conj", "conj_physical", "resolve_conj", "resolve_neg", "ceil", "floor", "trunc", "fix", "frac", "torch.Tensor.__pos__")
 @method
 @inplace
 def positive(input: T[Tensor, "*s"]) -> T[Tensor, "*s"]: ...
+
+@also("torch.Tensor.__invert__")
+@method
+@inplace
+def bitwise_not(input: Whole[Tensor, "*s"]) -> T[Tensor, "*s"]: ...
 
 @also("torch.special.round")
 @method
@@ -98,17 +103,28 @@ def renorm(input: T[Tensor, "*s"], p: Number, dim: Axis["*s"], maxnorm: Number) 
 
 @also(
     "mul", "multiply", "sub", "subtract", "remainder", "fmod", "floor_divide", "pow", "maximum", "minimum", "fmax",
-    "fmin", "gcd", "lcm", "hypot", "nextafter", "heaviside", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "bitwise_left_shift", "bitwise_right_shift", "logaddexp", "logaddexp2", "rsub",
+    "fmin", "hypot", "nextafter", "heaviside", "logaddexp", "logaddexp2", "rsub",
     "torch.Tensor.__add__", "torch.Tensor.__radd__", "torch.Tensor.__sub__", "torch.Tensor.__rsub__",
     "torch.Tensor.__mul__", "torch.Tensor.__rmul__", "torch.Tensor.__floordiv__", "torch.Tensor.__rfloordiv__",
     "torch.Tensor.__mod__", "torch.Tensor.__rmod__", "torch.Tensor.__pow__", "torch.Tensor.__rpow__",
-    "torch.Tensor.__and__", "torch.Tensor.__rand__", "torch.Tensor.__or__", "torch.Tensor.__ror__",
-    "torch.Tensor.__xor__", "torch.Tensor.__rxor__", "torch.Tensor.__lshift__", "torch.Tensor.__rlshift__",
-    "torch.Tensor.__rshift__", "torch.Tensor.__rrshift__",
 )
 @method
 def add(input: T[Tensor, "*#s"] | Number, other: T[Tensor, "*#s"] | Number, *, alpha: Number = 1) -> T[Tensor, "*s"]: ...
+
+@also(
+    "bitwise_or", "bitwise_xor", "gcd", "lcm",
+    "torch.Tensor.__and__", "torch.Tensor.__rand__", "torch.Tensor.__or__", "torch.Tensor.__ror__",
+    "torch.Tensor.__xor__", "torch.Tensor.__rxor__",
+)
+@method
+def bitwise_and(input: Whole[Tensor, "*#s"] | Number, other: Whole[Tensor, "*#s"] | Number) -> T[Tensor, "*s"]: ...
+
+@also(
+    "bitwise_right_shift", "torch.Tensor.__lshift__", "torch.Tensor.__rlshift__", "torch.Tensor.__rshift__",
+    "torch.Tensor.__rrshift__",
+)
+@method
+def bitwise_left_shift(input: T[Tensor, "*#s"] | Number, other: T[Tensor, "*#s"] | Number) -> T[Tensor, "*s"]: ...
 
 def pow(input: T[Tensor, "*#s"] | Number, exponent: T[Tensor, "*#s"] | Number) -> T[Tensor, "*s"]: ...
 
@@ -204,7 +220,7 @@ class Tensor:
     def clamp_max_(input: Any, max: Any) -> Rule["several_inplace"]: ...
 
 @method
-def lerp(input: Inexact[Tensor, "*#s"], end: Inexact[Tensor, "*#s"], weight: T[Tensor, "*#s"] | Number) -> T[Tensor, "*s"]: ...
+def lerp(input: Inexact[Tensor, "*#s"], end: Inexact[Tensor, "*#s"], weight: Inexact[Tensor, "*#s"] | Number) -> T[Tensor, "*s"]: ...
 
 @also("addcdiv")
 @method

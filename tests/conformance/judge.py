@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
 from conformance import modules, samples
-from conformance.reasons import not_about_shapes
+from conformance.reasons import OTHER_DTYPE, not_about_shapes
 from conformance.samples import REFUSED, Call, Refusal
 from op_oracle import abstract, apply, by_name, compatible, complaint, forward, numbers, show
 
@@ -29,7 +30,7 @@ class Verdict:
     sizes, `skipped` those that torch itself can't run here. `refused` and `accepted` count torch's
     erroneous inputs that are about shapes, `other` those that aren't. `large` counts calls on sizes
     a thousand times as large that agree with what torch's fake tensors say, `too_large` those that
-    these can't run.
+    these can't run. `kinds` counts the calls with elements of other dtypes that agree.
     """
 
     title: str
@@ -46,6 +47,7 @@ class Verdict:
     other: int = 0
     large: int = 0
     too_large: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
     complaints: list[str] = field(default_factory=list)
 
     @property
@@ -58,7 +60,29 @@ def judge_op(op: Any, limit: int | None = None) -> Verdict:
     """Judge the rule of an op by torch's samples (the first few up to `limit`) and error inputs."""
     verdict = Verdict(samples.title(op), samples.name_of(op))
     _judge(verdict, samples.calls(op, limit), samples.refusals(op))
+    for kind in samples.KINDS:
+        _judge_kind(verdict, kind, samples.calls(op, limit and 1, kind))
     return verdict
+
+
+def _judge_kind(verdict: Verdict, kind: torch.dtype, calls: Iterable[Call]) -> None:
+    """Judge an op by calls with elements of another dtype."""
+    seen: set[str] = set()
+    for call in calls:
+        if call.wanted is REFUSED or _signature(call) is None or (key := _key(call)) in seen:
+            continue
+        seen.add(key)
+        try:
+            wrong = compatible(_by_number(_rule(call), call), call.wanted)
+        except Mismatch as error:
+            wrong = f"refused: {error.problem.headline}: {error.problem.reason}"
+        if wrong is None or call.name.removeprefix("torch.") in OTHER_DTYPE:
+            verdict.kinds[str(kind)] += 1
+            continue
+        verdict.wrong[str(kind)] += 1
+        if len(verdict.complaints) < WRONG_SHOWN:
+            args = abstract(call.args, numbers), abstract(dict(call.kwargs), numbers)
+            verdict.complaints.append(f"wrong: {kind} {call.name} {args}: {wrong}")
 
 
 def judge_module(info: Any, limit: int | None = None) -> Verdict:

@@ -129,6 +129,11 @@ NOT_REFUSED: Final = {
 }
 """Ops some of whose erroneous inputs aren't refused, though they are about shapes, and why."""
 
+OTHER_DTYPE: Final = {
+    "nn.functional.local_response_norm": "an empty tensor of integers stays one",
+}
+"""Ops whose result has another dtype than their rule says in some sample, and why."""
+
 _BASE: Final = "a base class, without a forward"
 _CONTAINER: Final = "a container, without a forward"
 _RUNS: Final = "runs the modules that it is given, which the analysis follows"

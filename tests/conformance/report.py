@@ -16,8 +16,8 @@ from pathlib import Path
 import torch
 from conformance.judge import Verdict, judge_module, judge_op
 from conformance.modules import modules
-from conformance.reasons import NOT_JUDGED, NOT_REFUSED, WITHOUT_RULE
-from conformance.samples import TIMES, ops
+from conformance.reasons import NOT_JUDGED, NOT_REFUSED, OTHER_DTYPE, WITHOUT_RULE
+from conformance.samples import KINDS, TIMES, ops
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 
@@ -31,7 +31,8 @@ with `out=` and by each alias, and the rule has to say what torch does:
 - with the sizes as numbers, with a name for each distinct size, and with leading axes hidden, the
   shapes and dtypes that a rule gives are those of the real result;
 - an input that torch refuses for its shapes is refused;
-- on sizes too large to run, torch's fake tensors are the judge.
+- on sizes too large to run, torch's fake tensors are the judge;
+- the samples that an op has of integers, bools and complex numbers are judged on numbers too.
 
 Modules that the database lacks have samples of ours.
 
@@ -111,6 +112,10 @@ def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
         f"- On sizes {TIMES:,} times as large {large:,} calls agree with torch's fake tensors, "
         f"{sum(v.wrong['large'] for v in verdicts)} don't ({too_large:,} can't be made that large)."
     )
+    kinds = sum((v.kinds for v in verdicts), Counter[str]())
+    said = ", ".join(f"{kinds[str(kind)]:,} of {kind}" for kind in KINDS)
+    others = sum(v.wrong[str(kind)] for v in verdicts for kind in KINDS)
+    yield f"- With other elements {kinds.total():,} calls agree ({said}), {others} don't."
     refused, accepted = (
         sum(getattr(v, kind) for v in verdicts) for kind in ("refused", "accepted")
     )
@@ -142,6 +147,9 @@ def _reasons() -> Iterator[str]:
         for reason in dict.fromkeys(listed.values()):
             names = [f"`{name}`" for name, why in listed.items() if why == reason]
             yield f"- {', '.join(names)}: {reason}."
+    yield "\nThe dtype of these isn't what is said:\n"
+    for name, reason in OTHER_DTYPE.items():
+        yield f"- `{name}`: {reason}."
     yield "\nErroneous inputs that aren't refused:\n"
     for name, reason in NOT_REFUSED.items():
         yield f"- `{name}`: {reason}."

@@ -60,16 +60,25 @@ def ops() -> Sequence[Any]:
     return list(op_db)
 
 
-def dtype_of(op: Any) -> torch.dtype | None:
-    """Return the dtype whose samples are taken: float32, or the first that the op has."""
+KINDS: Final = (torch.int64, torch.bool, torch.complex64)
+"""Other dtypes whose samples are taken, of the ops that have them."""
+
+
+def dtype_of(op: Any, kind: torch.dtype | None = None) -> torch.dtype | None:
+    """Return the dtype whose samples are taken: `kind`, or float32, or the first that the op has.
+
+    None where there is none, or for a `kind` that is taken anyway.
+    """
+    if kind is not None:
+        return kind if kind in op.dtypes and kind != dtype_of(op) else None
     if torch.float32 in op.dtypes:
         return torch.float32
     return next(iter(sorted(op.dtypes, key=str)), None)
 
 
-def calls(op: Any, limit: int | None = None) -> Iterator[Call]:
+def calls(op: Any, limit: int | None = None, kind: torch.dtype | None = None) -> Iterator[Call]:
     """Yield the calls of an op with what torch makes of them; of `limit` samples, if given."""
-    dtype = dtype_of(op)
+    dtype = dtype_of(op, kind)
     if dtype is None:
         return
     samples = op.sample_inputs("cpu", dtype)

@@ -8,6 +8,8 @@ from typing import Final
 
 _FORMS: Final = (
     (r"\bT\[Tensor", "T[Tensor, ...]", "any dtype, which the result has too; of several: promoted"),
+    (r"\bE\[Tensor", "E[Tensor, ...]", "as T; integers and floats don't mix"),
+    (r"\bWhole\[Tensor", "Whole[Tensor, ...]", "integers or bools"),
     (r"\bF\[Tensor", "F[Tensor, ...]", "any dtype; the result's is floating"),
     (r"\bA\[Tensor", "A[Tensor, ...]", "any dtype; ints and bools become int64 in the result"),
     (r"\bR\[Tensor", "R[Tensor, ...]", "any dtype; complex numbers become real in the result"),

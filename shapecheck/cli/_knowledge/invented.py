@@ -126,7 +126,7 @@ def _shapes(argument: ast.arg, at: int, tensors: list[ast.arg]) -> tuple[str, ..
     """Return shapes to try for a tensor: what the annotation says, else any."""
     text = _text(argument)
     found = re.search(r"\w+\[Tensor, '([^']*)'\]", text)
-    kind = "Int " if text.startswith("Int") or argument.arg in _INDICES else ""
+    kind = "Int " if text.startswith(("Int", "Whole")) or argument.arg in _INDICES else ""
     kind = "Bool " if text.startswith("Bool") else kind
     if found is None:
         return tuple(kind + shape for shape in _SHAPES[min(at, len(_SHAPES) - 1)])
