@@ -24,7 +24,7 @@ from shapecheck.runtime.errors import LOCK, Failed, ShapeError, hidden, own_faul
 from shapecheck.runtime.hints import Hint, classify, dims_in, is_plain, mentioned, resolve
 from shapecheck.runtime.plan import Param, Plan, is_steady
 from shapecheck.runtime.settings import stands_aside
-from shapecheck.runtime.source import user_place
+from shapecheck.runtime.source import filename_for, user_place
 from shapecheck.types import ShapeAnnotationError
 
 Check = Callable[[Any, Any], object]
@@ -50,7 +50,7 @@ def guard(cls: type, own: frozenset[str], namespace: Mapping[str, Any]) -> None:
     }
     assign = "super(cls, self).__setattr__(" if space["assign"] is None else "assign(self, "
     source = _ASSIGN.format(assign=assign)
-    exec(compile(source, f"<shapecheck {cls.__qualname__}>", "exec"), space)
+    exec(compile(source, filename_for(cls.__qualname__), "exec"), space)
     setattr(cls, "__setattr__", space["__setattr__"])  # noqa: B010 - mypy: no attribute of `type`
 
 

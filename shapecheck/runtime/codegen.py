@@ -29,7 +29,7 @@ from shapecheck.runtime import boundary, calls, compiled, generators, traced
 from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint
 from shapecheck.runtime.plan import Plan, is_wrapper, says_names
 from shapecheck.runtime.settings import paused
-from shapecheck.runtime.source import told_at_users_line
+from shapecheck.runtime.source import filename_for, told_at_users_line
 from shapecheck.runtime.straight import Unusual, Writer, parameters
 
 _NAME: Final = "checked"
@@ -53,7 +53,7 @@ def compile_checks(plan: Plan, full: bool, kind: str) -> types.FunctionType:
 
 def _made(plan: Plan, lines: Sequence[str], name: str, space: dict[str, Any]) -> types.FunctionType:
     source = "\n".join(lines) + "\n"
-    exec(compile(source, f"<shapecheck {plan.label}>", "exec"), space)
+    exec(compile(source, filename_for(plan.label), "exec"), space)
     made: types.FunctionType = space[name]
     return made
 

@@ -43,6 +43,7 @@ from shapecheck.runtime.plan import (
     is_wrapper,
     kind_of,
 )
+from shapecheck.runtime.source import filename_for
 from shapecheck.runtime.straight import parameters
 from shapecheck.runtime.variables import names_in_variables, with_variables
 from shapecheck.types import ShapeAnnotationError
@@ -314,7 +315,7 @@ class Pending:
             head, passed, defaults = parameters(function)
             space.update(defaults)
         source = _FIRSTS[kind_of(function)].format(head=head, passed=passed)
-        exec(compile(source, f"<shapecheck {function.__qualname__}>", "exec"), space)
+        exec(compile(source, filename_for(function.__qualname__), "exec"), space)
         made = space["first"]
         made.__code__ = made.__code__.replace(co_firstlineno=function.__code__.co_firstlineno)
 

@@ -23,7 +23,9 @@ from shapecheck.runtime.facts import MIXED, marked, value_of
 from shapecheck.runtime.names import Frame, Record
 from shapecheck.runtime.source import FUNCTIONS, function_of, own_syntax, span_at, users_frame
 
-READ: Final[frozenset[Any]] = frozenset((torch.Tensor.shape.__get__, torch.Tensor.size))  # type: ignore[attr-defined]
+READ: Final[frozenset[Any]] = frozenset(
+    (torch.Tensor.shape.__get__, torch.Tensor.size, torch.Tensor.__len__)  # type: ignore[attr-defined]
+)
 """What gives the sizes of a tensor."""
 
 GIVEN: Final[frozenset[Any]] = frozenset(
@@ -44,8 +46,8 @@ GIVEN: Final[frozenset[Any]] = frozenset(
 )
 """Ops that take sizes."""
 
-_IN_PYTHON: Final = frozenset(func for func in GIVEN if isinstance(func, FunctionType))
-"""Those that are called by torch's own code, not by the user's."""
+_IN_PYTHON: Final = frozenset(func for func in GIVEN | READ if isinstance(func, FunctionType))
+"""What is called by torch's own code, not by the user's."""
 
 _NOTED: Final = 4096
 Place = tuple[int, int]
@@ -148,6 +150,8 @@ class Lengths:
         if found is None:
             return None
         whole = tuple(None if _unclear(dim) else dim for dim in found.dims)
+        if _is_len(node):
+            return _item(whole, 0)
         if isinstance(node, ast.Call) and node.args:
             return _item(whole, _literal(node.args[0]))
         return whole
@@ -171,8 +175,10 @@ class Readings:
         self.noted: dict[Place, tuple[CodeType, int, Record]] = {}
         self.places: dict[Place, tuple[CodeType, CallPlace | None]] = {}
 
-    def note(self, caller: FrameType, known: Record | None) -> None:
+    def note(self, func: Any, caller: FrameType, known: Record | None) -> None:
         """Note what is known of a tensor whose sizes are read here."""
+        if func in _IN_PYTHON:
+            caller = users_frame(caller) or caller
         caller = _behind_modes(caller)
         code = caller.f_code
         where = (id(code), caller.f_lasti)
@@ -345,7 +351,14 @@ def _reads(node: ast.expr) -> bool:
         case ast.Call(func=ast.Attribute(attr="size"), args=args, keywords=[]):
             return len(args) < 2
         case _:
-            return False
+            return _is_len(node)
+
+
+def _is_len(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[_], keywords=[]):
+            return True
+    return False
 
 
 def _span(node: Any) -> tuple[int, int | None, int, int | None]:

@@ -120,7 +120,7 @@ class NamesMode(TorchFunctionMode):
         if outcome is None:
             if func in READ:
                 frame.read = True
-                self.readings.note(sys._getframe(1), wrapped.known(args[0], frame.table))
+                self.readings.note(func, sys._getframe(1), wrapped.known(args[0], frame.table))
                 return _run(frame, func, args, kwargs or {})
             if frame.read and func in GIVEN:
                 passed = self.readings.at(func, sys._getframe(1), frame)

@@ -9,6 +9,7 @@ import io
 import pickle
 import subprocess
 import sys
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,8 @@ def run(model: nn.Module, mode: str = "plain") -> list[Tensor]:
     torch.manual_seed(0)
     model.zero_grad()
     x = torch.randn(2, 5, 8, requires_grad=True)
-    y = checkpoint(model, x, use_reentrant=False) if mode == "checkpoint" else model(x)
+    reentrant = mode == "reentrant checkpoint"
+    y = checkpoint(model, x, use_reentrant=reentrant) if "checkpoint" in mode else model(x)
     assert isinstance(y, Tensor)
     y.square().mean().backward()
     gradients = [parameter.grad for parameter in model.parameters()]
@@ -69,7 +71,7 @@ def models() -> tuple[Block, Checked]:
     return plain, checked
 
 
-@pytest.mark.parametrize("mode", ["plain", "checkpoint"])
+@pytest.mark.parametrize("mode", ["plain", "checkpoint", "reentrant checkpoint"])
 def test_results_and_gradients_are_equal_bit_for_bit(
     models: tuple[Block, Checked], mode: str
 ) -> None:
@@ -142,6 +144,22 @@ def test_the_function_looks_like_itself() -> None:
             checked()  # type: ignore[call-arg]
         with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
             checked(torch.ones(2), nothing=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("mode", ["full", "boundary"])
+def test_warnings_name_the_caller(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHAPECHECK", mode)
+
+    @shapecheck
+    def old(x: Float[Tensor, "n"]) -> Float[Tensor, "n"]:
+        warnings.warn("old is deprecated", DeprecationWarning, stacklevel=2)
+        return x
+
+    line = inspect.currentframe().f_lineno + 3  # type: ignore[union-attr]
+    for _ in range(2):  # the first call, which compiles the checks, and one after it
+        with pytest.warns(DeprecationWarning, match="old is deprecated") as seen:
+            old(torch.ones(2))
+        assert [(one.filename, one.lineno) for one in seen] == [(__file__, line)]
 
 
 def test_decorating_twice_is_decorating_once() -> None:

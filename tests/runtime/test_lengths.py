@@ -30,6 +30,12 @@ def methods(x: Float[Tensor, "b t d"]) -> Any:
     return dims_of(torch.rand(x.size(-1), x.size()[1], x.shape[0]))
 
 
+def counted(x: Float[Tensor, "b t d"]) -> Any:
+    rows = len(x)
+    inner = len(x[0]) - 1
+    return dims_of(torch.randperm(rows)) + dims_of(torch.zeros(len(x.mT[0]), inner))
+
+
 def computed(x: Float[Tensor, "b t d"]) -> Any:
     b, t = x.shape[0], x.size(1)
     rows = b * t
@@ -71,7 +77,7 @@ def several(x: Float[Tensor, "b t d"]) -> Any:
 
 def number(x: Float[Tensor, "b t d"]) -> Any:
     n = CONFIG
-    return dims_of(torch.zeros(n, 3, len(x)))
+    return dims_of(torch.zeros(n, 3, x.ndim))
 
 
 def drawn(x: Float[Tensor, "b t d"]) -> Any:
@@ -101,6 +107,7 @@ def inner(x: Float[Tensor, "b t d"]) -> Any:
         (unpacked, ("t", "d", "b")),
         (starred, ("d", "b")),
         (methods, ("d", "t", "b")),
+        (counted, ("b", "d", "t-1")),
         (computed, ("b*t", "t+1", "b+t//2-2")),
         (sequences, ("b", "t", None, "b", "t")),
         (renamed, ("t", "b")),
