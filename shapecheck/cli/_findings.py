@@ -65,13 +65,15 @@ class Finding:
 class Run:
     """One run of mypy. Iterate over `findings()`; the rest is known when that ends.
 
-    `checked`: how many files, or None where mypy couldn't begin or crashed. `is_complete`: no error
-    kept it from checking all of them. `descriptions`: what each error code is about. `remarks`: all
-    that mypy said besides, line by line.
+    `checked`: how many files, or None where mypy couldn't begin or crashed. `unread`: how many
+    besides can't be read. `is_complete`: no error kept it from checking all of them.
+    `descriptions`: what each error code is about. `remarks`: all that mypy said besides, line by
+    line.
     """
 
     exit_code: int = 2
     checked: int | None = None
+    unread: int = 0
     is_complete: bool = False
     descriptions: Mapping[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
@@ -116,7 +118,7 @@ class Run:
         except ValueError:
             said = None
         if isinstance(said, dict) and "checked" in said:
-            self.checked = said["checked"]
+            self.checked, self.unread = said["checked"], said["unread"]
             self.is_complete = not said["blocked"]
             self.descriptions = said["codes"]
             return None

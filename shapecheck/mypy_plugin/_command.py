@@ -2,24 +2,29 @@
 
 The arguments and the configuration are mypy's own, and the plugin is added if they don't name it.
 Each message is a line of JSON, as with `mypy --output=json`. The last line says how many files were
-checked, whether an error kept mypy from checking all of them, and what the codes are about:
-`{"checked": 3, "blocked": false, "codes": {"shape": "..."}}`; it is missing where mypy crashed or
-couldn't begin. The exit code is mypy's.
+checked, how many can't be read where the others were checked nevertheless, whether an error kept
+mypy from checking all of them, and what the codes are about:
+`{"checked": 3, "unread": 0, "blocked": false, "codes": {"shape": "..."}}`; it is missing where mypy
+crashed or couldn't begin. The exit code is mypy's.
 
-Two things that mypy refuses are seen to, as long as the project doesn't configure them. Where two
-files have the same module name, they are checked one after the other. Where folders without an
-`__init__.py` give a file two names, or the name of a module of Python's own, files are named by
-their path from here, as `--explicit-package-bases` does it.
+Three things that mypy refuses are seen to, the first two as long as the project doesn't configure
+them. Where two files have the same module name, they are checked one after the other. Where folders
+without an `__init__.py` give a file two names, or the name of a module of Python's own, files are
+named by their path from here, as `--explicit-package-bases` does it. Where a file can't be read,
+for its syntax or its encoding, mypy says so and stops; here it goes on without the file.
 """
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import os
+import re
 import sys
 import time
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,13 +35,19 @@ from mypy.main import process_options, run_build
 from mypy.util import hard_exit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeAlias
 
     from mypy.modulefinder import BuildSource
     from mypy.options import Options
 
+    _Built: TypeAlias = tuple[list[str], bool]
+
 _PLUGIN: Final = "shapecheck.mypy_plugin"
 _ERROR: Final = '"severity": "error"'
+_PLACE: Final = re.compile(
+    r'\{"file": "(?P<json>(?:[^"\\]|\\.)*)"|(?P<plain>.+?):(?:\d+:)* error: '
+)
 _INTERRUPTED: Final = 130
 _BY_PATH: Final = "--explicit-package-bases"
 _MISNAMED: Final = (
@@ -55,37 +66,49 @@ def run(arguments: list[str]) -> int:
     outcome = _Outcome()
     _check(arguments, None, FileSystemCache(), outcome)
     codes = {code.code: code.description for code in errorcodes.error_codes.values()}
-    _say({"checked": outcome.checked, "blocked": outcome.is_blocked, "codes": codes})
+    counts = {"checked": outcome.checked, "unread": outcome.unread}
+    _say({**counts, "blocked": outcome.is_blocked, "codes": codes})
     return 2 if outcome.is_blocked else int(outcome.has_errors)
 
 
 @dataclass(slots=True)
 class _Outcome:
-    """How many files mypy was given, whether it found an error, and whether one stopped it."""
+    """How many files mypy was given, whether it found an error, and whether one stopped it.
+
+    `unread`: how many of them it couldn't read, where it was given the others. `said`: the lines
+    that were passed on.
+    """
 
     checked: int = 0
+    unread: int = 0
     has_errors: bool = False
     is_blocked: bool = False
+    said: set[str] = field(default_factory=set)
 
 
 class _Held(io.StringIO):
-    """Keeps what mypy says of files whose module names it refuses, and passes on all else.
+    """Passes on what mypy says, each line once; where `refused`, but for names that it refuses.
 
     mypy flushes after all messages of a module, and after all of those that stop it.
     """
 
     is_misnamed = False
 
+    def __init__(self, said: set[str], *, refused: bool) -> None:
+        super().__init__()
+        self._said, self._refused = said, refused
+
     def flush(self) -> None:
         """Pass on what was written since the last time."""
-        said = self.getvalue()
+        lines = self.getvalue().splitlines(keepends=True)
         self.seek(0)
         self.truncate()
-        if any(words in said for words in _MISNAMED):
+        if self._refused and any(words in line for line in lines for words in _MISNAMED):
             self.is_misnamed = True
             return
-        sys.stdout.write(said)
+        sys.stdout.writelines(line for line in lines if line not in self._said)
         sys.stdout.flush()
+        self._said.update(lines)
 
 
 def _check(
@@ -96,18 +119,62 @@ def _check(
     may_name_by_path = options.namespace_packages and not options.explicit_package_bases
     named = [one for one in found if only is None or one.path in only]
     for sources in groups(_each_once(named, arguments)):
-        # mypy changes the options of a run while it goes on.
-        options = _read(arguments, cache, warns=False)[1]
-        held = _Held()
-        stream = held if may_name_by_path else sys.stdout
-        _, messages, is_stopped = run_build(sources, options, cache, time.time(), stream, stream)
+        held = _Held(outcome.said, refused=may_name_by_path)
+
+        def build(these: list[BuildSource], without: Iterable[BuildSource] = ()) -> _Built:
+            # mypy changes the options of a run while it goes on.
+            options = _read(arguments, cache, warns=False)[1]
+            for one in without:
+                options.per_module_options.setdefault(one.module, {})["follow_imports"] = "skip"
+            _, said, stops = run_build(these, options, cache, time.time(), held, held)  # noqa: B023
+            return said, stops
+
+        messages, is_stopped = build(sources)
         if held.is_misnamed:
             paths = {source.path for source in sources if source.path is not None}
             _check([_BY_PATH, *arguments], paths, cache, outcome)
             continue
+        unread: list[BuildSource] = []
+        while is_stopped and (bad := _unreadable(sources, messages, build)):
+            outcome.is_blocked = True
+            sources = [source for source in sources if source not in bad]
+            if not sources:
+                break
+            unread += bad
+            messages, is_stopped = build(sources, unread)
         outcome.checked += len(sources)
+        outcome.unread += len(unread)
         outcome.has_errors |= any(_ERROR in message for message in messages)
         outcome.is_blocked |= is_stopped
+
+
+def _unreadable(
+    sources: list[BuildSource], messages: list[str], build: Callable[[list[BuildSource]], _Built]
+) -> list[BuildSource]:
+    """Return the file that mypy stopped at, and those that it would stop at next.
+
+    None where it stopped at something else. What it has to say of the others is said.
+    """
+    stop = _PLACE.match(messages[-1]) if messages else None
+    if stop is None:
+        return []
+    blamed = os.path.realpath(json.loads(f'"{stop["json"]}"') if stop["json"] else stop["plain"])
+    found = [one for one in sources if one.path and os.path.realpath(one.path) == blamed]
+    if found:
+        doubtful = (one for one in sources if one not in found and not _is_python(one.path))
+        found += [one for one in doubtful if build([one])[1]]
+    return found
+
+
+def _is_python(path: str | None) -> bool:
+    """Whether Python would read a file; mypy may, nevertheless, or not."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(Path(path).read_bytes(), path, "exec", ast.PyCF_ONLY_AST) if path else None
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def groups(sources: Iterable[BuildSource]) -> list[list[BuildSource]]:

@@ -336,6 +336,58 @@ def test_what_cannot_be_checked(
     assert done.returncode == 2
 
 
+NOT_TEXT: Final = b'name = "\xff"\n'
+UNREADABLE: Final = """\
+a.py: error: Cannot decode file: 'utf-8' codec can't decode byte 0xff in position 8: invalid start \
+byte
+
+pkg/__init__.py:1:8: error: Expected a parameter or the end of the parameter list  [syntax]
+    1 | def f(:
+      |        ^
+
+pkg/__init__.py:2:2: error: Unexpected EOF while parsing  [syntax]
+    2 |
+      | ^
+
+b.py: error: Cannot decode file: 'utf-8' codec can't decode byte 0xff in position 8: invalid start \
+byte
+
+m.py:3:1: error: seen, torch  [shape]
+    3 | f(pkg.n.x)
+      | ^
+
+Found 5 errors in 4 files (checked 2 source files; 3 others can't be read)
+"""
+
+
+def test_the_others_are_checked_where_a_file_cannot_be_read(new_project: NewProject) -> None:
+    """Each such file is told, and what imports it is checked without; exit code 2, as mypy's.
+
+    Once they can be read, nothing is left over in mypy's cache.
+    """
+    program = "from a import f\nimport pkg.n\nf(pkg.n.x)\n# @ error 3:0-3:1: seen, torch\n"
+    project = new_project({"m.py": program, "pkg/n.py": "x = 1\n"})
+    project.write({"pkg/__init__.py": "def f(:\n"})
+    for name in ("a.py", "b.py"):
+        (project.folder / name).write_bytes(NOT_TEXT)
+    done = project.run("check", module="shapecheck")
+    # mypy meets the files in any order.
+    assert sorted(done.stdout.split("\n\n")) == sorted(UNREADABLE.split("\n\n"))
+    assert (done.stderr, done.returncode) == ("", 2)
+    project.write({"a.py": "def f(x: str) -> None: ...\n", "b.py": "", "pkg/__init__.py": ""})
+    done = project.run("check", "--output", "json", module="shapecheck")
+    codes = {json.loads(line)["code"] for line in done.stdout.splitlines()}
+    assert (codes, done.returncode) == ({"arg-type", "shape"}, 1)
+
+
+def test_an_import_that_cannot_be_read(new_project: NewProject) -> None:
+    """It isn't one of the files that were asked for, and stops all, as mypy does."""
+    project = new_project({"m.py": "import a\n", "a.py": "def f(:\n"})
+    done = project.run("check", "m.py", module="shapecheck")
+    assert done.stdout.endswith("Found 2 errors in 1 file (errors prevented further checking)\n")
+    assert done.returncode == 2
+
+
 CRASHES: Final = """\
 from mypy.plugin import Plugin
 

@@ -63,7 +63,11 @@ class TextReport:
     def finish(self, run: Run, hidden: int | None) -> None:
         """Print the last line."""
         files = plural(run.checked or 0, "source file")
-        checked = f"checked {files}" if run.is_complete else "errors prevented further checking"
+        checked = f"checked {files}"
+        if run.unread:
+            checked += f"; {plural(run.unread, 'other')} can't be read"
+        elif not run.is_complete:
+            checked = "errors prevented further checking"
         if hidden:
             checked += f"; {plural(hidden, 'error')} of other kinds not shown"
         if self._errors:
