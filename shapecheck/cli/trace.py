@@ -28,10 +28,13 @@ _EXAMPLES: Final = """\
   shapecheck trace torchvision.models:resnet18 --input "1 3 224 224"
   shapecheck trace my_model:GPT --input "Int b=2 t=64"           with a dtype and names
   shapecheck trace my_model:Net --input "4 16" --input "mask: Bool 4 16"
+  shapecheck trace my_model:Net --input '{"x": "4 16", "steps": 3}'
   shapecheck trace my_model:Net --input "4 16" --html net.html --svg net.svg
 
 the exit code is 0, or 1 where the forward pass fails, or 2 where there is no such model.
 """
+_DTYPE_HINT: Final = 'An --input may say its dtype: "Int 2 64", "Bool 64 64", "mask: Bool 2 64"\n'
+_MISCALLED: Final = ("positional argument", "unexpected keyword argument", "multiple values")
 
 
 def register(commands: Commands) -> None:
@@ -49,7 +52,8 @@ def register(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="SHAPE",
-        help="an argument of the forward pass; several in order, or with a name before a colon",
+        help="an argument of the forward pass; several in order, or with a name before a colon; a "
+        "dtype stands first (default: what the annotation says, else Float)",
     )
     parser.add_argument("--device", default="meta", help="where to run it; default: meta")
     parser.add_argument(
@@ -101,17 +105,18 @@ def _traced(options: Namespace) -> Trace | None:
         import torch
     except ImportError as error:
         raise CommandError(f"tracing needs torch: {error}") from None
-    from shapecheck.cli._trace.load import inputs, load, said
+    from shapecheck.cli._trace.inputs import inputs
+    from shapecheck.cli._trace.load import load, said
     from shapecheck.runtime import ShapeError, trace
 
     try:
         torch.zeros(0, device=torch.device(options.device))
     except Exception as error:  # noqa: BLE001 - whatever a device's own code raises
         raise CommandError(f'torch has no device "{options.device}" here: {said(error)}') from None
-    args, kwargs = inputs(options.input, options.device)
     # What the user's code prints isn't part of the result.
     with redirect_stdout(sys.stderr):
         model = load(options.target, options.device)
+    args, kwargs = inputs(options.input, model, options.device)
     try:
         with (
             redirect_stdout(sys.stderr),
@@ -127,6 +132,8 @@ def _traced(options: Namespace) -> Trace | None:
         ours = str(Path(__file__).parents[1])
         lines = (line for line in str(error).splitlines() if not line.startswith(f"  at {ours}"))
         sys.stderr.writelines(f"{line}\n" for line in lines)
+        if "[shape-dtype]" in str(error):
+            sys.stderr.write(_DTYPE_HINT)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's model raises
         sys.stderr.write(f"the forward pass failed: {said(error)}\n{_hint(error, options.device)}")
     return None
@@ -157,8 +164,8 @@ def _hint(error: BaseException, device: str) -> str:
     if "CUDA" in text:
         return "The model asks for a device that isn't here; have it stay where its arguments are\n"
     if "Long" in text and "indices" in text:
-        return 'Indices are integers: write --input "Int 2 64"\n'
-    if isinstance(error, TypeError) and "argument" in text:
+        return _DTYPE_HINT
+    if isinstance(error, TypeError) and any(words in text for words in _MISCALLED):
         return (
             "Each argument of the forward pass is an --input of its own; one by name is "
             '--input "mask: Bool 2 64"\n'

@@ -37,6 +37,7 @@ from shapecheck.runtime.watching import checked, followed, watch
 
 P = ParamSpec("P")
 _PACKAGE: Final = str(Path(__file__).parents[1]) + os.sep
+_COMMANDS: Final = f"{_PACKAGE}cli{os.sep}"
 
 
 def trace(function: Callable[P, Any]) -> Callable[P, Trace]:
@@ -248,10 +249,13 @@ def _is_outside(code: types.CodeType) -> bool:
 
 
 def _line() -> tuple[str, int, str]:
-    """Return the innermost line of the user's: file, line, text."""
+    """Return the innermost line of the user's: file, line, text; empty where there is none.
+
+    What began a command of ours isn't the user's code.
+    """
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and not (is_users(frame.f_code) and _is_outside(frame.f_code)):
-        frame = frame.f_back
+        frame = None if frame.f_code.co_filename.startswith(_COMMANDS) else frame.f_back
     if frame is None:
         return "", 0, ""
     file, line = frame.f_code.co_filename, frame.f_lineno

@@ -19,7 +19,7 @@ MODEL: Final = """\
 import torch
 from torch import Tensor, nn
 
-from shapecheck import Float
+from shapecheck import Float, Int, shapecheck
 
 
 class Block(nn.Module):
@@ -90,6 +90,22 @@ class Called(nn.Module):
 
 
 number = 3
+
+
+class Tokens(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(10, 8)
+
+    @shapecheck
+    def forward(self, ids: Int[Tensor, "b t"], scale: Float[Tensor, "m 4"] | None = None):
+        return self.embed(ids), scale.exp()
+
+
+class Batches(Tokens):
+    def forward(self, batch, n):
+        assert n == 2
+        return self.embed(batch["ids"]), batch["rest"][0].exp()
 """
 TREE: Final = """\
 call               result                       parameters   memory  line
@@ -142,6 +158,30 @@ Pairs                                                                576  3.1 Ki
 ├─ add                    (b=2 t=3 2)                                        48 B  net.py:57
 └─ chunk                  2 times (b=2 t=3 1)                                      net.py:57
 """
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["net:Tokens", "--input", "2 5", "--input", "3 4"],
+        ["net:Tokens", "--input", "2 5", "--input", "scale: 3 4"],
+        ["net:Tokens", "--input", "Int32 2 5", "--input", "scale: Float64 3 4"],
+        ["net:Batches", "--input", '{"ids": "Int 2 5", "rest": ["3 4", True]}', "--input", "int 2"],
+        [
+            "net:Batches",
+            "--input",
+            '{"ids": "Int 2 5", "rest": ("3 4", None)}',
+            "--input",
+            "n: int 2",
+        ],
+    ],
+)
+def test_inputs(given: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The annotation says the dtype where the input doesn't; what holds tensors can be given."""
+    assert main(["trace", *given]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"embed Embedding +\((b=)?2 (t=)?5 8\) ", said), said
+    assert re.search(r"exp +\((m=)?3 4\) ", said), said
 
 
 def test_what_is_repeated(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -204,6 +244,11 @@ def test_what_makes_the_model(
         ),
         (["net:number"], "number gives int, which can't be called"),
         (["net:Net", "--input", "2 x"], 'in --input "2 x": "x" is no size; write "1 3 224 224", '),
+        (
+            ["net:Batches", "--input", '["2 8"'],
+            'in --input "["2 8"": this can\'t be read; write ["1 3 64 64", "1 10"], or '
+            '{"x": "1 3 64 64", "train": False}',
+        ),
         (["net:Net", "--input", "2 3 8", "--svg", "no/x.svg"], "can't write no/x.svg: No such"),
     ],
 )
@@ -230,6 +275,11 @@ def test_what_cannot_be_traced(
             "the forward pass failed: RuntimeError: Tensor.item() cannot be called on meta tensors "
             "(net.py:39)\n"
             "The model looks at values, which the meta device hasn't: try --device cpu\n",
+        ),
+        (
+            ["net:Tokens", "--input", "Float 2 8"],
+            'argument "ids" of "Tokens.forward" is float32, declared Int  [shape-dtype]\n'
+            'An --input may say its dtype: "Int 2 64", "Bool 64 64", "mask: Bool 2 64"\n',
         ),
         (
             ["net:Looks"],
@@ -423,6 +473,82 @@ def test_names_of_code_without_annotations(
     ):
         assert re.search(call, said), said
     assert said.splitlines()[-1].partition("; ")[2].startswith("296 parameters take 1.2 KiB")
+
+
+ALIASES: Final = """\
+from einops import rearrange
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.norm, self.qkv = nn.LayerNorm(d), nn.Linear(d, 3 * d)
+
+    def forward(self, x):
+        q, k, v = self.qkv(self.norm(x)).chunk(3, -1)
+        q, k, v = (rearrange(y, "b n (h d) -> b h n d", h=2) for y in (q, k, v))
+        return rearrange((q @ k.transpose(-1, -2)).softmax(-1) @ v, "b h n d -> b n (h d)")
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(Attention(8) for _ in range(2))
+
+    def forward(self, x):
+        batch, seq, dim = x.shape
+        for layer in self.layers:
+            x = layer(x) + x
+        return x.reshape(batch, seq * dim)
+"""
+
+
+def test_one_dimension_has_one_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What two functions call `b` and `batch` is one dimension, as the tensors go through both."""
+    (project / "alias.py").write_text(ALIASES)
+    assert main(["trace", "alias:Model", "--input", "2 5 8"]) == 0
+    said = capsys.readouterr().out
+    assert "(b=2 n=5 d=8)" in said
+    assert not re.search(r"batch=|seq=", said), said
+
+
+BESIDE: Final = """\
+from torch import Tensor, nn
+
+from shapecheck import Float, shapecheck
+
+
+@shapecheck
+def scores(
+    q: Float[Tensor, "b query d"], k: Float[Tensor, "b key d"]
+) -> Float[Tensor, "b query key"]:
+    return q @ k.mT
+
+
+class Model(nn.Module):
+    def forward(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
+        return scores(x.tanh(), x.tanh()) @ x
+"""
+
+
+def test_names_of_two_axes_stay_apart(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The scores are of queries and keys, though both are made from the same positions."""
+    (project / "beside.py").write_text(BESIDE)
+    assert main(["trace", "beside:Model", "--input", "2 5 8"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"├─ mT +\(b=2 d=8 key=5\) ", said), said
+    assert re.search(r"└─ matmul +\(b=2 t=5 d=8\) ", said), said
+
+
+def test_a_model_of_torchs_own_has_no_lines(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What runs the command is no line of the model's."""
+    given = "torch.nn:Linear(2, 3)", "torch.nn:Sequential(Linear(2, 3), ReLU())"
+    for target in given:
+        assert main(["trace", target, "--input", "4 2"]) == 0
+        assert ":" not in capsys.readouterr().out.partition(";")[0]
 
 
 def test_what_is_guessed_is_no_error(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,13 +1,12 @@
-"""From the command line to a model and its inputs."""
+"""From the command line to a model."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-import re
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -16,30 +15,10 @@ import torch
 from torch import nn
 
 from shapecheck.cli._commands import CommandError
-from shapecheck.runtime import ShapeError, named
 
-_DTYPES: Final = {
-    "Float": torch.float32,
-    "Float16": torch.float16,
-    "BFloat16": torch.bfloat16,
-    "Float32": torch.float32,
-    "Float64": torch.float64,
-    "Int": torch.int64,
-    "Int8": torch.int8,
-    "Int16": torch.int16,
-    "Int32": torch.int32,
-    "Int64": torch.int64,
-    "UInt8": torch.uint8,
-    "Bool": torch.bool,
-    "Complex": torch.complex64,
-    "Complex64": torch.complex64,
-    "Complex128": torch.complex128,
-}
 _COMPILED: Final = "_orig_mod"
 """Where `torch.compile` keeps the module that it was given."""
 _LONG: Final = 200
-_SIZE: Final = re.compile(r"(?:(?P<name>[^\W\d]\w*)=)?(?P<size>\d+)")
-_KEYWORD: Final = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*:(?P<rest>.*)", re.DOTALL)
 
 
 def load(target: str, device: str) -> Callable[..., Any]:
@@ -141,45 +120,6 @@ def _no_such(module: ModuleType, name: str, first: str) -> str:
     close = difflib.get_close_matches(first, vars(module), n=1)
     hint = f'; did you mean "{close[0]}"?' if close else ""
     return f'{name} has no "{first}"{hint}'
-
-
-def inputs(texts: Sequence[str], device: str) -> tuple[list[torch.Tensor], dict[str, torch.Tensor]]:
-    """Return the arguments that texts such as `1 3 224 224` describe, those by name apart."""
-    args: list[torch.Tensor] = []
-    kwargs: dict[str, torch.Tensor] = {}
-    for text in texts:
-        keyword = _KEYWORD.fullmatch(text)
-        tensor = _tensor(keyword["rest"] if keyword else text, device)
-        if keyword:
-            kwargs[keyword["name"]] = tensor
-        else:
-            args.append(tensor)
-    return args, kwargs
-
-
-def _tensor(text: str, device: str) -> torch.Tensor:
-    words = text.split()
-    dtype = torch.float32
-    if words and words[0] in _DTYPES:
-        dtype = _DTYPES[words.pop(0)]
-    sizes = [_SIZE.fullmatch(word) for word in words]
-    for word, size in zip(words, sizes, strict=True):
-        if size is None:
-            raise CommandError(
-                f'in --input "{text.strip()}": "{word}" is no size; write "1 3 224 224", '
-                'with names "b=1 c=3 h=224 w=224", or with a dtype "Int b=2 t=64"'
-            )
-    found = [size for size in sizes if size is not None]
-    try:
-        tensor = torch.zeros([int(size["size"]) for size in found], dtype=dtype, device=device)
-        if any(size["name"] for size in found):
-            return named(tensor, " ".join(size["name"] or "_" for size in found))
-    except ShapeError as error:
-        reason = str(error).partition("\n")[0].partition(": ")[2].removesuffix("  [shape]")
-        raise CommandError(f'in --input "{text.strip()}": {reason}') from None
-    except (RuntimeError, TypeError, OverflowError):
-        raise CommandError(f'in --input "{text.strip()}": torch makes no tensor so large') from None
-    return tensor
 
 
 def said(error: BaseException) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, groupby, takewhile
+from itertools import combinations, count, groupby, takewhile
 from typing import Final
 
 from shapecheck.runtime.record import ModuleRecord, OpRecord, TensorRecord, Trace
 
 _LONGEST_PERIOD: Final = 32
+_WORD: Final = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(slots=True)
@@ -139,22 +141,53 @@ class Names:
 
     def spelled(self, tensor: TensorRecord) -> TensorRecord:
         """Return a tensor with the spellings that count."""
-        names = (name and self._spelled.get(name, name) for name in tensor.names)
+        names = (name and _WORD.sub(self._spelling, name) for name in tensor.names)
         return replace(tensor, names=tuple(names))
+
+    def _spelling(self, found: re.Match[str]) -> str:
+        return self._spelled.get(found[0], found[0])
 
 
 def _spellings(trace: Trace, often: Mapping[str, int]) -> dict[str, str]:
-    """Return how names are spelled that differ in case only: `b` and `B`, of one size, are one."""
-    sizes: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    """Return how names are spelled where several mean the same dimension.
+
+    They do if they differ in case only (`b` and `B`), or if a tensor has both, as it goes from
+    function to function (`b` and `batch`); provided that they have one size, and that no tensor has
+    them on two axes: of `t`, `query` and `key` none is another.
+    """
+    sizes: defaultdict[str, set[int]] = defaultdict(set)
+    beside: set[frozenset[str]] = set()
+    called: defaultdict[tuple[int, tuple[int, ...], int], set[str]] = defaultdict(set)
     for op in trace.ops():
         for tensor in (*op.operands, *op.results):
-            for name, size in zip(tensor.names, tensor.shape, strict=True):
+            plain = [name if name and name.isidentifier() else None for name in tensor.names]
+            for axis, (name, size) in enumerate(zip(plain, tensor.shape, strict=True)):
                 if name is not None:
-                    sizes[name.casefold()][name].add(size)
-    found: dict[str, str] = {}
-    for alike in sizes.values():
-        if len(alike) > 1 and len(set.union(*alike.values())) == 1:
-            found |= dict.fromkeys(alike, max(alike, key=lambda name: often[name]))
+                    sizes[name].add(size)
+                    called[tensor.number, tensor.shape, axis].add(name)
+                    beside |= {frozenset((name, other)) for other in plain[:axis] if other}
+    cases: defaultdict[str, set[str]] = defaultdict(set)
+    for name in sizes:
+        cases[name.casefold()].add(name)
+
+    def chosen(groups: Iterable[set[str]]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for alike in _joined(groups):
+            is_one = len(set().union(*(sizes[name] for name in alike))) == 1
+            if is_one and beside.isdisjoint(map(frozenset, combinations(alike, 2))):
+                found |= dict.fromkeys(alike, max(sorted(alike), key=lambda name: often[name]))
+        return found
+
+    return chosen(cases.values()) | chosen([*cases.values(), *called.values()])
+
+
+def _joined(groups: Iterable[set[str]]) -> list[set[str]]:
+    """Return groups of which no two have anything in common."""
+    found: list[set[str]] = []
+    for group in dict.fromkeys(frozenset(group) for group in groups if len(group) > 1):
+        apart = [one for one in found if one.isdisjoint(group)]
+        touched = [one for one in found if not one.isdisjoint(group)]
+        found = [*apart, {*group}.union(*touched)]
     return found
 
 
