@@ -72,6 +72,7 @@ class Recorder:
         self._watched: list[Watched] = []
         self._by_code: dict[tuple[str, CodeType], Watched] = {}
         self._lock = threading.Lock()
+        self._masks = threading.local()
         self._begin()
         atexit.register(self.flush)
         # A pool ends its workers in this way. The signal's handler can't be set outside of the main
@@ -80,7 +81,9 @@ class Recorder:
             if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
                 signal.signal(signal.SIGTERM, self._at_termination)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._begin)
+            os.register_at_fork(
+                before=self._hold, after_in_parent=self._let_go, after_in_child=self._begin_child
+            )
         # Workers of multiprocessing end without atexit.
         util.register_after_fork(self, Recorder._at_end_of_worker)
 
@@ -94,6 +97,20 @@ class Recorder:
         for one in self._watched:
             one.kinds.clear()
             one.reported = one.count
+
+    def _hold(self) -> None:
+        """Have SIGTERM wait while a process forks, where Python would forget it in the child.
+
+        A pool that ends its workers before all of them have begun would wait forever.
+        """
+        self._masks.before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+    def _let_go(self) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._masks.before)
+
+    def _begin_child(self) -> None:
+        self._begin()
+        self._let_go()
 
     def _at_termination(self, number: int, frame: FrameType | None) -> None:
         """Write what was seen, and then end as without a handler."""

@@ -48,6 +48,41 @@ def test_a_program_that_is_to_end(tmp_path: Path) -> None:
     assert b"1 call of 1 function in .shapecheck-record.sqlite" in said
 
 
+EARLY: Final = """\
+import multiprocessing, time
+from pkg import double
+
+def work():
+    double(3)
+    while True:
+        time.sleep(0.01)
+
+for _ in range(40):
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    process.terminate()
+    process.join(30)
+    if process.exitcode is None:
+        process.kill()
+        raise SystemExit("it didn't end")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_process_that_is_ended_as_it_begins(tmp_path: Path) -> None:
+    """As a pool does with workers that it never needed, and then waits for."""
+    (tmp_path / "pkg.py").write_text("def double(x):\n    return x + x\n")
+    (tmp_path / "run.py").write_text(EARLY)
+    done = subprocess.run(
+        [sys.executable, "-m", "shapecheck", "record", "--", sys.executable, "run.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    assert (done.returncode, b"didn't end" in done.stderr) == (0, False), done.stderr
+
+
 def test_ctrl_c_while_the_record_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,6 +122,9 @@ def measure(
             problem = error.msg if error.lineno is None else f"line {error.lineno}: {error.msg}"
             yield FileCoverage(shown, text, problem=problem)
             continue
+        except ValueError as error:  # Python 3.10 has this for a null byte
+            yield FileCoverage(shown, text, problem=str(error))
+            continue
         except RecursionError:
             yield FileCoverage(shown, text, problem="nested too deeply")
             continue
