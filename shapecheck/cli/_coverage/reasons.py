@@ -11,7 +11,7 @@ from shapecheck.analysis import Cause
 
 _WORDS: Final = {
     "parameter": 'the parameter "{}" has no annotation',
-    "declared": 'the annotation of "{}" says no shape',
+    "declared": '"{}" is annotated with a type, which tells no shape',
     "open": 'the annotation of "{}" leaves it open',
     "library": "{}: an untyped library",
     "rule": "{} has no rule",
