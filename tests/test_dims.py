@@ -254,6 +254,18 @@ def test_arithmetic_with_anything_else_is_a_type_error() -> None:
             op(1.5, h)
 
 
+def test_parts_are_said_by_the_whole() -> None:
+    """What stands in for a quarter of `d` is no name that anybody has written."""
+    d, h = dims.name("d"), dims.name("h")
+    quarter = dims.part(Sym("d"), 4)
+    assert dims.whole(4 * quarter) == d
+    assert dims.whole(8 * h * quarter) == 2 * h * d
+    assert dims.whole(quarter) == floordiv(d, 4)
+    assert dims.whole(4 * quarter + 1) == 4 * floordiv(d, 4) + 1
+    assert dims.whole(quarter * quarter * 16) == 16 * floordiv(d, 4) * floordiv(d, 4)
+    assert dims.whole(4 * h) == 4 * h
+
+
 # Division ---------------------------------------------------------------------------------------
 
 

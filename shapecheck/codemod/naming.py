@@ -116,7 +116,7 @@ class Names:
 
     def _told(self, dim: DimExpr) -> str | None:
         """Return what the code calls a dimension; None where it has no name, or is a number."""
-        size = size_of(dim)
+        size = dims.whole(size_of(dim))
         if isinstance(size, int):
             return None
         symbol = size.symbol
@@ -150,7 +150,7 @@ class Names:
         return f"*{name}"
 
     def _dim(self, dim: DimExpr, usual: str) -> str:
-        size = size_of(dim)
+        size = dims.whole(size_of(dim))
         if isinstance(size, int):
             return str(size) if size >= 0 else "_"
         if size in self.sizes:

@@ -33,7 +33,7 @@ from shapecheck.dims.composites import (
 )
 from shapecheck.dims.division import divide, exact_quotient, floordiv
 from shapecheck.dims.equality import compare, compare_gap
-from shapecheck.dims.functions import extreme, power, renamed, substitute
+from shapecheck.dims.functions import extreme, power, renamed, substitute, whole
 from shapecheck.dims.objects import Dim, DimKind, dims
 from shapecheck.dims.solving import Relation, Verdict, solve
 from shapecheck.dims.symbols import ARBITRARY, Kind, Sym
@@ -76,6 +76,7 @@ __all__ = [
     "substitute",
     "symbols",
     "unknown",
+    "whole",
 ]
 
 

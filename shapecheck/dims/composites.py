@@ -74,7 +74,7 @@ def own(text: str, scope: object = 0) -> Size:
 
 def part(symbol: Sym, count: int) -> Size:
     """Return the size of one of `count` equal parts of a symbol which `count` divides."""
-    return Size.of(Sym(f"{symbol.name}//{count}", symbol.kind, StandIn(symbol)))
+    return Size.of(Sym(f"{symbol.name}//{count}", symbol.kind, StandIn(symbol, count)))
 
 
 def unknown(label: str = "_") -> Size:

@@ -21,8 +21,8 @@ from shapecheck.dims.algebra import (
     times,
 )
 from shapecheck.dims.composites import Composite, DimExpr, size_of
-from shapecheck.dims.division import exact_quotient, floordiv
-from shapecheck.dims.symbols import Sym
+from shapecheck.dims.division import divide, exact_quotient, floordiv
+from shapecheck.dims.symbols import StandIn, Sym
 
 _MULTIPLIED_OUT: Final = 8
 _BITS: Final = 1 << 12  # of a number that is worked out
@@ -117,6 +117,19 @@ def substitute(size: IntSize, values: Mapping[Atom, IntSize]) -> IntSize:
         return size
     exact = exact_quotient(num, den)
     return floordiv(num, den) if exact is None else exact
+
+
+def whole(size: IntSize) -> IntSize:
+    """Return a size by what the parts in it are of: four of the four parts of `d` are `d`."""
+    for symbol in () if isinstance(size, int) else tuple(size.symbols()):
+        if isinstance(scope := symbol.scope, StandIn) and scope.count:
+            base, parts = Size.of(scope.symbol), scope.count * Size.of(symbol)
+            quotient = divide(size, scope.count)
+            found = None if quotient is None else substitute(quotient, {symbol: base})
+            if found is None or substitute(found, {scope.symbol: parts}) != size:
+                found = substitute(size, {symbol: floordiv(base, scope.count)})
+            size = found
+    return size
 
 
 def renamed(dim: DimExpr, names: Mapping[Sym, Sym]) -> DimExpr:

@@ -33,12 +33,15 @@ _SPANNED: Final = "spanned"
 
 
 class StandIn:
-    """The scope of a symbol that stands in for another one in part of a calculation."""
+    """The scope of a symbol that stands in for another one in part of a calculation.
 
-    __slots__ = ("symbol",)
+    `count`: it is one of so many equal parts of that; 0 where it is something else.
+    """
 
-    def __init__(self, symbol: Sym) -> None:
-        self.symbol = symbol
+    __slots__ = ("count", "symbol")
+
+    def __init__(self, symbol: Sym, count: int = 0) -> None:
+        self.symbol, self.count = symbol, count
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StandIn) and other.symbol is self.symbol
@@ -274,7 +277,7 @@ def _following(scope: object, renamed: Callable[[Sym], Sym]) -> object:
     if isinstance(scope, Sym):
         return renamed(scope)
     if isinstance(scope, StandIn):
-        return StandIn(renamed(scope.symbol))
+        return StandIn(renamed(scope.symbol), scope.count)
     if isinstance(scope, tuple):
         return tuple(_following(part, renamed) for part in scope)
     return scope
