@@ -65,6 +65,8 @@ def _parts(frame: Frame, node: ast.expr | None, value: Value) -> Iterator[tuple[
         held = content.items if isinstance(content, List) else value
         if not isinstance(held, tuple):
             held = tuple(_constant(part) for part in node.elts)
+        if any(isinstance(item, Tensor) for item in held):
+            return  # the tensors that an op joins, known or not
         if len(held) == len(node.elts) and not any(isinstance(p, ast.Starred) for p in node.elts):
             for part, item in zip(node.elts, held, strict=True):
                 yield from _parts(frame, part, item)
