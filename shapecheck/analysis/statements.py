@@ -19,7 +19,7 @@ from shapecheck.analysis.operators import augmented, delete_item, is_size, store
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import Bound, Class, Context, Dotted, Function, Ref, default_nodes
 from shapecheck.analysis.values import Sequence as ListContent
-from shapecheck.dims import IntSize
+from shapecheck.dims import IntSize, Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Run, Shape, Tensor
@@ -111,7 +111,11 @@ def _parts(
         at = value.index(runs[0])
         if starred:
             star = next(i for i, t in enumerate(targets) if isinstance(t, ast.Starred))
-            spanned = star <= at and len(targets) - star <= len(value) - at
+            after = len(targets) - star - 1
+            if len(runs) == 1 and runs[0].symbol.supposed:
+                value = _reached(frame, value, at, targets, star)
+                at = next(place for place, item in enumerate(value) if isinstance(item, Run))
+            spanned = star <= at and after < len(value) - at
             return value if len(runs) == 1 and spanned else None
         if len(runs) == 1 and len(targets) >= fixed:
             count = len(targets) - fixed
@@ -121,6 +125,22 @@ def _parts(
             return (*value[:at], *learned, *value[at + 1 :])
         return None
     return iterate(frame, value)[0]
+
+
+def _reached(
+    frame: Frame, value: tuple[Value, ...], at: int, targets: Sequence[ast.expr], star: int
+) -> tuple[Value, ...]:
+    """Learn that a run has the axes for which there are names beside a star."""
+    run, labels = value[at], [t.id if isinstance(t, ast.Name) else "_" for t in targets]
+    assert isinstance(run, Run)
+    behind = len(value) - at - 1
+    front = tuple(run.another(label) for label in labels[at:star])
+    back = tuple(run.another(label) for label in labels[star + 1 : len(labels) - behind])
+    if not front and not back:
+        return value
+    inner: tuple[Size | Run, ...] = (*front, Run(run.symbol.again()), *back)
+    frame.state.facts.learn_run(run.symbol, inner)
+    return (*value[:at], *inner, *value[at + 1 :])
 
 
 def _count(frame: Frame, count: int, value: Value, source: ast.expr) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, IntSize, Kind, Size, nonnegative, size_of
 from shapecheck.ops.call import Call, Value
 from shapecheck.shapes import mismatch
-
-_COORDINATES: Final = 4
+from shapecheck.shapes.broadcasting import COORDINATES
 
 
 def sliced(call: Call, dim: DimExpr, cut: slice) -> DimExpr:
@@ -64,7 +61,7 @@ def _length(call: Call, size: IntSize, start: Value, stop: Value) -> IntSize | N
 def _reaches(size: IntSize, far: IntSize) -> bool:
     """Whether a size is supposed to be as large as a slice has it: that of a few coordinates."""
     is_supposed = isinstance(size, Size) and all(s.supposed for s in dims.symbols(size))
-    return is_supposed and (not isinstance(far, int) or far <= _COORDINATES)
+    return is_supposed and (not isinstance(far, int) or far <= COORDINATES)
 
 
 def _of_names(size: IntSize) -> bool:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, Kind, Relation, Size, Sym
 from shapecheck.shapes.facts import Facts
 from shapecheck.shapes.model import Item, Run, Shape, either
+
+COORDINATES: Final = 4
+"""Coordinates and colours are so many at most."""
 
 
 def broadcast(
@@ -29,6 +35,13 @@ def broadcast(
             )
             if a != b and open_ is not None:
                 return (*_each(facts, a, b, open_, beside, axis), *reversed(result))
+            if _reaches(facts, a, b) or _reaches(facts, b, a):
+                a, b = ([*facts.items(tuple(side))] for side in (a, b))
+                axis += 1
+                continue
+            if x == y:
+                with suppress(Clash):  # its axis can't be counted from the right
+                    return (*broadcast(facts, a[:-1], b[:-1], beside), x, *reversed(result))
             return (*_broadcast_runs(a, b), *reversed(result))
         a.pop()
         b.pop()
@@ -82,6 +95,39 @@ def broadcast_dim(
     if verdict.learn is not None:
         facts.learn(*verdict.learn)
     return y if isinstance(x, int) else x
+
+
+def _reaches(facts: Facts, supposed: Sequence[Item], fixed: Sequence[Item]) -> bool:
+    """Learn how many axes a program needs what is supposed to have; return whether it says that.
+
+    A 1 aligns with an axis that is there. Coordinates, and the sizes that a module has, are those
+    of what they are combined with.
+    """
+    shape = Shape(tuple(supposed))
+    runs = [item for item in supposed if isinstance(item, Run)]
+    if any(isinstance(item, Run) for item in fixed):
+        behind = [*itertools.takewhile(lambda item: not isinstance(item, Run), reversed(fixed))]
+        if len(supposed) > 1 or not runs or not runs[0].symbol.supposed or 1 not in behind:
+            return False
+        facts.stretched(shape, back=len(behind))
+        return True
+    missing = len(fixed) - shape.least_rank
+    if len(runs) != 1 or not runs[0].symbol.supposed or runs[0].symbol.options:
+        return False
+    if len(fixed) > 1 and fixed[0] == 1 and missing >= 0:
+        facts.stretched(shape, count=len(fixed))
+        return True
+    if supposed[-1] is runs[0] and fixed[0] != 1 and all(map(_is_meant, fixed)):
+        facts.stretched(shape, back=len(fixed))
+        return True
+    return False
+
+
+def _is_meant(item: Item) -> bool:
+    """Whether a size is that of what it is combined with: a 1 beside others is for any."""
+    if isinstance(item, int):
+        return 1 <= item <= COORDINATES
+    return not isinstance(item, Run) and all(s.kind is Kind.OWN for s in dims.symbols(item))
 
 
 def _loose(dim: DimExpr) -> bool:
