@@ -12,7 +12,7 @@ from typing import Any, Final
 from shapecheck.analysis.inference import Study
 from shapecheck.codemod.leading import Group, Rows, groups
 from shapecheck.codemod.naming import USUAL, unused
-from shapecheck.dims import Kind, Size, size_of
+from shapecheck.dims import Kind, Size, Sym, size_of
 from shapecheck.ops import Value
 from shapecheck.record.store import Call
 from shapecheck.shapes import Run, Tensor
@@ -81,7 +81,9 @@ class Axes:
 
     def name(self) -> None:
         """Group the axes that always agree, and give each group its name."""
-        leading = groups([Rows(leaf.rows, _behind(leaf)) for leaf in self.leaves])
+        rows = [_rows(leaf) for leaf in self.leaves]
+        seen = {_spans(value) for value in self.study.values.values()}
+        leading = groups(rows, [spans for spans in seen if len(spans) > 1])
         for number, leaf in enumerate(self.leaves):
             leaf.group = leading.get(number)
             leaf.axes = list(_axes(number, leaf))
@@ -201,6 +203,9 @@ class Axes:
         (value,) = set(_sizes(group).values())
         beside = [self._beside(axis) for axis in group]
         is_often = len(_sizes(group)) >= 2 * _ENOUGH
+        if 1 < value <= _LARGEST_USUAL and is_often and not label:
+            if any(map(self._is_of_matrix, group)):
+                return True
         if any(self.leaves[leaf].rank == -at for leaf, at in (axis.place for axis in group)):
             is_usual = 1 < value <= _LARGEST_USUAL
             return is_usual and is_often and any(len(c) > 1 and min(c) > _ENOUGH for c in beside)
@@ -210,6 +215,20 @@ class Axes:
         if label:
             return any(max(counts, default=0) >= _ENOUGH for counts in beside)
         return any(s != value for leaf in self.leaves for _, row in leaf.rows for s in row)
+
+    def _is_of_matrix(self, axis: Axis) -> bool:
+        """Whether an axis is a side of a matrix that was as small and square in all calls.
+
+        Nothing beside it varies then; other tensors must have.
+        """
+        mine = self.leaves[axis.leaf]
+        sides = mine.axes[-2:]
+        others = (a for leaf in self.leaves if leaf is not mine for a in leaf.axes)
+        return (
+            axis in sides
+            and [a.sizes for a in sides] == [axis.sizes] * 2
+            and any(len(set(a.sizes.values())) > _ENOUGH for a in others)
+        )
 
     def _beside(self, axis: Axis) -> list[int]:
         """Return how many sizes each of the other axes had; those of others if it is alone."""
@@ -273,16 +292,33 @@ class Axes:
         axis = next((a for a in group if self.leaves[a.leaf].rank is not None), group[0])
         leaf = self.leaves[axis.leaf]
         usual = () if leaf.rank is None else USUAL.get(leaf.rank, ())
-        label = self._label(group) or (usual[axis.place[1]] if usual else "d")
+        last = "d" if any(one.place[1] == -1 for one in group) else "n"
+        label = self._label(group) or (usual[axis.place[1]] if usual else last)
         sizes = _sizes(group)
         if set(sizes.values()) == {1}:
             return "1"
         return unused(label, self._taken)
 
 
+def _rows(leaf: Leaf) -> Rows:
+    """Return the sizes of a tensor, and what the analysis says of its rows of dimensions."""
+    behind, least = _behind(leaf), min(len(sizes) for _, sizes in leaf.rows)
+    front = min(_in_front(_items(leaf)), least - behind)
+    return Rows(leaf.rows, behind, _spans(leaf.known), front)
+
+
+def _items(leaf: Leaf) -> Sequence[object]:
+    return leaf.known.shape.dims if isinstance(leaf.known, Tensor) else ()
+
+
+def _in_front(items: Sequence[object]) -> int:
+    """Return how many axes stand in front of a row of dimensions; 0 where there is none."""
+    return next((at for at, item in enumerate(items) if isinstance(item, Run)), 0)
+
+
 def _behind(leaf: Leaf) -> int:
     """Return how many of the last axes belong to no group, by the analysis or by their sizes."""
-    items = leaf.known.shape.dims if isinstance(leaf.known, Tensor) else ()
+    items = _items(leaf)
     run = [at for at, item in enumerate(items) if isinstance(item, Run)]
     told = len(items) - 1 - run[-1] if run else 0
     least = min(len(sizes) for _, sizes in leaf.rows)
@@ -294,9 +330,16 @@ def _behind(leaf: Leaf) -> int:
     return min(max(told, constant, square), least)
 
 
+def _spans(value: Value) -> frozenset[Sym]:
+    """Return the rows of dimensions that the one of a tensor is made from."""
+    items = value.shape.dims if isinstance(value, Tensor) else ()
+    runs = [item.symbol for item in items if isinstance(item, Run)]
+    return frozenset(part for run in runs for part in run.spanned or (run,))
+
+
 def _axes(number: int, leaf: Leaf) -> Iterator[Axis]:
     """Yield the axes of a tensor that aren't in a group, those in front counted from the left."""
-    items = leaf.known.shape.dims if isinstance(leaf.known, Tensor) else ()
+    items = _items(leaf)
     least = min(len(sizes) for _, sizes in leaf.rows)
     front, behind = (0, least) if leaf.group is None else (leaf.group.front, leaf.group.behind)
     is_aligned = len(items) == least and not any(isinstance(item, Run) for item in items)
@@ -305,7 +348,8 @@ def _axes(number: int, leaf: Leaf) -> Iterator[Axis]:
         for at, row in leaf.rows:
             sizes[at] = row[axis] if sizes.get(at, row[axis]) == row[axis] else -1
         is_known = leaf.group is None and is_aligned
-        item = items[axis] if is_known or _behind_run(items, axis) else None
+        is_known = is_known or 0 <= axis < _in_front(items) or _behind_run(items, axis)
+        item = items[axis] if is_known else None
         yield Axis(number, sizes, item, (number, axis))
 
 

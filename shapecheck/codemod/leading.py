@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, TypeAlias
+
+from shapecheck.dims import Sym
 
 Sizes: TypeAlias = tuple[int, ...]
 
@@ -15,10 +17,16 @@ _FURTHER: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The sizes of one tensor in calls, by their numbers; `behind`: axes that aren't of a group."""
+    """The sizes of one tensor in calls, by their numbers; `behind`: axes that aren't of a group.
+
+    `front`: nor are so many of the first ones. `spans` are the rows of dimensions that its own one
+    is made from, by the analysis.
+    """
 
     rows: Sequence[tuple[int, Sizes]]
     behind: int
+    spans: frozenset[Sym] = frozenset()
+    front: int = 0
 
     @property
     def least(self) -> int:
@@ -54,10 +62,11 @@ class _Part:
     rows: tuple[tuple[int, Sizes], ...]
 
 
-def groups(tensors: Sequence[Rows]) -> dict[int, Group]:
+def groups(tensors: Sequence[Rows], meeting: Collection[frozenset[Sym]] = ()) -> dict[int, Group]:
     """Return the groups of the tensors whose number of axes varies, by their positions.
 
     Tensors are of one group if the same axes are in all of them, or broadcast to those of one.
+    `meeting` are rows of dimensions that the analysis saw broadcast to each other.
     """
     waiting = [at for at, one in enumerate(tensors) if one.varies]
     fronts = {at: _front(tensors[at], tensors) for at in waiting}
@@ -73,7 +82,10 @@ def groups(tensors: Sequence[Rows]) -> dict[int, Group]:
             linked = {} if at is None else {at: mine}
             for other in waiting:
                 ends = {0, whole.front, fronts[other]}
-                if other != at and (link := _linked(tensors[other], ends, whole, number)):
+                told = tensors[other].spans
+                around = meeting if at is None else [tensors[at].spans]
+                is_told = bool(told) and any(told <= spans for spans in around)
+                if other != at and (link := _linked(tensors[other], ends, whole, number, is_told)):
                     linked[other] = link
             behind = sum(group.behind for group in linked.values())
             exact = sum(not group.broadcasts for group in linked.values())
@@ -117,17 +129,16 @@ def _broadcast(one: Sizes, other: Sizes) -> Sizes | None:
 
 
 def _front(one: Rows, tensors: Sequence[Rows]) -> int:
-    """Return how many of the first axes are those of a tensor whose number of axes is fixed."""
-    most = 0
+    """Return how many of the first axes are those of a tensor that has them in each call."""
+    most = one.front
     for other in tensors:
-        if other.varies:
-            continue
+        fixed = other.front if other.varies else other.least
         known = dict(other.rows)
         both = [(sizes, known[at]) for at, sizes in one.rows if at in known]
         if len(both) < len(one.rows):
             continue
         count = 0
-        while count < min(one.least - one.behind, other.least) and _same(both, count):
+        while count < min(one.least - one.behind, fixed) and _same(both, count):
             count += 1
         most = max(most, count)
     return most
@@ -140,15 +151,18 @@ def _same(both: Sequence[tuple[Sizes, Sizes]], axis: int) -> bool:
 
 
 def _parts(one: Rows, fronts: set[int]) -> Iterator[_Part]:
-    for front in sorted(fronts):
+    for front in sorted({max(front, one.front) for front in fronts}):
         last = min(one.behind + _FURTHER, one.least - front)
         for behind in range(one.behind, last + 1):
             rows = ((at, sizes[front : len(sizes) - behind]) for at, sizes in one.rows)
             yield _Part(front, behind, tuple(rows))
 
 
-def _linked(one: Rows, fronts: set[int], whole: _Part, number: int) -> Group | None:
-    """Return where in a tensor the same group stands, None if it hasn't got it."""
+def _linked(one: Rows, fronts: set[int], whole: _Part, number: int, is_told: bool) -> Group | None:
+    """Return where in a tensor the same group stands, None if it hasn't got it.
+
+    That sizes are 1 is no accident where the analysis told that they broadcast to the others.
+    """
     broadcasting: Group | None = None
     known: dict[int, set[Sizes]] = {}
     for at, sizes in whole.rows:
@@ -160,7 +174,8 @@ def _linked(one: Rows, fronts: set[int], whole: _Part, number: int) -> Group | N
         if all(sizes == other for sizes, other in pairs):
             return Group(part.front, part.behind, number)
         telling = {pair for pair in pairs if any(size > 1 for size in pair[0])}
-        if broadcasting is None and len(telling) > 1 and part.front == whole.front:
+        is_one = is_told or len(telling) > 1
+        if broadcasting is None and is_one and part.front == whole.front:
             broadcasting = Group(part.front, part.behind, number, True)
     return broadcasting
 

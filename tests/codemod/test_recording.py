@@ -180,6 +180,44 @@ def test_groups_of_arguments_that_broadcast_to_no_ones_axes(tmp_path: Path) -> N
     )
 
 
+def test_a_group_that_is_always_1_is_told_to_broadcast_by_the_code(tmp_path: Path) -> None:
+    calls = (
+        ({"x": t(2, 6), "near": t(), "far": t()}, t(2, 6)),
+        ({"x": t(5), "near": t(1), "far": t(1)}, t(5)),
+        ({"x": t(4, 3, 2), "near": t(4, 1, 1), "far": t()}, t(4, 3, 2)),
+        ({"x": t(7), "near": t(7), "far": t(1)}, t(7)),
+    )
+    head = "def f(x: torch.Tensor, near: torch.Tensor, far: torch.Tensor): return "
+    assert 'far: Float[Tensor, "*#batch"]) -> Float[Tensor, "*batch"]:' in (
+        named(tmp_path, f"{head}x * (near - far)\n", *calls)
+    )
+    assert 'far: Float[Tensor, "*batch2"]) -> Float[Tensor, "*batch"]:' in (
+        named(tmp_path, f"{head}g(x, near, far)\n", *calls)
+    )
+
+
+def test_axes_in_front_of_a_group_that_the_code_has_names_for(tmp_path: Path) -> None:
+    found = named(
+        tmp_path,
+        "def f(x: torch.Tensor):\n    b, v, *_ = x.shape\n    return g(x)\n",
+        ({"x": t(2, 5, 7)}, t(2, 4, 7)),
+        ({"x": t(3, 6)}, t(3, 5)),
+        ({"x": t(4, 2, 5, 8)}, t(4, 1, 5, 8)),
+    )
+    assert found == ('def f(x: Float[Tensor, "b v *batch"]) -> Float[Tensor, "b v-1 *batch"]:')
+
+
+def test_a_small_square_that_never_varies_is_a_matrix_of_numbers(tmp_path: Path) -> None:
+    calls = [({"x": t(n, 5, 7), "k": t(3, 3)}, t(n, 5)) for n in (2, 4, 5, 6, 8, 9)]
+    text = "def f(x, k): return g(x, k)\n"
+    assert 'k: Float[Tensor, "3 3"])' in named(tmp_path, text, *calls)
+    assert 'k: Float[Tensor, "b2 3"])' in named(tmp_path, text, *calls[:5])
+    longer = [({**args, "k": t(3, 2)}, result) for args, result in calls]
+    assert 'k: Float[Tensor, "b2 2"])' in named(tmp_path, text, *longer)
+    larger = [({**args, "k": t(9, 9)}, result) for args, result in calls]
+    assert 'k: Float[Tensor, "b2 d2"])' in named(tmp_path, text, *larger)
+
+
 def test_axes_in_front_of_a_group(tmp_path: Path) -> None:
     found = named(
         tmp_path,
