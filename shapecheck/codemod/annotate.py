@@ -134,8 +134,11 @@ class _Tree:
                 added = self._add(drafts, self._put(self._firm(fresh)))
                 added = added or self._add(drafts, self._put(self._vague()))
             lacking = {(str(path), slot.function) for path, slot, _ in self.dropped}
-            tried = self._proposed(drafts, set(), lacking)
-            added = self._add(drafts, self._put(tried), tried)
+            for alone in (False, True):
+                tried = self._proposed(drafts, set(), lacking, alone) if not added else []
+                if alone:  # callers that disagree may have fixed too much
+                    tried = [one for one in tried if self._key(*one) not in self.dropped]
+                added = added or self._add(drafts, self._put(tried), tried)
         for path, draft in drafts.items():
             file = self.files[path]
             if draft.text != file.text:
@@ -175,6 +178,7 @@ class _Tree:
         drafts: Mapping[Path, Draft],
         news: AbstractSet[Name] | None,
         lacking: AbstractSet[Name] = frozenset(),
+        alone: bool = False,
     ) -> list[tuple[Path, Proposal]]:
         """Return what is proposed for the files as they are now; see `Studies.propose`."""
         files = {
@@ -186,7 +190,7 @@ class _Tree:
         def done(path: Path) -> None:
             self.advance(next(stages[path]), self.lines[path])
 
-        found = self.studies.propose(files, news, done, lacking)
+        found = self.studies.propose(files, news, done, lacking, alone)
         if news is None:
             self.outcome.refused += [refusal for one in found.values() for refusal in one.refused]
         added = {path: files[path].text.count("\n") - self.lines[path] for path in files}
@@ -387,18 +391,28 @@ def _fields(places: Sequence[Place], complaint: verify.Complaint) -> list[Place]
 
 
 def _unbound(left: Proposed, gone: Sequence[Proposal]) -> list[Slot]:
-    """Return which of a function's annotations use names that only those said what are."""
+    """Return which of a function's annotations use names that only those said what are.
+
+    A result that all parameters broadcast to isn't what is left of them broadcasts to.
+    """
 
     def bound(proposals: Iterable[Proposal]) -> set[str]:
         every = [one for one in proposals if not one.slot.local and one.slot.name != "return"]
         return {name for one in every for text in _texts(one) for name in spec.bare_names(text)}
 
     lost = bound(gone) - bound(left.values())
+    parts = {group.name for one in gone for group in _groups(one) if group.broadcast}
     return [
         slot
         for slot, one in left.items()
-        if one.origin == "static" and any(lost & {*text.names()} for text in _texts(one))
+        if (one.origin == "static" and any(lost & {*text.names()} for text in _texts(one)))
+        or (slot.name == "return" and any(group.name in parts for group in _groups(one)))
     ]
+
+
+def _groups(proposal: Proposal) -> list[spec.Group]:
+    every = (entry for text in _texts(proposal) for entry in text.entries)
+    return [entry for entry in every if isinstance(entry, spec.Group)]
 
 
 def _texts(proposal: Proposal) -> list[spec.Spec]:

@@ -74,11 +74,13 @@ class Studies:
         news: AbstractSet[Name] | None,
         done: Callable[[Path], None],
         lacking: AbstractSet[Name] = frozenset(),
+        alone: bool = False,
     ) -> dict[Path, Found]:
         """Return what there is to annotate in files, as they are now.
 
         `news` are the functions that have got annotations since the last time; None at first.
-        `lacking` are to be studied in any case. `done` is told twice of each file.
+        `lacking` are to be studied in any case; `alone`: whatever their callers hand over. `done`
+        is told twice of each file.
         """
         texts = {path: file.text for path, file in files.items()}
         project = Project(texts)
@@ -86,7 +88,8 @@ class Studies:
         def work(
             paths: Sequence[Path], tell: Callable[[Path], None]
         ) -> Generator[Handed | None, list[Handed | None], list[Found]]:
-            share = _Share(self._settings, self._known, files, project)
+            free = lacking if alone else frozenset[Name]()
+            share = _Share(self._settings, self._known, files, project, free)
             return share.work(paths, news, lacking, tell)
 
         paths = [*files]
@@ -112,7 +115,10 @@ class Studies:
 
 
 class _Share:
-    """The files that one process studies."""
+    """The files that one process studies.
+
+    What callers hand to the `free` functions doesn't count.
+    """
 
     def __init__(
         self,
@@ -120,6 +126,7 @@ class _Share:
         known: Mapping[Path, Mapping[Function, _Known]],
         files: Mapping[Path, PythonFile],
         project: Project,
+        free: AbstractSet[Name],
     ) -> None:
         self._settings, self._known, self._files, self._project = settings, known, files, project
         # Functions for which it may matter what is handed to them.
@@ -129,6 +136,7 @@ class _Share:
             for (file, name, _), one in functions.items()
             if one.open
         }
+        self._free = free
         self._proposers: dict[Path, Proposer] = {}
         self._said: dict[Function, dict[str, Value]] = {}
 
@@ -227,7 +235,8 @@ class _Share:
             said = self._said.get(function, {})
             open_ = open_parameters(one, said)
             given = agreed(calls.get(function, ()), open_)
-            best = typed(with_known(one, {**said, **values(given)}) if given else one)
+            counts = given and function[:2] not in self._free
+            best = typed(with_known(one, {**said, **values(given)}) if counts else one)
             proposed, refused = self._proposers[path].proposals(best)
             found.proposed |= proposed
             found.refused += refused

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from shapecheck.cli import main
-from shapecheck.codemod.annotate import Settings, annotate_files
+from shapecheck.codemod.annotate import Proposal, Settings, _unbound, annotate_files
+from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import FileProblem, read, write
+from shapecheck.codemod.kinds import TensorType
 
 
 def annotated(tmp_path: Path, text: str, *origins: str, **others: str) -> str:
@@ -532,6 +534,12 @@ def test_the_names_of_an_ops_signature_are_not_the_codes(tmp_path: Path) -> None
         ("a, b = x.unbind(-1)\n    return a", 'x: Shaped[torch.Tensor, "... 2"]'),
         ('return rearrange(x, "... h w -> ... w h")', 'x: Shaped[torch.Tensor, "*batch h w"]'),
         ('return torch.einsum("ij,kj->ik", x, x)', 'x: Shaped[torch.Tensor, "b d"]'),
+        ("*batch, n, d = x.shape\n    return x", 'x: Shaped[torch.Tensor, "*batch n d"]'),
+        ("b, *rest, d = x.shape\n    return x", 'x: Shaped[torch.Tensor, "b *batch d"]'),
+        ("b, *rest = x.shape\n    return x.view(b, -1)", 'x: Shaped[torch.Tensor, "b ..."]'),
+        ("return x * torch.tensor([1.0, 2.0])", 'x: Shaped[torch.Tensor, "*batch 2"]'),
+        ("return x / torch.ones(1, 3, 1, 1)", 'x: Shaped[torch.Tensor, "b 3 h w"]'),
+        ("return x - x.mean(1, True) * torch.ones(1, 3, 1)", 'x: Float[torch.Tensor, "b 3 d"]'),
     ],
 )
 def test_operations_say_which_axes_there_are(tmp_path: Path, body: str, signature: str) -> None:
@@ -540,6 +548,66 @@ def test_operations_say_which_axes_there_are(tmp_path: Path, body: str, signatur
     assert f"def f({signature})" in annotated(tmp_path, text)
     typed = annotated(tmp_path, text.replace("f(x)", "f(x: torch.Tensor)"))
     assert f"def f({signature})" in typed
+
+
+def test_sizes_that_are_no_coordinates_may_broadcast(tmp_path: Path) -> None:
+    text = HEAD + "def f(x: torch.Tensor):\n    return x * torch.linspace(0, 1, 50)\n"
+    assert annotated(tmp_path, text) == text
+
+
+def test_an_axis_of_one_aligns_with_one_that_is_there(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(points: torch.Tensor, weights: torch.Tensor):\n"
+        "    return (weights[..., None] * points).sum(dim=-1), weights.sum(dim=-1)\n"
+    )
+    assert (
+        'f(points: Shaped[torch.Tensor, "... d _"], weights: Shaped[torch.Tensor, "*batch d"])'
+    ) in annotated(tmp_path, text)
+
+
+def test_what_is_said_to_divide_keeps_its_name(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(patches: torch.Tensor):\n"
+        "    b, n, dim = patches.shape\n"
+        "    assert dim % 4 == 0\n"
+        "    return patches, torch.zeros(n, dim // 4), torch.zeros(dim // 4 + 1)\n"
+    )
+    found = annotated(tmp_path, text)
+    assert 'f(patches: Shaped[torch.Tensor, "b n dim"]) -> ' in found
+    assert 'Float[Tensor, "n dim//4"], Float[Tensor, "dim//4+1"]]:' in found
+
+
+def test_a_size_is_not_called_as_what_is_joined(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(x, token: torch.Tensor):\n"
+        "    x = unknown(x)\n"
+        "    b, n, _ = x.shape\n"
+        "    return torch.cat((token.view(1, 1, 8).expand(b, 1, 8), x), dim=1).sum(1)\n"
+    )
+    assert ' -> Shaped[Tensor, "_ 8"]:' in annotated(tmp_path, text)
+
+
+def test_a_result_is_not_what_some_of_the_parameters_broadcast_to() -> None:
+    def said(name: str, text: str) -> Proposal:
+        return Proposal(Slot("f", 0, name), TensorType("Float", text), "record", 1)
+
+    x, y, result = said("x", "*#batch 2"), said("y", "*#batch"), said("return", "*batch 2")
+    left = {one.slot: one for one in (y, result)}
+    assert _unbound(left, [x]) == [result.slot]
+    assert _unbound(left, [said("x", "*batch 2")]) == []
+    assert _unbound(left, [said("x", "*#other 2")]) == []
+
+
+def test_callers_that_disagree_do_not_say_how_many_axes_there_are(tmp_path: Path) -> None:
+    """One hands over three axes where it is only seen by looking inside of what it calls."""
+    text = HEAD + (
+        "def code(x: torch.Tensor):\n    return nn.Linear(3, 4)(x)\n"
+        "def wrap(x):\n    return code(x)\n"
+        "def one():\n    return code(torch.zeros(5, 3))\n"
+        "def two():\n    return wrap(torch.zeros(2, 5, 3))\n"
+    )
+    found = annotated(tmp_path, text)
+    assert 'def code(x: Float[torch.Tensor, "*batch 3"]) -> Float[Tensor, "*batch 4"]:' in found
 
 
 def test_axes_that_an_operation_brings_together_are_one(tmp_path: Path) -> None:
