@@ -8,14 +8,14 @@ from __future__ import annotations
 import ast
 import functools
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shapecheck import dtypes
 from shapecheck.analysis.declarations import declaration
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.values import Function, Union
-from shapecheck.codemod.static import tensor_of, wanted
+from shapecheck.codemod.static import tensor_of, variables, wanted
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import Value
 from shapecheck.shapes import Run, Shape, Tensor
@@ -108,18 +108,27 @@ def agreed(calls: Sequence[Call], names: Iterable[str]) -> dict[str, Given]:
     return found
 
 
-def values(given: Mapping[str, Given]) -> dict[str, Value]:
-    """Return values of parameters for what calls have in common."""
+def values(given: Mapping[str, Given], function: Study) -> dict[str, Value]:
+    """Return values of a function's parameters for what calls have in common.
+
+    `caller.t` is what callers call `t`. If the function has a `t` too, that may be another one, and
+    this has no name.
+    """
+    own = variables(function)
     sizes: dict[int, Size] = {}
     found: dict[str, Value] = {}
     for name, one in given.items():
         axes = [
-            sizes.setdefault(number, Size.of(Sym.suppose(label or "_")))
+            sizes.setdefault(number, Size.of(Sym.suppose(_name(label, own))))
             for label, number in one.axes
         ]
         tensor = Tensor(Shape(tuple(axes)), one.dtype)
         found[name] = Union((tensor, None)) if one.may_be_none else tensor
     return found
+
+
+def _name(label: str, own: Collection[str]) -> str:
+    return f"caller.{label}" if label and label not in own else "_"
 
 
 def _is_for_any(function: Function) -> bool:

@@ -17,6 +17,7 @@ from shapecheck.analysis.declarations import arguments_of
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.values import Union
 from shapecheck.codemod.said import Said, are_components, comment, named, names_in
+from shapecheck.codemod.static import variables
 from shapecheck.dims import Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Item, Matcher, Run, Tensor
@@ -98,14 +99,18 @@ class Comments:
             agrees = judge(text, study.values.get(value, UNKNOWN))
             if agrees is False or (agrees is None and not said.sure):
                 continue
+            if spelling.merges(text, study.values.get(value, UNKNOWN)):
+                continue
             claim = Claim(text, line)
             found.hints.update(spelling.hints(text, study.values.get(value, UNKNOWN)))
             if isinstance(statement, ast.Return):
-                returned.append(claim)
+                result = spelling.of_result(text, study.values.get(value, UNKNOWN))
+                returned.append(Claim(result, line))
             elif (
                 isinstance(statement, ast.Assign)
                 and isinstance(study.values.get(value), Tensor)  # and no array
                 and _is_first(statement, node)
+                and _stays_tensor(statement, node, study)
             ):
                 target = statement.targets[0]
                 assert isinstance(target, ast.Name)
@@ -181,7 +186,8 @@ class Spelling:
 
     def __init__(self, study: Study) -> None:
         self._labels: dict[str, str] = {}
-        self._code = _words(study.function.node)
+        attributes = (n.attr for n in ast.walk(study.function.node) if isinstance(n, ast.Attribute))
+        self._code = variables(study) | {*attributes}
         for value in (*study.params.values(), *study.values.values()):
             for item in value.shape.dims if isinstance(value, Tensor) else ():
                 symbols = () if isinstance(item, Run) else dims.symbols(item)
@@ -190,6 +196,13 @@ class Spelling:
                         is_one = self._labels.get(name.lower(), name) == name
                         self._labels[name.lower()] = name if is_one else ""
         self._groups = _groups(study)
+        self._given: dict[Sym, str] = {}
+        for value in study.params.values():
+            for item in value.shape.dims if isinstance(value, Tensor) else ():
+                symbol = item.symbol if isinstance(item, Size) else None
+                if symbol is not None:
+                    is_told = symbol.kind is Kind.NAME or symbol.name in self._code
+                    self._given[symbol] = symbol.name if is_told else ""
 
     def of(self, text: spec.Spec) -> spec.Spec:
         """Return a shape as the code would spell it."""
@@ -200,6 +213,34 @@ class Spelling:
         renamed |= {str(entry): f"*{entry}" for entry in groups}
         words = (renamed.get(word, word) for word in re.split(r"(\{[^}]*\}|\w+)", str(text)))
         return spec.parse("".join(words))
+
+    def of_result(self, text: spec.Spec, value: Value) -> spec.Spec:
+        """Return a shape of what a function gives, its axes called as they are in the parameters.
+
+        In `# (B, tokens, C)` behind `return x.flatten(2)`, `B` and `C` may be `b` and `c`.
+        """
+        found = self._axes(text, value)
+        named = {name: self._given[next(iter(some))] for name, some in found.items()}
+        renamed = {name: named.get(name) or name for name in text.names()}
+        if len({*renamed.values()}) < len(renamed) or self.merges(text, value):
+            return text
+        words = re.split(r"(\{[^}]*\}|\w+)", str(text))
+        return spec.parse("".join(renamed.get(word, word) for word in words))
+
+    def merges(self, text: spec.Spec, value: Value) -> bool:
+        """Whether a text has one name for what are several dimensions of the parameters."""
+        return any(len(symbols) > 1 for symbols in self._axes(text, value).values())
+
+    def _axes(self, text: spec.Spec, value: Value) -> dict[str, set[Sym]]:
+        """Return the dimensions of parameters that a text has names for in this value."""
+        found: dict[str, set[Sym]] = {}
+        if isinstance(value, Tensor) and len(text.entries) == len(value.shape.dims):
+            for entry, item in zip(text.entries, value.shape.dims, strict=True):
+                symbol = item.symbol if isinstance(item, Size) else None
+                if isinstance(entry, spec.Axis) and isinstance(entry.expr, spec.Name):
+                    if symbol in self._given:
+                        found.setdefault(entry.expr.id, set()).add(symbol)
+        return found
 
     def hints(self, text: spec.Spec, value: Value) -> dict[Sym, str]:
         """Return the names that a text has for dimensions which the code has no names for."""
@@ -217,18 +258,6 @@ class Spelling:
             if isinstance(entry, spec.Axis) and isinstance(entry.expr, spec.Name):
                 found[symbol] = entry.expr.id
         return found
-
-
-def _words(node: ast.AST) -> set[str]:
-    """Return the identifiers in a function, and the words of its patterns."""
-    found: set[str] = set()
-    for one in ast.walk(node):
-        match one:
-            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
-                found.add(word)
-            case ast.Constant(value=str(text)) if "->" in text:
-                found.update(re.findall(r"\w+", text))
-    return found
 
 
 def _groups(study: Study) -> set[str]:
@@ -324,6 +353,20 @@ def _is_first(statement: ast.Assign, node: FunctionNode) -> bool:
                 place = (inner.lineno, inner.col_offset)
                 first = place if first is None else min(first, place)
     return first == (target.lineno, target.col_offset)
+
+
+def _stays_tensor(statement: ast.Assign, node: FunctionNode, study: Study) -> bool:
+    """Whether a variable isn't None, or another thing than a tensor, anywhere else."""
+    name = ast.unparse(statement.targets[0])
+    others = [
+        one.value
+        for one in ast.walk(node)
+        if isinstance(one, ast.Assign) and any(ast.unparse(t) == name for t in one.targets)
+    ]
+    values = [study.values.get(one, UNKNOWN) for one in others]
+    return not any(isinstance(one, ast.Constant) for one in others) and all(
+        value is UNKNOWN or isinstance(value, Tensor) for value in values
+    )
 
 
 # What the analysis says of it ---------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from string import digits
 from typing import Final
 
 import shapecheck.dims as dims
@@ -51,7 +52,8 @@ class Names:
     `sizes` are expressions by the sizes that they have, `hints` names by symbols. Where `known`
     isn't None, a dimension without a name that isn't among these symbols stays without one. `whole`
     is the group that others broadcast to. `code` are the identifiers of the module: what is called
-    otherwise has its name from an op's signature.
+    otherwise has its name from an op's signature. `own` are the variables of the function, and
+    `taken` the names that its annotations have already.
     """
 
     def __init__(
@@ -59,14 +61,23 @@ class Names:
         sizes: Mapping[IntSize, str],
         hints: Mapping[Sym, str] | None = None,
         code: Collection[str] | None = None,
+        own: Collection[str] = (),
+        taken: Collection[str] = (),
     ) -> None:
-        self.sizes, self.code = sizes, code
+        self.sizes, self.code, self.own = sizes, code, own
         self.hints = dict(hints or {})
         self.given: dict[Sym, str] = {}
         self.known: set[Sym] | None = None
         self.whole: Sym | None = None
         self._often: Counter[Sym] = Counter()
-        self._taken: set[str] = set()
+        self._taken = set(taken)
+        self._shared: set[str] = set()
+
+    def afresh(self) -> Names:
+        """Return names of the same function of which none is given yet."""
+        found = Names(self.sizes, self.hints, self.code, self.own, self._taken)
+        found.whole = self.whole
+        return found
 
     def count(self, values: Iterable[Value]) -> None:
         """Take note of how often each symbol is in the annotations of a function."""
@@ -134,6 +145,16 @@ class Names:
         )
         return label if is_told and re.fullmatch(r"[A-Za-z]\w*", label) else None
 
+    def _may_share(self, symbol: Sym, name: str) -> bool:
+        """Whether a dimension has this name, be there another that has it, too.
+
+        A caller's `t` needn't be that of the function, or of another that it calls.
+        """
+        if symbol.kind is not Kind.UNKNOWN or symbol in self.hints or name in self.own:
+            return True
+        is_callers = symbol.name.startswith("caller.")
+        return name not in self._taken or (name in self._shared and not is_callers)
+
     def _run(self, symbol: Sym) -> str:
         if self.whole is not None and symbol is not self.whole:
             if {*(symbol.spanned or (symbol,))} <= {*self.whole.spanned}:
@@ -188,21 +209,23 @@ class Names:
                 # Two dimensions that the code calls the same are taken for one: verification
                 # finds out where they aren't.
                 name = self._label(symbol)
-                if name is None:
-                    name = unused(usual, self._taken)
+                if name is None or not self._may_share(symbol, name):
+                    name = unused(name.rstrip(digits) if name else usual, self._taken)
+                elif not symbol.name.startswith("caller."):
+                    self._shared.add(name)
                 self._taken.add(name)
             self.given[symbol] = name
         return name
 
 
 def _without_padding(words: Sequence[str]) -> list[str]:
-    """Return the words of a shape without any `_` beside a `...`: so many axes say nothing."""
+    """Return the words of a shape without what says nothing beside a `...`: `_`, another `...`."""
     kept: list[str] = []
     for word in words:
         if word == "...":
             while kept and kept[-1] == "_":
                 kept.pop()
-        if word != "_" or kept[-1:] != ["..."]:
+        if word not in ("_", "...") or kept[-1:] != ["..."]:
             kept.append(word)
     return kept
 
@@ -254,8 +277,7 @@ def proposals(study: Study, names: Names, wanted: Collection[str]) -> dict[str, 
     if "return" in wanted and study.result is not UNKNOWN and study.result is not None:
         values["return"] = study.result
     names.whole = _whole(study, values)
-    trial = Names(names.sizes, names.hints, names.code)
-    trial.whole = names.whole
+    trial = names.afresh()
     trial.count(values.values())
     kept = {
         slot: value
@@ -266,6 +288,16 @@ def proposals(study: Study, names: Names, wanted: Collection[str]) -> dict[str, 
     names.known = {s for slot, value in kept.items() if slot != "return" for s in _symbols(value)}
     found = ((slot, describe(value, names)) for slot, value in kept.items())
     return {slot: kind for slot, kind in found if kind is not None and _says_something(kind)}
+
+
+def named(study: Study) -> set[str]:
+    """Return the names that annotations of a function have already."""
+    return {
+        symbol.name
+        for value in (*study.params.values(), *study.values.values())
+        for symbol in _symbols(value)
+        if symbol.kind is Kind.NAME
+    }
 
 
 def _whole(study: Study, values: Mapping[str, Value]) -> Sym | None:

@@ -22,9 +22,9 @@ from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import PythonFile
 from shapecheck.codemod.fitting import contradiction
 from shapecheck.codemod.kinds import NONE, TensorType, Type, either, tensors
-from shapecheck.codemod.naming import Names, category, proposals
+from shapecheck.codemod.naming import Names, category, named, proposals
 from shapecheck.codemod.recorded import known, propose
-from shapecheck.codemod.static import has_tensor, wanted
+from shapecheck.codemod.static import has_tensor, variables, wanted
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.record.store import Key, Recorded
 from shapecheck.shapes import Tensor
@@ -136,7 +136,7 @@ class Proposer:
         claimed = self.comments.of(one) if "comments" in origins else Claims()
         if claimed.waits:
             self.waiting.add((one.qualname, one.nth))
-        names = Names(one.sizes, claimed.hints, self.code)
+        names = Names(one.sizes, claimed.hints, self.code, variables(one), named(one))
         told = self._told.get(one.function.node, {})
         allowed = wanted(one)
         inferred = proposals(one, names, allowed) if "static" in origins else {}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import re
+
 from shapecheck.analysis.annotations import (
     AnyDecl,
     Declared,
@@ -32,6 +35,18 @@ def tensor_of(value: Value) -> Tensor | None:
         some = [option for option in value.options if option is not None]
         value = some[0] if len(some) == 1 else value
     return value if isinstance(value, Tensor) else None
+
+
+def variables(one: Study) -> set[str]:
+    """Return the names that stand for values in a function, and the words of its patterns."""
+    found: set[str] = set()
+    for node in ast.walk(one.function.node):
+        match node:
+            case ast.Name(id=word) | ast.arg(arg=word):
+                found.add(word)
+            case ast.Constant(value=str(text)) if "->" in text:
+                found.update(re.findall(r"\w+", text))
+    return found
 
 
 def wanted(one: Study) -> set[str]:

@@ -236,7 +236,7 @@ class _Share:
             open_ = open_parameters(one, said)
             given = agreed(calls.get(function, ()), open_)
             counts = given and function[:2] not in self._free
-            best = typed(with_known(one, {**said, **values(given)}) if counts else one)
+            best = typed(with_known(one, {**said, **values(given, one)}) if counts else one)
             proposed, refused = self._proposers[path].proposals(best)
             found.proposed |= proposed
             found.refused += refused

@@ -1,0 +1,89 @@
+"""What annotations call dimensions: one name for one, two names for what may be two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shapecheck.codemod.annotate import Settings, annotate_files
+
+HEAD = "import torch\nfrom torch import nn\n"
+
+
+def annotated(tmp_path: Path, text: str) -> str:
+    """Return what a module is annotated to, "" if it isn't."""
+    path = tmp_path / "model.py"
+    path.write_text(HEAD + text)
+    outcome = annotate_files([path], Settings())
+    assert not outcome.problems
+    return "".join(changed.text for changed in outcome.changed)
+
+
+def test_a_name_of_callers_is_no_variable_of_the_function(tmp_path: Path) -> None:
+    """The mask is as long as the longest text, which the callee needn't call `length`."""
+    found = annotated(
+        tmp_path,
+        "class A(nn.Module):\n"
+        "    def __init__(self, length):\n"
+        "        super().__init__()\n"
+        "        self.length = length\n"
+        "        self.mask = nn.Parameter(torch.zeros(length, length))\n"
+        "    def forward(self, x):\n"
+        "        return masked(x, self.mask)\n"
+        "def masked(x: torch.Tensor, mask: torch.Tensor):\n"
+        "    batch, length, _ = x.shape\n"
+        "    return (x @ x.transpose(1, 2)) + mask[:length, :length]\n",
+    )
+    assert 'x: Shaped[torch.Tensor, "batch length d"], mask: Float[torch.Tensor, "b b"]' in found
+
+
+def test_a_name_that_another_annotation_has_is_taken(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "from shapecheck import Float\n"
+        'def f(x: Float[torch.Tensor, "b d"], y: torch.Tensor):\n'
+        "    assert y.ndim == 2\n"
+        "    return x.sum() + y.sum()\n",
+    )
+    assert 'y: Shaped[torch.Tensor, "b2 d2"]' in found
+
+
+def test_a_result_is_called_what_the_parameters_are_called(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(x: torch.Tensor, heads: int):\n"
+        "    b, n, c = x.shape\n"
+        "    x = x.reshape(b, n, heads, c // heads)\n"
+        "    return x.transpose(1, 2)  # B x N_heads x N_tokens x C_per_head\n",
+    )
+    assert '"b N_heads n C_per_head"]:' in found
+
+
+def test_one_name_in_a_comment_for_two_dimensions_of_parameters_isnt_believed(
+    tmp_path: Path,
+) -> None:
+    text = (
+        "def f(q: torch.Tensor, k: torch.Tensor):\n"
+        "    b, n, c = q.shape\n"
+        "    m = k.shape[1]\n"
+        "    attn = q @ k.reshape(b, m, c).transpose(1, 2)  # (B, N, {})\n"
+        "    return attn.softmax(-1)\n"
+    )
+    assert "attn: " not in annotated(tmp_path, text.format("N"))
+    assert 'attn: Shaped[Tensor, "b n m"]' in annotated(tmp_path, text.format("M"))
+
+
+@pytest.mark.parametrize("other", ["None", "0", "[]"])
+def test_a_variable_that_is_no_tensor_elsewhere_is_left(tmp_path: Path, other: str) -> None:
+    """A type checker would refuse the other assignment."""
+    text = (
+        "def f(x, there):\n"
+        "    if there:\n"
+        "        y = torch.relu(x)  # (n, 3)\n"
+        "    else:\n"
+        "        y = {}\n"
+        "    return y\n"
+    )
+    assert "y: " not in annotated(tmp_path, text.format(other))
+    assert 'y: Shaped[torch.Tensor, "n 3"]' in annotated(tmp_path, text.format("2 * x"))
