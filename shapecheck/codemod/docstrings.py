@@ -1,6 +1,7 @@
 """What docstrings say of shapes: in `Args:` and `Returns:` of any of the usual styles.
 
 x: input of shape (N, C, H, W)      :param x: the points, `[*, N, 3]`      - Input: (N, C)
+q, k: (b, t, d)                     from logits of shape (b, v)            masks in BxHxW format
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 from shapecheck import spec
 from shapecheck.analysis.inference import Study
 from shapecheck.codemod.comments import Claim, Claims, Spelling, judge
-from shapecheck.codemod.said import are_components, bracketed, groups, parse
+from shapecheck.codemod.said import are_components, bracketed, groups, is_prose, named, parse
 from shapecheck.ops import UNKNOWN
 
 _SECTION: Final = re.compile(
@@ -23,8 +24,9 @@ _SECTION: Final = re.compile(
     re.IGNORECASE,
 )
 _ENTRY: Final = re.compile(
-    r"^[-*]?\s*[`*]{0,2}(\w+)[`]{0,2}\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))?\s*:(.*)$"
+    r"^[-*]?\s*[`*]{0,2}(\w+(?:\s*,\s*\w+)*)[`]{0,2}\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))?\s*:(.*)$"
 )
+_PLAIN: Final = re.compile(r"^(\w+(?:\s*,\s*\w+)*)\s*:\s*([(\[].*)$")
 _FIELD: Final = re.compile(r"^:(?:param(?:eter)?|arg)\s+(?:\w+\s+)?(\w+)\s*:(.*)$")
 _RETURNS: Final = re.compile(r"^:returns?\s*:(.*)$")
 _SHAPE: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b[^(\[.]{0,20}$")
@@ -33,7 +35,9 @@ _OTHERWISE: Final = re.compile(r"[)\]][`'\"]*(?:[^.()\[\]]*[\s,])?or\s+[`'\"]*[(
 _AS: Final = re.compile(r"(?i)\b(?:in|as)(?: the)?(?: form)?$")
 _FIRST: Final = re.compile(r"\s*`*\[[A-Z]\]`*(?:\s|$)")
 _ATTRIBUTES: Final = re.compile(r"(?im)^attributes\s*:?\s*$")
+_WHERE: Final = re.compile(r"(?i)\bwhere$")
 _RESULT: Final = "return"
+_RESULTS: Final = frozenset((_RESULT, "returns", "ret", "output", "outputs"))
 
 
 def claims(study: Study) -> Claims:
@@ -53,13 +57,17 @@ def claims(study: Study) -> Claims:
         if said is None:
             continue
         shape = spelling.of(said)
-        if name in (_RESULT, "output", "outputs") and name not in study.params:
+        if name not in study.params and name.lower() in _RESULTS:
             if judge(shape, study.result) is not False and found.result is None:
-                found.result = Claim(shape, line)
+                found.result = Claim(spelling.of_result(shape, study.result), line)
             continue
         if name == "input" and name not in study.params and len(tensors) == 1:
             name = tensors[0]
         if name in study.params and judge(shape, study.params.get(name, UNKNOWN)) is not False:
+            found.params.setdefault(name, Claim(shape, line))
+    for name, said in named(text):
+        shape = spelling.of(said)
+        if name in tensors and judge(shape, study.params[name]) is not False:
             found.params.setdefault(name, Claim(shape, line))
     return found
 
@@ -115,8 +123,7 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
         found = _begin(bare, section)
         heading = _SECTION.match(bare)
         if heading is not None or found is not None or not bare or (name and indent < depth):
-            if name:
-                yield name, prose
+            yield from ((one.strip(), prose) for one in name.split(",") if one)
             name = prose = ""
         if heading is not None:
             section = heading[1].lower().rstrip("s")
@@ -139,6 +146,8 @@ def _begin(line: str, section: str) -> tuple[str, str] | None:
     if section and (found := _ENTRY.match(line)):
         name = found[1].lower() if section == "shape" else found[1]
         return name, f"{found[2] or ''} {found[3]}"
+    if not section and (found := _PLAIN.match(line)):  # x: [b, t, d]
+        return found[1], found[2]
     return None
 
 
@@ -151,9 +160,10 @@ def _shape(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
     if _OTHERWISE.search(prose):  # one of them may be written in a way that can't be read
         return None
     found: dict[str, bool] = {}
-    prose = bracketed(re.sub(r"[`$]|:math:", "", prose))
+    plainly = re.sub(r"[`$]|:math:", "", prose)
+    prose = bracketed(plainly)
     for inside in groups(prose):
-        shape = parse(inside)
+        shape = None if is_prose(inside) else parse(inside)
         before = prose[: prose.find(inside)].rstrip("`$([ ")
         told = _SHAPE.search(before) is not None
         if _SEVERAL.search(before) and (told or shape is not None):
@@ -165,7 +175,10 @@ def _shape(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
         names = list(shape.names())
         plain = len(shape.entries) > 1 and "," in inside and all(map(_is_short, names))
         counted = sum(name[-1].isdigit() for name in names) > 2
-        is_value = counted or {*names} & {*tensors} or are_components(shape) or _AS.search(before)
+        if _WHERE.search(before) and not told:  # (H, W) are the sides
+            continue
+        is_told_as = inside in plainly and _AS.search(before) is not None
+        is_value = counted or {*names} & {*tensors} or are_components(shape) or is_told_as
         leads = not before and _FIRST.match(prose) is not None
         plain = leads or (plain and not is_value)
         if told or (plain and (names or shape.groups)):

@@ -24,19 +24,23 @@ _LEAD: Final = re.compile(
     r"|(?:(?:a |the )?(?:\w+ )?tensor )?(?:of|with) (?:shape|size)\s*:?\s*)+"
 )
 _NAMED: Final = re.compile(
-    r"(?<![\w.])([A-Za-z_]\w*)"
-    r"\s*(?::|\b(?:is|has shape|of shape)\b|\.shape\s*(?:[:=]+|is)?)\s*(?=[(\[])"
+    r"(?<![\w.])((?:[A-Za-z_]\w*(?:, *and +|, *| +and +))*[A-Za-z_]\w*)"
+    r"\s*(?::|\b(?:is|are|(?:has|have|of) shape)\b|\.shape\s*(?:[:=]+|is)?)\s*(?=[(\[])"
 )
+_KIND: Final = re.compile(r"(?i)(?:tuples?|pairs?|lists?|ranges?|intervals?|coordinates?)\b")
 _VALUE: Final = re.compile(r"[A-Za-z_][\w.]*\s*=")
 _SHAPE_WORD: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b")
 _STEP: Final = re.compile(r"^[A-Z][\w -]{0,40}[:;]\s*")
 _TIMES: Final = re.compile(r"\s+[xX\u00d7]\s+|\s*\u00d7\s*")
 _WORD: Final = r"[^\W\d]\w*"
-_PART: Final = r"(?:[A-Z](?:[A-Z\d]|_\w+)?'?|[1-9]\d*|\([A-Z\d][-+*/A-Z\d]*\))"
+_PART: Final = r"(?:[A-Z](?:[A-Z\d]|_\w+)?'?|[1-9]\d*|\((?:[A-Z\d][-+*/A-Z\d]*|[A-Za-z]\w*)\))"
 _JOINED: Final = re.compile(rf"(?<![\w.]){_PART}(?:x{_PART})+(?!\w|\.\d)")
-_SPACED: Final = re.compile(rf"(?<![\w.]){_PART}(?: x {_PART})+(?!\w|\.\d)")
+_SPACED: Final = re.compile(
+    rf"(?<![\w.]){_PART}(?: x (?:{_PART}(?!\w)|[a-z]\w*))+(?! x \w)(?!\w|\.\d)"
+)
 _LITTLE: Final = frozenset(
-    "an as at be by do go he if in is it me my no of ok on or so to up us we".split()
+    "an as at be by do go he if in is it me my no of ok on or so to up us we"
+    " and are but for has not our that the they this with you".split()
 )
 _OPEN, _CLOSE = "([", {"(": ")", "[": "]"}
 
@@ -114,6 +118,8 @@ def _described(sides: list[str]) -> Said | None:
 def _may_follow(rest: str) -> bool:
     """Whether a text may stand behind a shape: no second shape, no operator."""
     rest = rest.strip("`'\" ")
+    if _KIND.match(rest):
+        return False
     if re.search(r"\bor\b\s*[`'\"]*[(\[]", rest) or re.match(r"[-+*/@.\w]*[(\[=]", rest):
         return False
     return not re.match(r"[-+*/@%=<>]", rest)
@@ -130,6 +136,11 @@ def _is_plain(entries: spec.Spec, inside: str, rest: str, named: bool) -> bool:
         return False
     is_separated = "," in inside or _TIMES.search(inside) or _JOINED.fullmatch(inside)
     return bool(is_separated) and (not rest.strip(" .,;:") or _is_short(entries))
+
+
+def is_prose(inside: str) -> bool:
+    """Whether what stands between brackets, without commas, has words in it that are no sizes."""
+    return "," not in inside and not _LITTLE.isdisjoint(inside.lower().split())
 
 
 def are_components(text: spec.Spec) -> bool:
@@ -166,21 +177,26 @@ def named(text: str) -> Iterator[tuple[str, spec.Spec]]:
         entries = parse(inside) if end is not None else None
         if entries is not None and _is_plain(entries, inside, "", False):
             if _may_follow(rest.lstrip(",;. ")):
-                yield found[1], entries
+                for name in re.split(r"\W+and +|\W+| and ", found[1]):
+                    yield name, entries
 
 
 def bracketed(text: str) -> str:
     """Return a text with brackets around the shapes whose sizes only an `x` joins.
 
-    `Nx3 points` becomes `(N, 3) points`. `3x3` is a kernel, or a number of times: it stays.
+    `Nx3 points` becomes `(N, 3) points`. `3x3` is a kernel, or a number of times: it stays. Words
+    that may be prose, `B x length x (dim)`, are sizes beside two others.
     """
 
     def written(found: re.Match[str]) -> str:
         before, after = text[: found.start()].rstrip(), text[found.end() :].lstrip()
         parts = re.split(r" ?x ?", found[0])
         is_part = re.search(r"[(\[,+*/=-]$", before) or re.match(r"[)\],+*/=]|-(?!-*>)", after)
-        is_shape = not is_part and any(part[0].isupper() for part in parts)
-        return f"({', '.join(parts)})" if is_shape else found[0]
+        may_be_prose = any(part.strip("(")[0].islower() for part in parts)
+        told = any(part[0].isupper() or (part[0] == "(" and may_be_prose) for part in parts)
+        is_shape = not is_part and told and len(parts) > 1 + may_be_prose
+        sizes = (re.sub(rf"^\(({_WORD})\)$", r"\1", part) for part in parts)
+        return f"({', '.join(sizes)})" if is_shape else found[0]
 
     for pattern in (_SPACED, _JOINED):
         text = pattern.sub(written, text)

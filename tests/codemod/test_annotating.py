@@ -198,10 +198,10 @@ def test_a_tensor_that_is_none_by_default_may_be_none_whoever_says_its_shape(
         "    b, t = x.shape\n"
         "    return x * torch.relu(gate.reshape(b, t))\n"
         "def g(x):\n"
-        "    b, t = x.shape\n"
-        "    return f(x, gate=torch.ones(b, t))\n"
+        "    n, m = x.shape\n"
+        "    return f(x, gate=torch.ones(n, m))\n"
     )
-    assert 'gate: Float[torch.Tensor, "b t"] | None = None' in annotated(tmp_path, text)
+    assert 'gate: Float[torch.Tensor, "n m"] | None = None' in annotated(tmp_path, text)
 
 
 def test_trailing_comments_and_a_comment_behind_a_long_call(tmp_path: Path) -> None:
@@ -263,14 +263,33 @@ def test_docstrings_of_three_styles(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "doc",
+    [
+        "Args:\n        x, y: tensors of shape (N, C)",
+        "x: [N, C]\n    y: [N, C]\n    ret: [N,]",
+        "Do it with x of shape (N, C) and y of shape (N, C).",
+        "x and y are (N, C).",
+        "Args:\n        x: points in NxC format\n        y: in NxC format, where (H, W) is a size",
+        "Args:\n        x: must have shape N x C for any N.\n        y: shape (N, C)",
+    ],
+)
+def test_docstrings_as_people_write_them(tmp_path: Path, doc: str) -> None:
+    text = HEAD + f'def f(x, y):\n    """{doc}\n    """\n    return (x.relu() + y.relu()).sum(1)\n'
+    found = annotated(tmp_path, text, "docstrings")
+    assert 'def f(x: Shaped[torch.Tensor, "N C"], y: Shaped[torch.Tensor, "N C"])' in found
+
+
+@pytest.mark.parametrize(
     ("prose", "written"),
     [
+        ("with dims not divisible by 16 (a demand of matrix units)", ""),
         ("unit quaternions [..., 4] in (w, x, y, z) format", '"... 4"'),
         ("the norm, ‖(x, y)‖", ""),
         ("2D ``(H, W)``, 3D ``(C, H, W)``, or 4D ``(B, C, H, W)`` mask", ""),
         ("list of the coefficients [k0, k1, k2]", ""),
         ("the boxes as (x1, y1, x2, y2)", ""),
         ("of shape (n1, n2, n3)", '"n1 n2 n3"'),
+        ("must have shape B x N_points x dim for any N_points.", '"B N_points dim"'),
     ],
 )
 def test_a_docstring_speaks_of_values_too(prose: str, written: str, tmp_path: Path) -> None:

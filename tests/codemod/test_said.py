@@ -57,6 +57,8 @@ DOUBTFUL = {
     "new_size=(64, 64),": "64 64",
     "(and IPv6 compatibility) implications here though": "and IPv6 compatibility",
     "N x 32 x 147 x 147": "N 32 147 147",
+    "B x n_points x dim": "B n_points dim",
+    "1x(embed_dim)x(h)x(w)": "1 embed_dim h w",
     "BxNx2 pixels": "B N 2",
     "out: Bx(C+1)xHxW": "B C+1 H W",
     "M x N matrix of distances": "M N",
@@ -65,6 +67,8 @@ DOUBTFUL = {
 }
 OTHER = [
     "",
+    "(left, right) tuple: how far to look",
+    "2x(conv)",
     "(optional) camera optimizer",
     "is it in a",
     "we need b and t",
