@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -402,12 +402,26 @@ def _unbound(left: Proposed, gone: Sequence[Proposal]) -> list[Slot]:
 
     lost = bound(gone) - bound(left.values())
     parts = {group.name for one in gone for group in _groups(one) if group.broadcast}
+    counts = Counter(name for one in left.values() for text in _texts(one) for name in text.names())
+
+    def is_unbound(one: Proposal) -> bool:
+        texts = _texts(one)
+        return any(lost & {*text.names()} or _is_alone(text, counts) for text in texts)
+
     return [
         slot
         for slot, one in left.items()
-        if (one.origin == "static" and any(lost & {*text.names()} for text in _texts(one)))
+        if (one.origin == "static" and is_unbound(one))
         or (slot.name == "return" and any(group.name in parts for group in _groups(one)))
     ]
+
+
+def _is_alone(text: spec.Spec, counts: Mapping[str, int]) -> bool:
+    """Whether a shape is a group that broadcasts, and there is nothing that it broadcasts to."""
+    return bool(text.entries) and all(
+        isinstance(entry, spec.Group) and entry.broadcast and counts[entry.name or ""] < 2
+        for entry in text.entries
+    )
 
 
 def _groups(proposal: Proposal) -> list[spec.Group]:

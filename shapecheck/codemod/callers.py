@@ -134,16 +134,34 @@ def _name(label: str, own: Collection[str]) -> str:
 def _is_for_any(function: Function) -> bool:
     """Whether a function is written for tensors of any number of axes: it says `...`.
 
-    One that is told which axis to work along, by default the last one, is too.
+    One that is told which axis to work along, by default the last one, is too, and so is one that
+    computes with how many there are: `(1,) * (x.ndim - 1)`.
     """
-    return any(
-        param.name in ("dim", "axis") and isinstance(param.default, ast.UnaryOp)
-        for param in declaration(function).params
-    ) or any(
-        isinstance(one, ast.Constant)
-        and (one.value is ... or (isinstance(one.value, str) and _is_ragged(one.value)))
-        for one in ast.walk(function.node)
+    return (
+        any(
+            param.name in ("dim", "axis") and isinstance(param.default, ast.UnaryOp)
+            for param in declaration(function).params
+        )
+        or any(
+            isinstance(one, ast.Constant)
+            and (one.value is ... or (isinstance(one.value, str) and _is_ragged(one.value)))
+            for one in ast.walk(function.node)
+        )
+        or any(
+            isinstance(one, ast.BinOp) and (_is_rank(one.left) or _is_rank(one.right))
+            for one in ast.walk(function.node)
+        )
     )
+
+
+def _is_rank(node: ast.expr) -> bool:
+    """Whether an expression is a tensor's number of axes."""
+    match node:
+        case ast.Attribute(attr="ndim") | ast.Call(func=ast.Attribute(attr="dim" | "ndimension")):
+            return True
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Attribute(attr="shape")]):
+            return True
+    return False
 
 
 def _is_ragged(pattern: str) -> bool:

@@ -30,7 +30,10 @@ _PLAIN: Final = re.compile(r"^(\w+(?:\s*,\s*\w+)*)\s*:\s*([(\[].*)$")
 _FIELD: Final = re.compile(r"^:(?:param(?:eter)?|arg)\s+(?:\w+\s+)?(\w+)\s*:(.*)$")
 _RETURNS: Final = re.compile(r"^:returns?\s*:(.*)$")
 _SHAPE: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b[^(\[.]{0,20}$")
-_SEVERAL: Final = re.compile(r"(?i)\b(?:lists?|tuples?|dicts?|sequences?) of\b")
+_SEVERAL: Final = re.compile(
+    r"(?i)\b(?:lists?|tuples?|dicts?|sequences?|iterables?)(?: of\b|\s*\[)"
+    r"|\beach (?:is|has|one|of|with|tensor|item|element)\b"
+)
 _OTHERWISE: Final = re.compile(r"[)\]][`'\"]*(?:[^.()\[\]]*[\s,])?or\s+[`'\"]*[(\[]")
 _AS: Final = re.compile(r"(?i)\b(?:in|as)(?: the)?(?: form)?$")
 _FIRST: Final = re.compile(r"\s*`*\[[A-Z]\]`*(?:\s|$)")

@@ -6,6 +6,8 @@ The dimensions that the analysis met get the names that the code has for them: `
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -82,7 +84,7 @@ class Names:
     def count(self, values: Iterable[Value]) -> None:
         """Take note of how often each symbol is in the annotations of a function."""
         for value in values:
-            self._often.update(_symbols(value))
+            self._often += _occurrences(value)
 
     def shape(self, tensor: Tensor) -> str | None:
         """Return a tensor's shape in the annotation language; None if it isn't sayable."""
@@ -157,8 +159,10 @@ class Names:
 
     def _run(self, symbol: Sym) -> str:
         if self.whole is not None and symbol is not self.whole:
-            if {*(symbol.spanned or (symbol,))} <= {*self.whole.spanned}:
-                return f"*#{self._run(self.whole)[1:]}"
+            parts = {*self.whole.spanned}
+            if {*(symbol.spanned or (symbol,))} <= parts:
+                others = sum(self._often[one] for one in (*parts, self.whole))
+                return f"*#{self._run(self.whole)[1:]}" if others > 1 else "..."
         if symbol is self.whole:
             pass
         elif symbol.options or (symbol.kind is Kind.UNKNOWN and self._often[symbol] < 2):
@@ -166,7 +170,8 @@ class Names:
         name = self.given.get(symbol)
         if name is None:
             label = self.hints.get(symbol, symbol.name)
-            name = unused(label if label.isidentifier() and label != "_" else "batch", self._taken)
+            label = label if label.isidentifier() and label != "_" else "batch"
+            name = label if symbol.kind is Kind.NAME else unused(label, self._taken)
             self.given[symbol] = name
         return f"*{name}"
 
@@ -341,6 +346,16 @@ def _symbols(value: Value) -> Iterator[Sym]:
         case tuple():
             for part in value:
                 yield from _symbols(part)
+
+
+def _occurrences(value: Value) -> Counter[Sym]:
+    """Return how often each symbol is in a value; of what it may be, in any one of that."""
+    match value:
+        case Union(options=parts):
+            return functools.reduce(operator.or_, map(_occurrences, parts), Counter())
+        case tuple():
+            return sum(map(_occurrences, value), Counter())
+    return Counter(_symbols(value))
 
 
 def unused(label: str, taken: set[str]) -> str:

@@ -17,7 +17,8 @@ from shapecheck.analysis.declarations import arguments_of
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.objects import ancestry
 from shapecheck.analysis.values import Class
-from shapecheck.codemod.kinds import Type, source, tensors
+from shapecheck.codemod.comments import may_be_none
+from shapecheck.codemod.kinds import NONE, Type, either, source, tensors
 from shapecheck.codemod.project import Function
 from shapecheck.codemod.static import wanted
 
@@ -31,7 +32,8 @@ _Place = tuple[str, int, str]
 class Method:
     """A method: where it stands, the methods that it overrides, and its parameters in order.
 
-    `open` are those of an abstract method that may be annotated, `return` among them.
+    `open` are those of an abstract method that may be annotated, `return` among them, `optional`
+    those that may be None.
     """
 
     function: Function
@@ -41,6 +43,7 @@ class Method:
     params: tuple[str, ...]
     is_abstract: bool
     open: frozenset[str]
+    optional: frozenset[str]
 
 
 def method(one: Study, function: Function) -> Method | None:
@@ -60,6 +63,7 @@ def method(one: Study, function: Function) -> Method | None:
         tuple(argument.arg for argument in arguments_of(node)),
         is_abstract,
         frozenset(_open(one)) if is_abstract else frozenset(),
+        frozenset(name for name in one.params if may_be_none(one, name)),
     )
 
 
@@ -79,7 +83,7 @@ def inherited(
         signatures = [_signature(other, proposed) for other in overriding[one.place]]
         for slot, kind in _common(signatures).items():
             if slot in one.open:
-                yield one, slot, kind
+                yield one, slot, either(kind, NONE) if slot in one.optional else kind
 
 
 def _is_abstract(node: ast.AST) -> bool:

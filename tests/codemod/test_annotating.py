@@ -324,6 +324,8 @@ def test_a_docstring_with_two_shapes_says_nothing(tmp_path: Path) -> None:
     "prose",
     [
         "list of tensors of shape (N, C)",
+        "list[Tensor]: scores, each is a tensor with shape (N, C)",
+        "scores, each with shape (N, C)",
         "if n is given: of shape (len(x), N, C)\n            otherwise: of shape (N, C)",
     ],
 )

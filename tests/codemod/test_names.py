@@ -87,3 +87,50 @@ def test_a_variable_that_is_no_tensor_elsewhere_is_left(tmp_path: Path, other: s
     )
     assert "y: " not in annotated(tmp_path, text.format(other))
     assert 'y: Shaped[torch.Tensor, "n 3"]' in annotated(tmp_path, text.format("2 * x"))
+
+
+@pytest.mark.parametrize("axes", ["x.ndim - 1", "x.dim() - 1", "len(x.shape) - 1"])
+def test_callers_dont_say_the_axes_where_any_number_will_do(tmp_path: Path, axes: str) -> None:
+    found = annotated(
+        tmp_path,
+        "def drop(x: torch.Tensor):\n"
+        f"    return x * x.new_ones((x.shape[0],) + (1,) * ({axes}))\n"
+        "def f(x: torch.Tensor):\n"
+        "    b, c, h, w = x.shape\n"
+        "    return drop(x)\n",
+    )
+    assert 'def f(x: Shaped[torch.Tensor, "b c h w"])' in found
+    assert '"b c h w"' not in found[: found.index("def f")]
+
+
+def test_a_group_that_nothing_else_has_isnt_written(tmp_path: Path) -> None:
+    text = "def f(x, mask: torch.Tensor{}):\n    return g(x) * (mask.exp() + {})\n"
+    assert annotated(tmp_path, text.format("", 1)) == ""
+    found = annotated(tmp_path, text.format(", bias: torch.Tensor", "bias"))
+    assert 'mask: Shaped[torch.Tensor, "*#batch"], bias: Shaped[torch.Tensor, "*#batch"]' in found
+
+
+def test_what_may_be_none_in_an_abstract_method_is_a_tensor_or_none(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "class Loss:\n"
+        "    def of(self, x, weight=None):\n"
+        "        raise NotImplementedError\n"
+        "class L1(Loss):\n"
+        "    def of(self, x: torch.Tensor, weight: torch.Tensor):\n"
+        "        n, d = x.shape\n"
+        "        m, d = weight.shape\n"
+        "        return (x @ weight.mT).sum()\n",
+    )
+    assert 'weight: Shaped[torch.Tensor, "m d"])' in found
+    assert 'weight: Shaped[Tensor, "m d"] | None = None)' in found
+
+
+def test_the_result_has_the_group_that_an_annotation_has_a_name_for(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "from shapecheck import Float\n"
+        'def f(x: Float[torch.Tensor, "*batch d"]):\n'
+        "    return x.softmax(-1)\n",
+    )
+    assert '-> Float[torch.Tensor, "*batch d"]:' in found.replace("[Tensor", "[torch.Tensor")
