@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from shapecheck.analysis import declarations, objects
 from shapecheck.analysis.annotations import AnyDecl, TensorDecl
+from shapecheck.analysis.syntax import nodes
 from shapecheck.analysis.values import Bound, Class, Dotted, Function, OpInstance, Ref
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Tensor
@@ -59,7 +60,7 @@ def shown(function: Function, owner: Class | None, seen: Study) -> set[str]:
     }
     in_module = owner is not None and objects.is_module(owner) and function.name != "__init__"
     found: set[str] = set()
-    for node in ast.walk(function.node):
+    for node in nodes(function.node):
         found |= set(_tensors_in(node, seen, in_module))
     return found & candidates
 

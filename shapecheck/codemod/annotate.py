@@ -127,13 +127,18 @@ class _Tree:
         proposed = self._proposed(drafts, None)
         added = self._add(drafts, self._put(self._firm(proposed)) | self._converted())
         added = added or self._add(drafts, self._put(self._vague()))
+        since: set[Name] | None = None  # what was refused was tried again
         while added:
             while added:
+                since = None if since is None else since | added
                 proposed = self._proposed(drafts, added)
                 fresh = [one for one in proposed if self._key(*one) not in self.dropped]
                 added = self._add(drafts, self._put(self._firm(fresh)))
                 added = added or self._add(drafts, self._put(self._vague()))
             lacking = {(str(path), slot.function) for path, slot, _ in self.dropped}
+            if since is not None:
+                lacking &= self.studies.near(since)
+            since = set()
             for alone in (False, True):
                 tried = self._proposed(drafts, set(), lacking, alone) if not added else []
                 if alone:  # callers that disagree may have fixed too much

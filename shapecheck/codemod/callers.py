@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from shapecheck import dtypes
 from shapecheck.analysis.declarations import declaration
 from shapecheck.analysis.inference import Study
+from shapecheck.analysis.syntax import nodes
 from shapecheck.analysis.values import Function, Union
 from shapecheck.codemod.static import tensor_of, variables, wanted
 from shapecheck.dims import Size, Sym
@@ -114,7 +115,7 @@ def values(given: Mapping[str, Given], function: Study) -> dict[str, Value]:
     `caller.t` is what callers call `t`. If the function has a `t` too, that may be another one, and
     this has no name.
     """
-    own = variables(function)
+    own = variables(function.function.node)
     sizes: dict[int, Size] = {}
     found: dict[str, Value] = {}
     for name, one in given.items():
@@ -145,11 +146,11 @@ def _is_for_any(function: Function) -> bool:
         or any(
             isinstance(one, ast.Constant)
             and (one.value is ... or (isinstance(one.value, str) and _is_ragged(one.value)))
-            for one in ast.walk(function.node)
+            for one in nodes(function.node)
         )
         or any(
             isinstance(one, ast.BinOp) and (_is_rank(one.left) or _is_rank(one.right))
-            for one in ast.walk(function.node)
+            for one in nodes(function.node)
         )
     )
 

@@ -9,12 +9,14 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.analysis.declarations import arguments_of
 from shapecheck.analysis.inference import Study
+from shapecheck.analysis.syntax import nodes
 from shapecheck.analysis.values import Union
 from shapecheck.codemod.said import Said, are_components, comment, named, names_in
 from shapecheck.codemod.static import variables
@@ -65,6 +67,7 @@ class Comments:
         self._said: dict[int, tuple[_Comment, Said]] = {}
         self._every = list(_tokens(text))
         self._names = {name for one in self._every for name in names_in(one.text)}
+        self._naming = {one: some for one in self._every if (some := [*named(one.text)])}
         for one in self._every:
             said = comment(one.text, self._names)
             if said is not None:
@@ -149,19 +152,21 @@ class Comments:
 
         They do as long as the names stand for the arguments.
         """
-        until = dict.fromkeys(study.params, node.end_lineno or node.lineno)
-        for inner in ast.walk(node):
+        last = node.end_lineno or node.lineno
+        comments = [one for one in self._naming if node.lineno <= one.line <= last]
+        if not comments:
+            return
+        until = dict.fromkeys(study.params, last)
+        for inner in nodes(node):
             if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load):
                 if inner.id in until:
                     until[inner.id] = min(until[inner.id], inner.lineno - 1)
         scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        inside = [one for one in ast.walk(node) if isinstance(one, scopes) and one is not node]
-        for one in self._every:
-            if not node.lineno <= one.line <= (node.end_lineno or one.line):
-                continue
+        inside = [one for one in nodes(node) if isinstance(one, scopes) and one is not node]
+        for one in comments:
             if any(s.lineno <= one.line <= (s.end_lineno or s.lineno) for s in inside):
                 continue
-            for name, entries in named(one.text):
+            for name, entries in self._naming[one]:
                 if one.line > until.get(name, 0) or self._may_be_prose(entries):
                     continue
                 yield one.line
@@ -185,24 +190,41 @@ class Spelling:
     """
 
     def __init__(self, study: Study) -> None:
-        self._labels: dict[str, str] = {}
-        attributes = (n.attr for n in ast.walk(study.function.node) if isinstance(n, ast.Attribute))
-        self._code = variables(study) | {*attributes}
-        for value in (*study.params.values(), *study.values.values()):
+        self._study = study
+
+    @cached_property
+    def _code(self) -> frozenset[str]:
+        node = self._study.function.node
+        return variables(node) | {n.attr for n in nodes(node) if isinstance(n, ast.Attribute)}
+
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        """The names that dimensions have in the code, by what they are in small letters."""
+        found: dict[str, str] = {}
+        for value in (*self._study.params.values(), *self._study.values.values()):
             for item in value.shape.dims if isinstance(value, Tensor) else ():
                 symbols = () if isinstance(item, Run) else dims.symbols(item)
                 for name in (symbol.name for symbol in symbols if symbol.telling):
                     if name in self._code:  # and of no op's signature
-                        is_one = self._labels.get(name.lower(), name) == name
-                        self._labels[name.lower()] = name if is_one else ""
-        self._groups = _groups(study)
-        self._given: dict[Sym, str] = {}
-        for value in study.params.values():
+                        is_one = found.get(name.lower(), name) == name
+                        found[name.lower()] = name if is_one else ""
+        return found
+
+    @cached_property
+    def _groups(self) -> set[str]:
+        return _groups(self._study)
+
+    @cached_property
+    def _given(self) -> dict[Sym, str]:
+        """The dimensions of the parameters, with the names that they have, if any."""
+        found: dict[Sym, str] = {}
+        for value in self._study.params.values():
             for item in value.shape.dims if isinstance(value, Tensor) else ():
                 symbol = item.symbol if isinstance(item, Size) else None
                 if symbol is not None:
                     is_told = symbol.kind is Kind.NAME or symbol.name in self._code
-                    self._given[symbol] = symbol.name if is_told else ""
+                    found[symbol] = symbol.name if is_told else ""
+        return found
 
     def of(self, text: spec.Spec) -> spec.Spec:
         """Return a shape as the code would spell it."""
@@ -263,7 +285,7 @@ class Spelling:
 def _groups(study: Study) -> set[str]:
     """Return the variables that are several sizes wherever they are assigned."""
     found: dict[str, bool] = {}
-    for node in ast.walk(study.function.node):
+    for node in nodes(study.function.node):
         for target in node.targets if isinstance(node, ast.Assign) else ():
             if isinstance(target, ast.Name):
                 is_several = _are_sizes(study.values.get(node.value))  # type: ignore[attr-defined]
@@ -342,7 +364,7 @@ def _is_first(statement: ast.Assign, node: FunctionNode) -> bool:
     if any(one.arg == target.id for one in arguments_of(node, stars=True)):
         return False
     first = None
-    for inner in ast.walk(node):
+    for inner in nodes(node):
         if isinstance(inner, (ast.Global, ast.Nonlocal)) and target.id in inner.names:
             return False
         if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
@@ -360,7 +382,7 @@ def _stays_tensor(statement: ast.Assign, node: FunctionNode, study: Study) -> bo
     name = ast.unparse(statement.targets[0])
     others = [
         one.value
-        for one in ast.walk(node)
+        for one in nodes(node)
         if isinstance(one, ast.Assign) and any(ast.unparse(t) == name for t in one.targets)
     ]
     values = [study.values.get(one, UNKNOWN) for one in others]

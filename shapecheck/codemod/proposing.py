@@ -136,7 +136,7 @@ class Proposer:
         claimed = self.comments.of(one) if "comments" in origins else Claims()
         if claimed.waits:
             self.waiting.add((one.qualname, one.nth))
-        names = Names(one.sizes, claimed.hints, self.code, variables(one), named(one))
+        names = Names(one.sizes, claimed.hints, self.code, variables(one.function.node), named(one))
         told = self._told.get(one.function.node, {})
         allowed = wanted(one)
         inferred = proposals(one, names, allowed) if "static" in origins else {}

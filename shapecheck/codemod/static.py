@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
+from typing import Final
 
 from shapecheck.analysis.annotations import (
     AnyDecl,
@@ -17,9 +19,12 @@ from shapecheck.analysis.annotations import (
 from shapecheck.analysis.declarations import arguments_of, declaration, speaks
 from shapecheck.analysis.element_types import with_dtypes
 from shapecheck.analysis.inference import Study
+from shapecheck.analysis.syntax import nodes
 from shapecheck.analysis.values import Union
 from shapecheck.ops import Value
 from shapecheck.shapes import Tensor
+
+_KEPT: Final = 256
 
 
 def typed(one: Study) -> Study:
@@ -37,16 +42,17 @@ def tensor_of(value: Value) -> Tensor | None:
     return value if isinstance(value, Tensor) else None
 
 
-def variables(one: Study) -> set[str]:
+@functools.lru_cache(maxsize=_KEPT)
+def variables(function: ast.AST) -> frozenset[str]:
     """Return the names that stand for values in a function, and the words of its patterns."""
     found: set[str] = set()
-    for node in ast.walk(one.function.node):
+    for node in nodes(function):
         match node:
             case ast.Name(id=word) | ast.arg(arg=word):
                 found.add(word)
             case ast.Constant(value=str(text)) if "->" in text:
                 found.update(re.findall(r"\w+", text))
-    return found
+    return frozenset(found)
 
 
 def wanted(one: Study) -> set[str]:

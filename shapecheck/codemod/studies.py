@@ -101,6 +101,17 @@ class Studies:
                 self._methods.setdefault(each.function, each)
         return found
 
+    def near(self, names: AbstractSet[Name]) -> set[Name]:
+        """Return some functions, those that rest on them, and those on which they rest."""
+        found = {*names}
+        for functions in self._known.values():
+            for (file, name, _), one in functions.items():
+                if (file, name) in names:
+                    found |= one.rests_on
+                elif one.rests_on & names:
+                    found.add((file, name))
+        return found
+
     def inherited(self, found: Mapping[Path, Proposed]) -> Iterator[tuple[Path, Proposal]]:
         """Yield proposals for abstract methods, by all that is found for what overrides them."""
         kinds: defaultdict[Function, dict[str, Type]] = defaultdict(dict)
