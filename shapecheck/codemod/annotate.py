@@ -140,10 +140,12 @@ class _Tree:
                 lacking &= self.studies.near(since)
             since = set()
             for alone in (False, True):
-                tried = self._proposed(drafts, set(), lacking, alone) if not added else []
+                if added or not lacking:
+                    break
+                tried = self._proposed(drafts, set(), lacking, alone)
                 if alone:  # callers that disagree may have fixed too much
                     tried = [one for one in tried if self._key(*one) not in self.dropped]
-                added = added or self._add(drafts, self._put(tried), tried)
+                added = self._add(drafts, self._put(tried), tried)
         for path, draft in drafts.items():
             file = self.files[path]
             if draft.text != file.text:
@@ -163,7 +165,7 @@ class _Tree:
         """Add annotations of fields, as far as the files that name their classes can tell."""
         proposed = [*self._fields()]
         names = {proposal.slot.function.rpartition(".")[2] for _, proposal in proposed}
-        naming = re.compile("|".join(rf"\b{name}\b" for name in sorted(names)))
+        naming = re.compile(rf"\b(?:{'|'.join(sorted(names))})\b")
         near = {path for path, file in self.files.items() if naming.search(file.text)}
         self._add(drafts, self._put(proposed), within=near)
 
