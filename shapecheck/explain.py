@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from shapecheck import spec
-from shapecheck.dims import Kind, Size, symbols
+from shapecheck.dims import Kind, Size, in_order, symbols
 from shapecheck.dims.symbols import StandIn
 from shapecheck.shapes import (
     CertainFacts,
@@ -90,7 +90,7 @@ def _learned(reason: str, operands: Sequence[Operand], facts: Facts) -> Iterator
     said = set(re.findall(r"[^\W\d]\w*", reason))
     for operand in operands:
         for item in operand.value.shape.dims:
-            for symbol in () if isinstance(item, Run) else symbols(item):
+            for symbol in () if isinstance(item, Run) else in_order(symbols(item)):
                 value = facts.atoms.get(symbol)
                 if symbol.kind is not Kind.NAME or symbol.name not in said or value is None:
                     continue

@@ -408,7 +408,7 @@ def declare_local(frame: Frame, declared: Declared, value: Value, node: ast.AnnA
         matcher.runs.pop(name, None)
     known = {*matcher.names, *matcher.runs}
     taught = _declare_local(frame, declared, value, node)
-    new = {*matcher.names, *matcher.runs} - known
+    new = (name for name in (*matcher.names, *matcher.runs) if name not in known)
     frame.introduced.update(dict.fromkeys(new, node))
     return taught
 

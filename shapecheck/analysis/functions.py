@@ -222,8 +222,9 @@ def _arguments_fit(
             message = boundary.message(frame, subject, found, matcher, text, one.value)
             frame.error(one.node or node, with_origins(message, found[0], matcher, origin))
             return False
-        for name in {*matcher.names, *matcher.runs} - known:
-            origin.setdefault(name, param.name)
+        for name in (*matcher.names, *matcher.runs):
+            if name not in known:
+                origin.setdefault(name, param.name)
     strict.report(frame, node, f'"{label}"', before.atoms)
     return True
 

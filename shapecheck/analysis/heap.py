@@ -107,7 +107,7 @@ class Moving:
         return form.made(value, new)
 
     def _dim(self, dim: Size | Composite) -> DimExpr:
-        moved = {symbol: self.symbol(symbol) for symbol in dims.symbols(dim)}
+        moved = {symbol: self.symbol(symbol) for symbol in dims.in_order(dims.symbols(dim))}
         others = {old: new for old, new in moved.items() if old is not new}
         return dims.renamed(dim, others) if others else dim
 
@@ -160,7 +160,7 @@ def unknowns(value: Value) -> Iterator[Sym]:
         if kind is Run:
             found: Iterable[Sym] = (part.symbol,)
         elif kind is Size or kind is Composite:
-            found = dims.symbols(part)
+            found = dims.in_order(dims.symbols(part))
         else:
             continue
         yield from (symbol for symbol in found if symbol.kind is Kind.UNKNOWN)

@@ -242,7 +242,7 @@ class _Joiner:
 
         whole = a.whole and b.whole
         attrs: dict[str, Value] = {}
-        for name in a.attrs.keys() | b.attrs.keys():
+        for name in dict.fromkeys((*a.attrs, *b.attrs)):
             x, y = (side.attrs.get(name, UNKNOWN) for side in (a, b))
             only = (name in a.attrs) != (name in b.attrs)
             if only and whole and not has_default(a.cls, name):

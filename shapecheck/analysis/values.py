@@ -85,7 +85,7 @@ class Function:
     def around(self) -> list[Value]:
         """Return the variables around it that the function may mention, `NOTHING` for others."""
         home = self.home
-        return [] if home is None else [home.find(name) for name in names_in(self.node)]
+        return [] if home is None else [home.find(name) for name in sorted(names_in(self.node))]
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -235,7 +235,7 @@ class _Looking:
         symbol = dim.symbol if isinstance(dim, Size) else None
         if symbol is not None:
             return self._symbol(symbol)
-        for symbol in dims.symbols(dim):
+        for symbol in dims.in_order(dims.symbols(dim)):
             self._symbol(symbol)
         return dims.renamed(dim, self.unknowns)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -69,12 +70,17 @@ def annotate_files(
     """Return what annotating these files comes to; nothing is written."""
     outcome = Outcome()
     files: dict[Path, PythonFile] = {}
-    for path in paths:
+    for whole, path in sorted((_absolute(path), path) for path in paths):
         file = _parsable(path, outcome)
         if file is not None and ("torch" in file.text or "einops" in file.text):
-            files[path.absolute()] = file
+            files[whole] = file
     _Tree(files, settings, outcome, advance).annotate()
     return outcome
+
+
+def _absolute(path: Path) -> Path:
+    """Return a path that is the same wherever the program runs."""
+    return Path(os.path.abspath(path))  # noqa: PTH100  # links stay as they are
 
 
 def _parsable(path: Path, outcome: Outcome) -> PythonFile | None:
@@ -146,17 +152,15 @@ class _Tree:
                 if alone:  # callers that disagree may have fixed too much
                     tried = [one for one in tried if self._key(*one) not in self.dropped]
                 added = self._add(drafts, self._put(tried), tried)
-        for path, draft in drafts.items():
-            file = self.files[path]
-            if draft.text != file.text:
+        for path, file in self.files.items():
+            if path in drafts and drafts[path].text != file.text:
                 kept = list(self.found.get(path, {}).values())
-                self.outcome.changed.append(Changed(file, draft.text, kept))
+                self.outcome.changed.append(Changed(file, drafts[path].text, kept))
         refused: dict[tuple[Path, str], Refusal] = {}
         for one in self.outcome.refused:
-            refused.setdefault((one.path.absolute(), one.function), one)
-        self.outcome.refused = [
-            one for place, one in refused.items() if not self._is_annotated(*place)
-        ]
+            refused.setdefault((_absolute(one.path), one.function), one)
+        left = ((*place, one) for place, one in refused.items() if not self._is_annotated(*place))
+        self.outcome.refused = [one for *_, one in sorted(left, key=lambda r: (r[0], r[2].line))]
 
     def _is_annotated(self, path: Path, function: str) -> bool:
         return any(slot.function == function for slot in self.found.get(path, ()))
@@ -321,8 +325,8 @@ class _Tree:
                 for one in wrong:
                     found |= dict.fromkeys(blame.about(one), one.message)
             if not found and wrong:
-                around = {path, *self.after.looked_at(path)} & suspects.keys()
-                places = _places(suspects, around)
+                around = {path, *self.after.looked_at(path)}
+                places = _places(suspects, filter(around.__contains__, suspects))
                 found = dict.fromkeys(_fields(places, wrong[0]) or places, wrong[0].message)
             return found
 

@@ -76,6 +76,7 @@ class Blame:
 
         Where either of two would do, it is the one that is less to be believed.
         """
+        self._gone = []  # a file is judged by itself: who does others, and when, doesn't matter
         dropped: dict[Place, str] = {}
         for scope in dict.fromkeys(self._scope(one) for one in complaints):
             while (trial := self._tried(path, scope)).complaints:

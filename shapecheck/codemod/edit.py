@@ -179,7 +179,7 @@ def _names(bindings: Bindings, wanted: Mapping[Slot, Type], style: str, mark: Ma
     # An import that nothing uses isn't made use of: `strip` couldn't tell it from one of ours.
     by_meaning = {full: name for name, full in usable.items() if name in bindings.used}
     names = Names(_tensor(bindings, usable, mark))
-    for kind in {one.category for w in wanted.values() for one in tensors(w)}:
+    for kind in sorted({one.category for w in wanted.values() for one in tensors(w)}):
         known = [by_meaning.get(f"{library}.{kind}") for library in (style, *LIBRARIES)]
         name = next((found for found in known if found is not None), None)
         names.shaped[kind] = name or _free(kind, bindings)

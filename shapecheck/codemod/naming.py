@@ -236,7 +236,7 @@ def _without_padding(words: Sequence[str]) -> list[str]:
 
 
 def _in_order(size: Size) -> list[Sym]:
-    return sorted(size.symbols(), key=lambda symbol: symbol.serial)
+    return [*dims.in_order(size.symbols())]
 
 
 def category(tensor: Tensor) -> str:

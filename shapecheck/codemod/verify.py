@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -127,7 +127,7 @@ class Verifier:
         self._before = self._now
 
     def complaints(
-        self, drafts: Mapping[Path, Draft], paths: Iterable[Path] | None = None
+        self, drafts: Mapping[Path, Draft], paths: Collection[Path] | None = None
     ) -> list[Complaint]:
         """Return the errors in files (in all by default) of which some are to become others now."""
         if any(draft.text != self._now.drafts[path].text for path, draft in drafts.items()):
@@ -135,7 +135,7 @@ class Verifier:
             known = self._before.still(every) | self._now.still(every)
             self._before, self._now = self._now, _State(every, known)
         checked = self._now.checked
-        asked = [*(self._files if paths is None else filter(self._files.__contains__, paths))]
+        asked = [path for path in self._files if paths is None or path in paths]
         old = [path for path in asked if path not in checked]
         texts = {path: draft.text for path, draft in self._now.drafts.items()}
         project = Project(texts)

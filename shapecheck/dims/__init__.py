@@ -36,7 +36,7 @@ from shapecheck.dims.equality import compare, compare_gap
 from shapecheck.dims.functions import extreme, power, renamed, substitute, whole
 from shapecheck.dims.objects import Dim, DimKind, dims
 from shapecheck.dims.solving import Relation, Verdict, solve
-from shapecheck.dims.symbols import ARBITRARY, Kind, Sym
+from shapecheck.dims.symbols import ARBITRARY, Kind, Sym, in_order
 
 __all__ = [
     "ARBITRARY",
@@ -64,6 +64,7 @@ __all__ = [
     "exact_quotient",
     "extreme",
     "floordiv",
+    "in_order",
     "merge",
     "name",
     "nonnegative",

@@ -120,7 +120,7 @@ def compare_gap(gap: IntSize) -> Verdict:
         return DIFFERENT if gap else SAME
     moving = {atom: None for atom in gap.atoms() if isinstance(atom, FloorDiv | Extreme)}
     if moving:
-        return _by_cases(gap, list(moving))
+        return _by_cases(gap, sorted(moving, key=repr))
     return judge(gap)
 
 

@@ -22,7 +22,7 @@ from shapecheck.dims.algebra import (
 )
 from shapecheck.dims.composites import Composite, DimExpr, size_of
 from shapecheck.dims.division import divide, exact_quotient, floordiv
-from shapecheck.dims.symbols import StandIn, Sym
+from shapecheck.dims.symbols import StandIn, Sym, in_order
 
 _MULTIPLIED_OUT: Final = 8
 _BITS: Final = 1 << 12  # of a number that is worked out
@@ -121,7 +121,7 @@ def substitute(size: IntSize, values: Mapping[Atom, IntSize]) -> IntSize:
 
 def whole(size: IntSize) -> IntSize:
     """Return a size by what the parts in it are of: four of the four parts of `d` are `d`."""
-    for symbol in () if isinstance(size, int) else tuple(size.symbols()):
+    for symbol in () if isinstance(size, int) else in_order(size.symbols()):
         if isinstance(scope := symbol.scope, StandIn) and scope.count:
             base, parts = Size.of(scope.symbol), scope.count * Size.of(symbol)
             quotient = divide(size, scope.count)

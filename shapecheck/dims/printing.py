@@ -72,7 +72,7 @@ def _text(size: IntSize) -> tuple[str, int]:
         tried = [(_join(rest, [*folded, piece]), rest, piece) for rest, piece in _folds(terms)]
         if not tried:
             return best
-        text, rest, piece = min(tried, key=lambda trial: len(trial[0][0]))
+        text, rest, piece = min(tried, key=lambda trial: (len(trial[0][0]), trial[0][0]))
         if len(text[0]) > len(best[0]):
             return best
         best, terms, folded = text, rest, [*folded, piece]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, Final
@@ -261,6 +261,18 @@ class Sym:
 
     def __repr__(self) -> str:
         return f"<{self.name}>" if self.kind is Kind.OWN else self.name
+
+
+def in_order(symbols: Collection[Sym]) -> Collection[Sym]:
+    """Return symbols in an order that is the same in every run, as that of a set isn't.
+
+    Of those that are found by their name, the name decides: others may have made them before.
+    """
+    return symbols if len(symbols) < 2 else sorted(symbols, key=_place)
+
+
+def _place(symbol: Sym) -> tuple[Kind, str, int]:
+    return symbol.kind, "" if symbol.kind is Kind.UNKNOWN else symbol.name, symbol.serial
 
 
 def _symbols_of(scope: object) -> Iterator[Sym]:

@@ -96,7 +96,7 @@ def entries_of(given: Value) -> tuple[tuple[spec.Entry, ...], Mapping[str, Sym]]
         except spec.SpecError as error:
             raise mismatch(str(error), f'can\'t read "{part}"', "shape-annotation") from None
         if isinstance(part, (Size, Composite)):
-            objects |= {symbol.name: symbol for symbol in dims.symbols(part)}
+            objects |= {symbol.name: symbol for symbol in dims.in_order(dims.symbols(part))}
     return tuple(entries), objects
 
 

@@ -138,7 +138,7 @@ def _plain_name(item: DimExpr) -> str | None:
 
 def _built(one: spec.Axis, known: Sequence[tuple[int, DimExpr]]) -> Wanted | int:
     """Return the dimension that a text describes, in the symbols that the shape has."""
-    names = {s.name: Size.of(s) for _, item in known for s in dims.symbols(item)}
+    names = {s.name: Size.of(s) for _, item in known for s in dims.in_order(dims.symbols(item))}
     found = Matcher(Facts(), names=dict(names)).value(one.expr)
     return one if found is None else found
 

@@ -47,7 +47,7 @@ def blind(op: str, args: Sequence[Value], kwargs: Mapping[str, Value], result: V
     first = result[0] if isinstance(result, (tuple, list)) and result else result
     if not isinstance(first, Tensor) or first.shape.rank is None:
         return None
-    return min(padded - _padded(first.shape), key=lambda symbol: symbol.serial, default=None)
+    return next(iter(dims.in_order(padded - _padded(first.shape))), None)
 
 
 def _padded(shape: Shape) -> set[Sym]:
@@ -59,11 +59,12 @@ def _along(shape: Shape, dim: Value, padded: set[Sym]) -> Sym | None:
     """Return the padded dimension that an axis, a name or a dimension object means."""
     if isinstance(dim, int) and not isinstance(dim, bool):
         item = shape.at(dim)
-        found = frozenset() if item is None else dims.symbols(item)
+        found = () if item is None else dims.in_order(dims.symbols(item))
         return next((symbol for symbol in found if symbol in padded), None)
     if isinstance(dim, Size):
-        return next((symbol for symbol in dims.symbols(dim) if symbol in padded), None)
-    return next((symbol for symbol in padded if symbol.name == dim), None)
+        found = dims.in_order(dims.symbols(dim))
+        return next((symbol for symbol in found if symbol in padded), None)
+    return next((symbol for symbol in dims.in_order(padded) if symbol.name == dim), None)
 
 
 def message(label: str, symbol: Sym) -> Message:

@@ -256,7 +256,7 @@ class Facts:
         """Record that a size isn't another, where that leaves out some of what it may be."""
         if not isinstance(size, Size) or not isinstance(other, int):
             return
-        for symbol in dims.symbols(size):
+        for symbol in dims.in_order(dims.symbols(size)):
             run = _measured(symbol)
             options: tuple[Any, ...] = symbol.options if run is None else run.options
             values = options if run is None else tuple(map(len, options))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import EllipsisType
 from typing import TypeAlias
 
-from shapecheck.dims import Dim, symbols
+from shapecheck.dims import Dim, in_order, symbols
 from shapecheck.dims.objects import alone
 from shapecheck.spec.nodes import Entry, Group, Spec
 from shapecheck.spec.parser import SpecError, parse
@@ -35,7 +35,7 @@ def of_objects(parts: Sequence[Part]) -> tuple[Spec, Objects]:
             entries.append(Group(None))
             continue
         entries += parse(part.name if isinstance(part, Dim) else str(part)).entries
-        for symbol in symbols(part.dim) if isinstance(part, Dim) else ():
+        for symbol in in_order(symbols(part.dim)) if isinstance(part, Dim) else ():
             dim = alone(symbol)
             if found.setdefault(symbol.name, dim) != dim:
                 text, name = " ".join(map(str, entries)), symbol.name
