@@ -163,7 +163,8 @@ class _Tree:
         self.outcome.refused = [one for *_, one in sorted(left, key=lambda r: (r[0], r[2].line))]
 
     def _is_annotated(self, path: Path, function: str) -> bool:
-        return any(slot.function == function for slot in self.found.get(path, ()))
+        is_new = any(slot.function == function for slot in self.found.get(path, ()))
+        return is_new or (str(path), function) in self.studies.shaped
 
     def _add_fields(self, drafts: dict[Path, Draft]) -> None:
         """Add annotations of fields, as far as the files that name their classes can tell."""

@@ -15,6 +15,7 @@ from shapecheck.analysis.annotations import (
     TensorDecl,
     TupleDecl,
     UnionDecl,
+    reader,
 )
 from shapecheck.analysis.declarations import arguments_of, declaration, speaks
 from shapecheck.analysis.element_types import with_dtypes
@@ -71,6 +72,13 @@ def wanted(one: Study) -> set[str]:
     if not speaks(says.result) and (returns is None or has_tensor(says.result)):
         found.add("return")
     return found
+
+
+def is_shaped(one: Study) -> bool:
+    """Whether an annotation of a function, or of a variable in it, says a shape."""
+    read = reader(one.function.module).read
+    every = (node for node in nodes(one.function.node) if isinstance(node, ast.AnnAssign))
+    return declaration(one.function).shaped or any(speaks(read(n.annotation)) for n in every)
 
 
 def has_tensor(declared: Declared) -> bool:

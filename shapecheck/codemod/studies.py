@@ -28,7 +28,7 @@ from shapecheck.codemod.proposing import (
     Settings,
     is_vague,
 )
-from shapecheck.codemod.static import typed, wanted
+from shapecheck.codemod.static import is_shaped, typed, wanted
 from shapecheck.ops import Value
 
 
@@ -55,18 +55,23 @@ class Found:
     refused: list[Refusal] = field(default_factory=list)
     known: dict[Function, _Known] = field(default_factory=dict)
     methods: list[Method] = field(default_factory=list)
+    shaped: set[Name] = field(default_factory=set)
 
 
 Handed = list[tuple[Function, list[tuple[Function, Call]]]]
 
 
 class Studies:
-    """Proposes annotations for the functions of a tree, more each time that some are written."""
+    """Proposes annotations for the functions of a tree, more each time that some are written.
+
+    `shaped` are those that had some before.
+    """
 
     def __init__(self, settings: Settings, lines: Mapping[Path, int]) -> None:
         self._settings, self._lines = settings, lines
         self._known: dict[Path, dict[Function, _Known]] = {path: {} for path in lines}
         self._methods: dict[Function, Method] = {}
+        self.shaped: set[Name] = set()
 
     def propose(
         self,
@@ -97,6 +102,7 @@ class Studies:
         found = dict(zip(paths, results, strict=True))
         for path, one in found.items():
             self._known[path] |= one.known
+            self.shaped |= one.shaped if news is None else set()
             for each in one.methods:  # as they are at first, when all of them are studied
                 self._methods.setdefault(each.function, each)
         return found
@@ -260,5 +266,6 @@ class _Share:
             lacks = bool(wanted(best) - said_now - nothing)
             lacks = lacks or function[1:] in self._proposers[path].waiting
             found.methods += filter(None, [method(best, function)])
+            found.shaped |= {function[:2]} if is_shaped(one) else set()
             found.known[function] = _Known(handed, open_, given, lacks, rests_on)
         return found

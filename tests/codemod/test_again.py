@@ -123,3 +123,32 @@ def test_what_takes_any_number_of_axes_returns_as_many(tmp_path: Path) -> None:
         ') -> Shaped[Tensor, "*batch N 3"]:\n'
     ) in once
     assert annotate(path) == (once, [])
+
+
+def test_what_is_annotated_in_part_is_not_refused_the_second_time(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(
+        HEAD
+        + "def scores(\n    x: Tensor,  # [N, 3]\n    q: Tensor,  # (B, T, D)\n"
+        + "    k: Tensor,  # (B, S, D)\n):\n    return x * 2, q @ k\n"
+    )
+    assert annotate_files([path], Settings()).refused == []
+    once_text, _ = annotate(path)
+    assert 'x: Shaped[Tensor, "N 3"],  # [N, 3]\n    q: Tensor,  # (B, T, D)\n' in once_text
+    again = annotate_files([path], Settings())
+    assert (again.changed, again.refused) == ([], [])
+
+
+def test_what_a_person_has_changed_stays_and_the_rest_is_called_after_it(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(
+        HEAD
+        + "def scaled(x: Tensor, w: Tensor):\n    n, c = x.shape\n"
+        + "    return (x * w.view(n, 1)).relu()\n"
+    )
+    once, _ = annotate(path)
+    written = 'def scaled(x: Shaped[Tensor, "n c"], w: Tensor) -> Shaped[torch.Tensor, "n c"]:'
+    assert written in once
+    edited = 'def scaled(x: Shaped[Tensor, "points c"], w: Tensor):'
+    path.write_text(once.replace(written, edited))
+    assert written.replace("n c", "points c") in annotate(path)[0]
