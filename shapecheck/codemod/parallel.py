@@ -28,7 +28,7 @@ all have yielded, its own among it. All yield equally often. What it returns is 
 the order in which it got them.
 """
 
-_WORTH_IT: Final = 5_000
+_WORTH_IT: Final = 1_000
 """From so much work on another process saves more than it costs to start."""
 
 _MOST: Final = 8
