@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -69,17 +70,20 @@ def check_body(
     quiet: bool = False,
     runs: Mapping[str, tuple[Item, ...]] | None = None,
     bare: str = "",
+    most: float = math.inf,
 ) -> Frame:
     """Analyse a function's body on its own, with what its annotations say of the parameters.
 
     `runs` are the dimensions that groups of the annotations stand for, where they are given; in
-    the annotation of the parameter `bare` they stand for none.
+    the annotation of the parameter `bare` they stand for none. Raises `TooManyErrors` where the
+    body goes on after more than `most`.
     """
     assert not isinstance(function.node, ast.Lambda)
     budget = Budget.of((function.node.end_lineno or 0) - function.node.lineno)
     frame = Frame(function.module, state, function=function, quiet=quiet, budget=budget)
     says = declaration(function)
     promise(frame, function)
+    frame.most = most
     matcher = frame.matcher
     for param in says.params:
         if param.name in values:

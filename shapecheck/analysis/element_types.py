@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 from shapecheck import dtypes
-from shapecheck.analysis.frame import BudgetExceeded
-from shapecheck.analysis.inference import Study, run_again, without_collecting
+from shapecheck.analysis.frame import BudgetExceeded, TooManyErrors
+from shapecheck.analysis.inference import Study, run_again
+from shapecheck.analysis.interpreter import without_collecting
 from shapecheck.analysis.values import Union
 from shapecheck.ops import Value
 from shapecheck.shapes import Tensor
@@ -20,19 +23,26 @@ def with_dtypes(seen: Study) -> Study:
 
     A parameter is a float tensor if the body works with that, and doesn't with ints and bools.
     """
-    known: dict[frozenset[tuple[str, dtypes.DTypes]], Study] = {}
+    known: dict[frozenset[tuple[str, dtypes.DTypes]], Study | None] = {}
     found: dict[str, dtypes.DTypes] = {}
 
-    def tried(kinds: Mapping[str, dtypes.DTypes]) -> Study:
+    def run(kinds: Mapping[str, dtypes.DTypes], most: float = math.inf) -> Study:
+        values = {n: _of(seen.given.get(n, seen.params[n]), k) for n, k in kinds.items()}
+        return run_again(seen, values, most)
+
+    def tried(kinds: Mapping[str, dtypes.DTypes]) -> Study | None:
+        """Return what these kinds come to; None where that goes wrong."""
         question = frozenset(kinds.items())
         if question not in known:
-            values = {n: _of(seen.given.get(n, seen.params[n]), k) for n, k in kinds.items()}
-            known[question] = run_again(seen, values)
+            known[question] = None
+            with suppress(TooManyErrors):
+                one = run(kinds, seen.clashes)
+                known[question] = one if one.clashes <= seen.clashes else None
         return known[question]
 
     def misfits(names: list[str], kind: dtypes.DTypes) -> set[str]:
         """Return those that can't be of a kind; all at once, then by halves."""
-        if not names or tried(found | dict.fromkeys(names, kind)).clashes <= seen.clashes:
+        if not names or tried(found | dict.fromkeys(names, kind)) is not None:
             return set()
         half = len(names) // 2
         if not half:
@@ -54,7 +64,7 @@ def with_dtypes(seen: Study) -> Study:
         while waiting and (more := judged(waiting)):
             found |= more  # what meets a float tensor in a product is one, too
             waiting = [name for name in waiting if name not in found]
-        return tried(found) if found else seen
+        return (tried(found) or run(found)) if found else seen
     except (BudgetExceeded, RecursionError):
         return seen
 

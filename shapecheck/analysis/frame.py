@@ -8,6 +8,7 @@ expressions. What each kind of node does is in `statements` and `expressions`; c
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,10 @@ STEPS_A_LINE: Final = 20
 SPARE_STEPS: Final = 1_000
 _AT_ONCE: Final = 32
 """As many unchanged things on the heap are compared in one step."""
+
+
+class TooManyErrors(Exception):
+    """More has gone wrong in a body than who has it analysed wants to know of."""
 
 
 class BudgetExceeded(Exception):
@@ -107,7 +112,7 @@ class Frame:
     what the parameters are when the body begins, where it is checked on its own; `introduced` which
     annotated assignment the names were bound by that the parameters don't have; `dims` the
     dimension objects that its annotations are made of, `made` the first-class dimensions that the
-    body makes.
+    body makes. With more than `most` errors it ends at the next statement by `TooManyErrors`.
     """
 
     def __init__(
@@ -146,6 +151,7 @@ class Frame:
         self.introduced: dict[str, ast.AnnAssign] = {}
         self.made: set[Free] = set()
         self.errors = 0
+        self.most: float = math.inf
         self.at: ast.stmt | None = None
 
     @property
@@ -198,6 +204,8 @@ class Frame:
         for node in body:
             if not self.alive:
                 return
+            if self.errors > self.most:
+                raise TooManyErrors
             self.budget.left -= 1
             self.at = node
             handler = STATEMENTS.get(type(node))

@@ -7,21 +7,20 @@ shows that a parameter is one. What the body then learns of their axes is what t
 from __future__ import annotations
 
 import ast
-import functools
-import gc
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import ParamSpec, TypeVar
 
 from shapecheck.analysis import bodies, declarations, functions, interpreter, objects
 from shapecheck.analysis.evidence import is_annotated, shown
 from shapecheck.analysis.frame import EXPRESSIONS, BudgetExceeded, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.host import Host, Options, Source
+from shapecheck.analysis.interpreter import without_collecting
 from shapecheck.analysis.looking import end_of
-from shapecheck.analysis.memory import Ground, Memory
+from shapecheck.analysis.memory import Ground
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import (
     Argument,
@@ -36,9 +35,6 @@ from shapecheck.analysis.values import (
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Run, Shape, Tensor
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +93,6 @@ class Study:
     def nth(self) -> int:
         """How many functions of that name are above it."""
         return self.subject.nth
-
-
-def without_collecting(function: Callable[P, T]) -> Callable[P, T]:
-    """Have a function run without garbage collection: the analysis makes no garbage to speak of."""
-
-    @functools.wraps(function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            if collecting:
-                gc.enable()
-
-    return run
 
 
 @without_collecting
@@ -213,10 +193,13 @@ def _study(first: Study, known: Mapping[str, Value]) -> Study:
     return second
 
 
-def run_again(seen: Study, values: Mapping[str, Value]) -> Study:
-    """Run a function once more, with values of parameters beside those that it was studied with."""
+def run_again(seen: Study, values: Mapping[str, Value], most: float = math.inf) -> Study:
+    """Run a function once more, with values of parameters beside those that it was studied with.
+
+    Raises `TooManyErrors` where it goes on after more than `most`.
+    """
     given = {**seen.given, **values}
-    found = _run(seen.subject, given)
+    found = _run(seen.subject, given, most)
     found.bare, found.given, found.plain = seen.bare, given, seen.plain
     found.rests_on |= seen.rests_on
     return found
@@ -228,33 +211,22 @@ def _is_tensor(value: Value) -> bool:
     )
 
 
-def _run(subject: Subject, values: Mapping[str, Value]) -> Study:
+def _run(subject: Subject, values: Mapping[str, Value], most: float = math.inf) -> Study:
     """Run a function's body once, watching what its expressions are worth and whom it calls."""
-    with _grounds(subject.function.module.program.memory) as rests_on:
-        found = _ran(subject, values)
+    with subject.function.module.program.memory.noting() as rests_on:
+        found = _ran(subject, values, most)
     found.rests_on = frozenset(rests_on)
     return found
 
 
-@contextmanager
-def _grounds(memory: Memory) -> Iterator[set[Ground]]:
-    """Yield a set to which is added what the answers rest on that are asked for meanwhile."""
-    outer, memory.asked = memory.asked, set[Ground]()
-    try:
-        yield memory.asked
-    finally:
-        outer |= memory.asked
-        memory.asked = outer
-
-
-def _ran(subject: Subject, values: Mapping[str, Value]) -> Study:
+def _ran(subject: Subject, values: Mapping[str, Value], most: float) -> Study:
     function = subject.function
     state, start = interpreter.start(function, function.owner, subject.around, subject.alike)
     given = {**start, **values}
     seen: dict[ast.expr, Value] = {}
     calls: list[tuple[Function, dict[str, Value]]] = []
     with _watched(function, seen, calls):
-        frame = bodies.check_body(function, state, given, quiet=True)
+        frame = bodies.check_body(function, state, given, quiet=True, most=most)
     result, end = _outcome(frame, function)
     facts = end.facts
     params = {}

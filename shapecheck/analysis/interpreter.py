@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
 import gc
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import partial
+from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from shapecheck.analysis import (
@@ -43,6 +48,9 @@ from shapecheck.analysis.values import NOTHING, Class, Function, Object, Scope, 
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.signatures import StubError, table
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _registered = (
     _datasets,
     _dict_methods,
@@ -62,6 +70,26 @@ follows = calls.follows
 _programs: WeakKeyDictionary[Host, dict[str, Program]] = WeakKeyDictionary()
 
 
+def without_collecting(function: Callable[P, T]) -> Callable[P, T]:
+    """Have a function run without garbage collection.
+
+    The analysis makes no garbage to speak of, and the heap of its host is long to walk.
+    """
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if collecting:
+                gc.enable()
+
+    return run
+
+
+@without_collecting
 def check_module(
     source: Source, host: Host, options: Options, only: Collection[int] | None = None
 ) -> list[Diagnostic]:
@@ -69,37 +97,73 @@ def check_module(
 
     There 0 stands for the module's own code.
     """
-    collecting = gc.isenabled()
-    gc.disable()  # a module makes no garbage to speak of, and mypy's heap is long to walk
-    try:
-        return _analyze(source, host, options, only)
-    finally:
-        if collecting:
-            gc.enable()
+    module, checks = _begin(source, host, options, only)
+    module.reporter = Reporter(module.lines)
+    for _, check in checks:
+        check()
+    _settle(module, module.reporter)
+    found = module.reporter.diagnostics()
+    _end(module, host)
+    return found
 
 
-def _analyze(
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is said of one function of a module or a method of its classes, and what it rests on.
+
+    `line` is that of the `def`; 0 stands for the module's own code.
+    """
+
+    line: int
+    said: list[Diagnostic]
+    rests_on: frozenset[Ground]
+
+
+@without_collecting
+def check_parts(
+    source: Source, host: Host, options: Options, only: Collection[int] | None = None
+) -> list[Part]:
+    """Check a module as `check_module` does, and return what is said of each part of it.
+
+    What goes wrong inside of calls is said of each part from which the calls come.
+    """
+    module, checks = _begin(source, host, options, only)
+    by_line: defaultdict[int, list[Callable[[], None]]] = defaultdict(list)
+    for line, check in checks:
+        by_line[line].append(check)
+    found = []
+    for line, some in by_line.items():
+        with module.program.memory.noting() as rests_on:
+            reporter = module.reporter = Reporter(module.lines)
+            for check in some:
+                check()
+            _settle(module, reporter, in_part=True)
+        found.append(Part(line, reporter.diagnostics(), frozenset(rests_on)))
+    _end(module, host)
+    return found
+
+
+def _begin(
     source: Source, host: Host, options: Options, only: Collection[int] | None
-) -> list[Diagnostic]:
+) -> tuple[Module, list[tuple[int, Callable[[], None]]]]:
+    """Return a module that is to be checked, and the checks of its parts, each with its line."""
     program = program_of(host, options, source.name)
     if program.knows_otherwise(source):
         program = _programs[host][program.own] = _new(host, options, program.own)
     program.memory.begin()
     module = program.add(source)
-    module.reporter = Reporter(module.lines)
-    if only is None:
-        _annotations(module)
+    checks: list[tuple[int, Callable[[], None]]] = [(0, partial(_annotations, module))]
     for function, owner in functions(module):
-        if only is None or function.node.lineno in only:
-            _check(module, function, owner)
-    if only is None or 0 in only:
-        _run_script(module)
-    _settle(module, module.reporter)
-    found = module.reporter.diagnostics()
+        checks.append((function.node.lineno, partial(_check, module, function, owner)))
+    checks.append((0, partial(_run_script, module)))
+    return module, [one for one in checks if only is None or one[0] in only]
+
+
+def _end(module: Module, host: Host) -> None:
+    """Leave a module that has been checked, and tell the host what has been asked for."""
     module.reporter = None
-    program.memo.trim()
-    _tell(host, program.memory.asked)
-    return found
+    module.program.memo.trim()
+    _tell(host, module.program.memory.asked)
 
 
 def _tell(host: Host, asked: Collection[Ground]) -> None:
@@ -171,13 +235,16 @@ def _run_script(module: Module) -> None:
     frame.run_all(body, "this module's own code", told=shaped)
 
 
-def _settle(module: Module, reporter: Reporter) -> None:
-    """Report what goes wrong inside of calls, where it isn't told already."""
+def _settle(module: Module, reporter: Reporter, in_part: bool = False) -> None:
+    """Report what goes wrong inside of calls, where it isn't told already.
+
+    `in_part`: the reporter doesn't have what is said of other functions of the module.
+    """
     told: set[tuple[object, object]] = set()
     for fault in reporter.faults:
         if fault.module is module:
             key: tuple[object, object] = (fault.node, None)
-            known = _is_told(reporter, fault)
+            known = _is_told(reporter, fault) or (in_part and _fails_alone(fault))
         else:
             key = (fault.node, fault.message.text)
             known = _fails_alone(fault)

@@ -58,6 +58,16 @@ class Memory:
         self.asked = set()
         self._limit = _FOR_ALL
 
+    @contextmanager
+    def noting(self) -> Iterator[set[Ground]]:
+        """Yield a set to which is added what is asked for meanwhile."""
+        outer, self.asked = self.asked, set()
+        try:
+            yield self.asked
+        finally:
+            outer |= self.asked
+            self.asked = outer
+
     def forget(self, changed: AbstractSet[Ground]) -> None:
         """Forget the answers that rest on what has changed."""
         found = [q for q, one in self._answers.items() if not one.rests_on.isdisjoint(changed)]

@@ -180,7 +180,7 @@ class Blame:
         with self._masked(places):
             said = check_module(source, host, self._options, scope)
         lines = {(Path(path), line) for path, line in host.consulted}
-        return _Trial(new(self._old, complaints_of(path, text, said)), lines)
+        return _Trial(new(self._old, complaints_of(path, source, said)), lines)
 
     # Annotations in syntax trees
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -42,6 +42,7 @@ from shapecheck.codemod.kinds import (
     source,
     tensors,
 )
+from shapecheck.codemod.pieces import LINE, Piece, pieces_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,61 +94,20 @@ def annotate(text: str, wanted: Mapping[Slot, Type], style: str = "shapecheck") 
     if not wanted:
         return Annotated(text)
     functions = {slot.function for slot in wanted if slot.local != FIELD}
+    whole = {slot.function for slot in wanted if slot.local > 0}
     has_fields = any(slot.local == FIELD for slot in wanted)
-    head, rest = _parts(text, functions)
+    head, rest = pieces_of(text, functions, whole)
     bindings = Bindings(text)
     mark = find_mark(cst.parse_module(head))
     writer = _Writer(bindings, wanted, _names(bindings, wanted, style, mark), mark)
     if has_fields:
-        head, rest = _parts(writer.with_fields(text), functions)
+        head, rest = pieces_of(writer.with_fields(text), functions, whole)
     module = cst.parse_module(head).visit(writer)
-    changed = [part if outer is None else writer.function_of(part, outer) for part, outer in rest]
+    changed = [one.text if one.outer is None else writer.function_of(one) for one in rest]
     unfit = frozenset(wanted.keys() - writer.written)
     if not writer.used:
         return Annotated(text, unfit)
     return Annotated(_with_imports(module, writer, style, mark).code + "".join(changed), unfit)
-
-
-_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-
-
-def _parts(text: str, functions: Collection[str]) -> tuple[str, list[tuple[str, list[str] | None]]]:
-    """Return what is above the first function or class, if anything is, and the rest in parts.
-
-    Those that are one of some functions, or have one in them, come with the names around them: it
-    takes long to make trees, which the others don't need.
-    """
-    lines = _LINE.findall(text)
-    body = ast.parse(text).body
-    first = next((node for node in body if any(True for _ in _outermost([node], []))), None)
-    if first is None or MARK in "".join(lines[_first_line(first) - 1 :]):
-        return text, []  # no function, or an import of ours that somebody has moved
-    # The head is never empty: it tells how lines end.
-    done = _first_line(first) - 1 or first.end_lineno or 1
-    head = "".join(lines[:done])
-    parts: list[tuple[str, list[str] | None]] = []
-    for node, outer in _outermost(body, []):
-        name = ".".join([*outer, node.name])
-        start, end = node.lineno - 1, node.end_lineno or node.lineno
-        if start >= done and any(f"{one}.".startswith(f"{name}.") for one in functions):
-            parts.append(("".join(lines[done:start]), None))
-            parts.append(("".join(lines[start:end]), outer))
-            done = end
-    parts.append(("".join(lines[done:]), None))
-    return head, parts
-
-
-def _outermost(
-    body: Iterable[ast.AST], outer: list[str]
-) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, list[str]]]:
-    """Yield the functions that are in no other one, each with the names of the classes around."""
-    for node in body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node, outer
-        elif isinstance(node, ast.ClassDef):
-            yield from _outermost(node.body, [*outer, node.name])
-        elif not isinstance(node, ast.expr):
-            yield from _outermost(ast.iter_child_nodes(node), outer)
 
 
 def classes(tree: ast.AST) -> Iterator[tuple[ast.ClassDef, str, int]]:
@@ -166,11 +126,6 @@ def fields_of(node: ast.ClassDef) -> dict[str, ast.AnnAssign]:
         if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
             found.setdefault(one.target.id, one)
     return found
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(one.lineno for one in decorators)])
 
 
 def _names(bindings: Bindings, wanted: Mapping[Slot, Type], style: str, mark: Mark | None) -> Names:
@@ -249,6 +204,10 @@ class _Walker(cst.CSTTransformer):
         return Slot(*self._inside[-1], node.value, self._assigned[-1][node.value])
 
 
+_INNER: Final = (cst.BaseExpression, cst.Parameters, cst.Annotation, cst.EmptyLine)
+"""Nodes in which there is no statement."""
+
+
 class _Writer(_Walker):
     def __init__(
         self, bindings: Bindings, wanted: Mapping[Slot, Type], names: Names, mark: Mark | None
@@ -261,15 +220,16 @@ class _Writer(_Walker):
         self.written: set[Slot] = set()
         self.is_bare = False
 
-    def function_of(self, text: str, outer: Sequence[str]) -> str:
-        """Return the text of a function with its annotations; it stands inside of these classes."""
-        above = "if 1:\n" if text[:1].isspace() else ""
-        self._outer = [*outer]
-        return cst.parse_module(above + text).visit(self).code.removeprefix(above)
+    def function_of(self, piece: Piece) -> str:
+        """Return the text of a function, or of its head, with its annotations."""
+        above = "if 1:\n" if piece.text[:1].isspace() else ""
+        self._outer = list(piece.outer or ())
+        code = cst.parse_module(above + piece.text + piece.below).visit(self).code
+        return code.removeprefix(above).removesuffix(piece.below)
 
     def with_fields(self, text: str) -> str:
         """Return a module's text with the shapes of fields, which go around their types."""
-        lines = _LINE.findall(text)
+        lines = LINE.findall(text)
         for node, name, nth in [*classes(ast.parse(text))][::-1]:
             for field_, one in [*fields_of(node).items()][::-1]:
                 slot = Slot(name, nth, field_, FIELD)
@@ -319,6 +279,9 @@ class _Writer(_Walker):
             return node.with_changes(annotation=annotation)
         equal = node.equal if self.spaced else swapped(node.equal)
         return node.with_changes(annotation=annotation, equal=equal)
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        return not isinstance(node, _INNER) and super().on_visit(node)
 
     def visit_SimpleStatementLine(self, node: cst.SimpleStatementLine) -> bool:
         return bool(self._inside) and self._inside[-1] in self.with_locals

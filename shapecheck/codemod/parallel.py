@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
 from typing import Any, Final, TypeVar
 
 from shapecheck.machine import cores
@@ -18,14 +20,15 @@ M = TypeVar("M")
 R = TypeVar("R")
 
 Done = Callable[[T], None]
-Work = Callable[[Sequence[T], Done[T]], Generator[M, list[M], list[R]]]
-"""Works on some of the items, and tells of each that is done.
+Work = Callable[[Iterable[T], Done[T]], Generator[M, list[M], list[R]]]
+"""Works on some of the items, which it gets one by one, and tells of each that is done.
 
-What it yields is for those who work on the others; it gets back what all have yielded, its own
-among it. All yield equally often. What it returns is for each item, in order.
+What it yields, when it has got to their end, is for those who work on the others; it gets back what
+all have yielded, its own among it. All yield equally often. What it returns is for each item, in
+the order in which it got them.
 """
 
-_WORTH_IT: Final = 5_000
+_WORTH_IT: Final = 1_000
 """From so much work on another process saves more than it costs to start."""
 
 _MOST: Final = 8
@@ -40,7 +43,7 @@ def each(
 ) -> list[R]:
     """Return what `work` gives for each item, as `together` does."""
 
-    def work_alone(some: Sequence[T], tell: Done[T]) -> Generator[None, list[None], list[R]]:
+    def work_alone(some: Iterable[T], tell: Done[T]) -> Generator[None, list[None], list[R]]:
         found = []
         for item in some:
             found.append(work(item))
@@ -60,68 +63,85 @@ def together(
     """Return what `work` gives for each item; it is begun in each process for some of them.
 
     Processes are copies of this one, which only waits for them: what they leave in memory goes with
-    them. `work` must do nothing but give values, which can be pickled. What fails in one of them is
-    done again here. `done` is told of each item as often as work tells of it in the first process,
-    or yields in another.
+    them. `work` must do nothing but give values, which can be pickled, and give the same whatever
+    it is given before. What fails in one of them is done again here. `done` is told of each item as
+    often as work tells of it. The items that cost most are given out first, each to who is free.
     """
-    shares = _shares(items, cost)
-    parts = [[items[at] for at in share] for share in shares]
+    costs = [cost(item) for item in items]
+    waiting = deque(sorted(range(len(items)), key=lambda at: -costs[at]))
+    number = _processes(len(items), sum(costs))
     workers: list[_Here | _There] = []
-    found: list[Any] = []
-    history: list[list[Any]] = []
+    told: list[list[Any] | None] = [None]
     try:
-        if len(parts) == 1:
-            workers.append(_Here(work(parts[0], done)))
-        else:
-            workers += [_There(work, part, done if part is parts[0] else None) for part in parts]
-        while not found:
+        for _ in range(number):
+            kind = _There if number > 1 else _Here
+            workers.append(kind(work, items, waiting, done))
+        while not (workers and workers[0].is_last):
             for one in workers:
-                one.tell(history)
-            messages = []
-            for at, one in enumerate(workers):
-                try:
-                    is_last, message = one.hear()
-                except _Failed:
-                    one.end()
-                    workers[at] = one = _Here(work(parts[at], lambda item: None))
-                    for number in range(len(history) + 1):
-                        one.tell(history[:number])
-                        is_last, message = one.hear()
-                for item in parts[at] if at and not is_last else ():
-                    done(item)
-                messages.append(message)
-            if is_last:
-                found = messages
-            history.append(messages)
+                one.tell(told[-1])
+            for failed in _hear([one for one in workers if isinstance(one, _There)]):
+                failed.end()
+                here = _Here(work, items, waiting, lambda item: None, failed.taken)
+                workers[workers.index(failed)] = here
+                for past in told[:-1]:
+                    here.tell(past)
+                    here.hear()
+                here.tell(told[-1])
+            for one in workers:
+                if isinstance(one, _Here):
+                    one.hear()
+            told.append([one.message for one in workers])
     finally:
         for one in workers:
             one.end()
-    places = [at for share in shares for at in share]
-    by_place = dict(zip(places, itertools.chain(*found), strict=True))
+    by_place: dict[int, R] = {}
+    for one in workers:
+        by_place.update(zip(one.taken, one.message, strict=True))
     return [by_place[at] for at in range(len(items))]
 
 
-class _Failed(Exception):
-    """Another process has ended before its time."""
+def _processes(items: int, cost: int) -> int:
+    """Return how many processes are worth it."""
+    can_fork = hasattr(os, "fork") and threading.active_count() == 1
+    return max(min(cores(), _MOST, items, cost // _WORTH_IT + 1), 1) if can_fork else 1
 
 
 class _Here:
-    """Work that is done in this process."""
+    """Work that is done in this process: on the items that are `taken`, then on those waiting.
 
-    def __init__(self, work: Generator[Any, Any, Any]) -> None:
-        self._work = work
+    `message` is what was yielded last, or returned.
+    """
+
+    def __init__(
+        self,
+        work: Work[T, Any, Any],
+        items: Sequence[T],
+        waiting: deque[int],
+        done: Done[T],
+        taken: Sequence[int] = (),
+    ) -> None:
+        self.taken = [*taken]
+        self.message: Any = None
+        self.is_last = False
+        self._work = work(self._given(items, waiting), done)
         self._told: Any = None
 
-    def tell(self, history: Sequence[list[Any]]) -> None:
-        """Hand over what all have yielded the last time, if they have."""
-        self._told = history[-1] if history else None
+    def _given(self, items: Sequence[T], waiting: deque[int]) -> Iterator[T]:
+        yield from (items[at] for at in [*self.taken])
+        while waiting:
+            self.taken.append(waiting.popleft())
+            yield items[self.taken[-1]]
 
-    def hear(self) -> tuple[bool, Any]:
-        """Return what is yielded next, or returned; whether it is the last."""
+    def tell(self, told: Sequence[Any] | None) -> None:
+        """Hand over what all have yielded the last time, if they have."""
+        self._told = told
+
+    def hear(self) -> None:
+        """Have it go on until it yields or returns."""
         try:
-            return False, self._work.send(self._told)
+            self.message = self._work.send(self._told)
         except StopIteration as end:
-            return True, end.value
+            self.message, self.is_last = end.value, True
 
     def end(self) -> None:
         """Give up what isn't done."""
@@ -129,80 +149,95 @@ class _Here:
 
 
 class _There:
-    """Work that is done by a copy of this process."""
+    """Work that is done by a copy of this process, which gets its items from here."""
 
-    def __init__(self, work: Work[T, Any, Any], items: Sequence[T], done: Done[T] | None) -> None:
-        mine, its_out = os.pipe()
-        its_in, out = os.pipe()
-        self._items, self._done, self._is_done = items, done, False
+    def __init__(
+        self, work: Work[T, Any, Any], items: Sequence[T], waiting: deque[int], done: Done[T]
+    ) -> None:
+        self.taken: list[int] = []
+        self.message: Any = None
+        self.is_last = False
+        self._items, self._waiting, self._done = items, waiting, done
+        self.connection, there = Pipe()
         self._child = os.fork()
         if self._child:
-            os.close(its_out)
-            os.close(its_in)
-            self._read, self._write = os.fdopen(mine, "rb"), os.fdopen(out, "wb")
+            there.close()
             return
         status = 1
         try:
-            os.close(mine)
-            os.close(out)
-            with os.fdopen(its_in, "rb") as read, os.fdopen(its_out, "wb") as write:
-
-                def say(*message: object) -> None:
-                    pickle.dump(message, write, pickle.HIGHEST_PROTOCOL)
-                    write.flush()
-
-                def tell(item: T) -> None:
-                    if done is not None:
-                        say("done", next(at for at, one in enumerate(items) if one is item))
-
-                here = _Here(work(items, tell))
-                is_last = False
-                while not is_last:
-                    here.tell(pickle.load(read))
-                    is_last, message = here.hear()
-                    say("return" if is_last else "yield", message)
+            self.connection.close()
+            _serve(work, items, there)
             status = 0
         finally:
             os._exit(status)  # nothing that this copy inherited is its to clean up
 
-    def tell(self, history: Sequence[list[Any]]) -> None:
+    def tell(self, told: Sequence[Any] | None) -> None:
         """Hand over what all have yielded the last time, if they have."""
-        with contextlib.suppress(BrokenPipeError):  # `hear` notices
-            pickle.dump(history[-1:], self._write, pickle.HIGHEST_PROTOCOL)
-            self._write.flush()
+        with contextlib.suppress(ConnectionError):  # `hear` notices
+            self.connection.send(told)
 
-    def hear(self) -> tuple[bool, Any]:
-        """Return what is yielded next, or returned; whether it is the last."""
-        try:
-            kind, message = pickle.load(self._read)
-            while kind == "done":
-                if self._done is not None:
-                    self._done(self._items[message])
-                kind, message = pickle.load(self._read)
-        except (EOFError, pickle.UnpicklingError):
-            raise _Failed from None
-        self._is_done = kind == "return"
-        return self._is_done, message
+    def hear(self) -> bool:
+        """Answer what it says next; return whether it has yielded or returned now.
+
+        Raises EOFError or ConnectionError where it has ended before its time.
+        """
+        kind, message = self.connection.recv()
+        if kind == "next":
+            at = self._waiting.popleft() if self._waiting else None
+            self.taken += [] if at is None else [at]
+            self.connection.send(at)
+        elif kind == "done":
+            self._done(self._items[message])
+        else:
+            self.message, self.is_last = message, kind == "return"
+            return True
+        return False
 
     def end(self) -> None:
         """Have the process end if it hasn't."""
-        if not self._is_done:
+        if not self.is_last:
             os.kill(self._child, signal.SIGKILL)
         os.waitpid(self._child, 0)
-        for stream in (self._read, self._write):
-            with contextlib.suppress(BrokenPipeError):
-                stream.close()
+        self.connection.close()
 
 
-def _shares(items: Sequence[T], cost: Callable[[T], int]) -> list[list[int]]:
-    """Divide the numbers of items into lists that cost about the same, one for each process."""
-    costs = [cost(item) for item in items]
-    can_fork = hasattr(os, "fork") and threading.active_count() == 1
-    number = min(cores(), _MOST, len(items), sum(costs) // _WORTH_IT + 1) if can_fork else 1
-    shares: list[list[int]] = [[] for _ in range(max(number, 1))]
-    loads = [0] * len(shares)
-    for at in sorted(range(len(items)), key=lambda at: -costs[at]):
-        lightest = loads.index(min(loads))
-        shares[lightest].append(at)
-        loads[lightest] += costs[at]
-    return shares
+def _serve(work: Work[T, Any, Any], items: Sequence[T], parent: Connection) -> None:
+    """Work in a copy of the process that has the other end of a connection."""
+
+    def given() -> Iterator[T]:
+        while True:
+            parent.send(("next", None))
+            at = parent.recv()
+            if at is None:
+                return
+            yield items[at]
+
+    def tell(item: T) -> None:
+        parent.send(("done", next(at for at, one in enumerate(items) if one is item)))
+
+    here = work(given(), tell)
+    while True:
+        told = parent.recv()
+        try:
+            message = here.send(told)
+        except StopIteration as end:
+            parent.send(("return", end.value))
+            return
+        parent.send(("yield", message))
+
+
+def _hear(workers: Iterable[_There]) -> list[_There]:
+    """Listen to processes until each has yielded or returned; return those that have failed."""
+    speaking = {one.connection: one for one in workers}
+    failed = []
+    while speaking:
+        for connection in wait([*speaking]):
+            one = speaking[connection]  # type: ignore[index]  # it is one of these
+            try:
+                is_done = one.hear()
+            except (EOFError, ConnectionError, pickle.UnpicklingError):
+                failed.append(one)
+                is_done = True
+            if is_done:
+                del speaking[one.connection]
+    return failed

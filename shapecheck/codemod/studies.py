@@ -6,7 +6,7 @@ A function is studied with what is said of its parameters, then with what its ca
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,7 +91,7 @@ class Studies:
         project = Project(texts)
 
         def work(
-            paths: Sequence[Path], tell: Callable[[Path], None]
+            paths: Iterable[Path], tell: Callable[[Path], None]
         ) -> Generator[Handed | None, list[Handed | None], list[Found]]:
             free = lacking if alone else frozenset[Name]()
             share = _Share(self._settings, self._known, files, project, free)
@@ -159,7 +159,7 @@ class _Share:
 
     def work(
         self,
-        paths: Sequence[Path],
+        paths: Iterable[Path],
         news: AbstractSet[Name] | None,
         lacking: AbstractSet[Name],
         tell: Callable[[Path], None],
@@ -175,7 +175,7 @@ class _Share:
         shared = yield [*hands.items()]
         calls = self._by_callee([each for part in shared for each in part or ()])
         found = []
-        for path in paths:
+        for path in [*studied]:
             found.append(self._proposed(path, studied.pop(path), hands, calls))
             tell(path)
         yield None

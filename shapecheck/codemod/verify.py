@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
+from shapecheck.analysis import Diagnostic, Options, Source
 from shapecheck.analysis.inference import defs
+from shapecheck.analysis.interpreter import check_parts
+from shapecheck.analysis.modules import syntax
 from shapecheck.codemod import parallel
 from shapecheck.codemod.edit import FIELD, Slot
 from shapecheck.codemod.files import PythonFile
@@ -58,9 +61,13 @@ class Complaint:
         return "", ""
 
 
+_Key = tuple[str, int]
+"""A part of a module: a function's qualified name and how many have it above; none: its own."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Checked:
-    """What the analysis said of a module, which files it looked at, and which annotations.
+class _Part:
+    """What the analysis said of a part, which files it looked at, and which annotations.
 
     `consulted`: for each function of which it read them, its file and its qualified name.
     """
@@ -68,6 +75,18 @@ class _Checked:
     complaints: tuple[Complaint, ...]
     looked_at: frozenset[Path]
     consulted: frozenset[Name]
+
+    def moved(self, moved: Callable[[int], int]) -> _Part:
+        """Return it as it is where lines have moved."""
+        every = (
+            replace(one, line=moved(one.line), through=tuple(map(moved, one.through)))
+            for one in self.complaints
+        )
+        return replace(self, complaints=tuple(every))
+
+
+_Checked = dict[_Key, _Part | None]
+"""The parts of a module; None for one that is to be checked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +122,40 @@ class _State:
         # Where it isn't known what has changed, all counts that looks at the file.
         whole = {path for path, names in changed.items() if not names}
         consulted = {(str(path), name) for path, names in changed.items() for name in names}
-        return {
-            path: one
-            for path, one in self.checked.items()
-            if not (path in changed or one.looked_at & whole or one.consulted & consulted)
-        }
+        found: dict[Path, _Checked] = {}
+        for path, parts in self.checked.items():
+            if path in whole:
+                continue
+            own = changed.get(path, set())
+            kept = {
+                key: part
+                for key, part in parts.items()
+                if part is not None
+                and not (part.looked_at & whole or part.consulted & consulted or _has(key, own))
+            }
+            if own and any(part.complaints for part in kept.values()):
+                moved = _moved(self.drafts[path].text, drafts[path].text)
+                kept = {key: part.moved(moved) for key, part in kept.items()}
+            found[path] = {**dict.fromkeys(parts), **kept}
+        return found
+
+
+def _has(part: _Key, functions: Iterable[str]) -> bool:
+    """Whether some of the functions are a part, or in it."""
+    return any(name == part[0] or name.startswith(f"{part[0]}.<locals>.") for name in functions)
+
+
+def _moved(before: str, after: str) -> Callable[[int], int]:
+    """Return where the lines of a text are in another, which has other annotations and imports."""
+    old, new = ([node.lineno for node, _, _ in defs(ast.parse(text))] for text in (before, after))
+    by_line = dict(zip(old, new, strict=True))
+    starts = sorted(by_line)
+
+    def moved(line: int) -> int:
+        above = max(bisect.bisect_right(starts, line) - 1, 0)
+        return by_line[starts[above]] + line - starts[above] if starts else line
+
+    return moved
 
 
 class Verifier:
@@ -132,47 +180,72 @@ class Verifier:
         """Return the errors in files (in all by default) of which some are to become others now."""
         if any(draft.text != self._now.drafts[path].text for path, draft in drafts.items()):
             every = {**self._now.drafts, **drafts}
-            known = self._before.still(every) | self._now.still(every)
+            known = self._before.still(every)
+            for path, now in self._now.still(every).items():
+                before = known.get(path, {})
+                known[path] = {key: part or before.get(key) for key, part in now.items()}
             self._before, self._now = self._now, _State(every, known)
         checked = self._now.checked
         asked = [path for path in self._files if paths is None or path in paths]
-        old = [path for path in asked if path not in checked]
+        old = [path for path in asked if path not in checked or None in checked[path].values()]
         texts = {path: draft.text for path, draft in self._now.drafts.items()}
         project = Project(texts)
-        lines = {path: texts[path].count("\n") for path in old}
+        lines = {path: self._lines(path) for path in old}
         found = parallel.each(
             lambda path: self._check(path, project),
             old,
             lines.__getitem__,
             lambda path: self._advance("verifying", lines[path]),
         )
-        checked.update(zip(old, found, strict=True))
-        return [one for path in asked for one in checked[path].complaints]
+        for path, new in zip(old, found, strict=True):
+            checked.setdefault(path, {}).update(new)
+        # What goes wrong in a function is said of each part that calls it, and told once.
+        told: dict[object, Complaint] = {}
+        for path in asked:
+            for part in checked[path].values():
+                for one in part.complaints if part is not None else ():
+                    told.setdefault((one.place, one.message), one)
+        return [*told.values()]
 
     def looked_at(self, path: Path) -> frozenset[Path]:
         """Return the files that the analysis of a file has asked for."""
-        return self._now.checked[path].looked_at
+        parts = self._now.checked[path].values()
+        return frozenset[Path]().union(*(part.looked_at for part in parts if part))
 
-    def _check(self, path: Path, project: Project) -> _Checked:
-        """Analyse one file; one that can't be parsed has no errors."""
+    def _lines(self, path: Path) -> int:
+        """Return about how many lines of a file are to be checked."""
+        parts = self._now.checked.get(path, {"": None})
+        lines = self._now.drafts[path].text.count("\n")
+        return lines * [*parts.values()].count(None) // len(parts)
+
+    def _check(self, path: Path, project: Project) -> dict[_Key, _Part]:
+        """Analyse what isn't known of a file; one that can't be parsed has no errors."""
         source = Source(module_of(path)[0], str(path), self._now.drafts[path].text)
         host = project.host(path)
-        host.asked.clear()
-        host.consulted.clear()
+        known = self._now.checked.get(path)
+        found = {} if known else {("", 0): _Part((), frozenset(), frozenset())}
         try:
-            said = analyze_module(source, host, self._options)
+            by_line = {node.lineno: (name, nth) for node, name, nth in defs(syntax(source).tree)}
+            by_line[0] = "", 0
+            only = [n for n, key in by_line.items() if known is None or known.get(key, 0) is None]
+            for part in check_parts(source, host, self._options, only):
+                places = {one for one in part.rests_on if not isinstance(one, str)}
+                modules = (host.source(one) for one in part.rests_on if isinstance(one, str))
+                found[by_line[part.line]] = _Part(
+                    tuple(complaints_of(path, source, part.said)),
+                    frozenset(Path(one.path) for one in modules if one is not None),
+                    project.names(places),
+                )
         except (SyntaxError, ValueError, RecursionError):
-            said = []
-        errors = complaints_of(path, source.text, said)
-        consulted = project.names(host.consulted)
-        return _Checked(tuple(errors), frozenset(host.asked), consulted)
+            pass
+        return found
 
 
-def complaints_of(path: Path, text: str, said: Sequence[Diagnostic]) -> list[Complaint]:
-    """Return the errors in what the analysis says of a file with this text."""
+def complaints_of(path: Path, source: Source, said: Sequence[Diagnostic]) -> list[Complaint]:
+    """Return the errors in what the analysis says of a file that is to become this."""
     if not said:
         return []
-    every = defs(ast.parse(text))
+    every = defs(syntax(source).tree)
     places = [(node.lineno, node.end_lineno or node.lineno, name) for node, name, _ in every]
     found: list[Complaint] = []
     counts = False

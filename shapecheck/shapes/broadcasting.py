@@ -98,32 +98,26 @@ def broadcast_dim(
 
 
 def _reaches(facts: Facts, supposed: Sequence[Item], fixed: Sequence[Item]) -> bool:
-    """Learn how many axes a program needs what is supposed to have; return whether any is new.
+    """Learn how many axes a program needs what is supposed to have; return whether that is new.
 
     A 1 aligns with an axis that is there. Coordinates, and the sizes that a module has, are those
     of what they are combined with.
     """
-    before = facts.runs
-    _reach(facts, supposed, fixed)
-    return facts.runs is not before
-
-
-def _reach(facts: Facts, supposed: Sequence[Item], fixed: Sequence[Item]) -> None:
-    shape = Shape(tuple(supposed))
+    shape = facts.shape(Shape(tuple(supposed)))
     runs = [item for item in supposed if isinstance(item, Run)]
     if any(isinstance(item, Run) for item in fixed):
         behind = [*itertools.takewhile(lambda item: not isinstance(item, Run), reversed(fixed))]
         if len(supposed) > 1 or not runs or not runs[0].symbol.supposed or 1 not in behind:
-            return
-        facts.stretched(shape, back=len(behind))
-        return
+            return False
+        return facts.stretched(shape, back=len(behind)) != shape
     missing = len(fixed) - shape.least_rank
     if len(runs) != 1 or not runs[0].symbol.supposed or runs[0].symbol.options:
-        return
+        return False
     if len(fixed) > 1 and fixed[0] == 1 and missing >= 0:
-        facts.stretched(shape, count=len(fixed))
-    elif supposed[-1] is runs[0] and fixed[0] != 1 and all(map(_is_meant, fixed)):
-        facts.stretched(shape, back=len(fixed))
+        return facts.stretched(shape, count=len(fixed)) != shape
+    if supposed[-1] is runs[0] and fixed[0] != 1 and all(map(_is_meant, fixed)):
+        return facts.stretched(shape, back=len(fixed)) != shape
+    return False
 
 
 def _is_meant(item: Item) -> bool:

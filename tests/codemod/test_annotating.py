@@ -577,6 +577,13 @@ def test_sizes_that_are_no_coordinates_may_broadcast(tmp_path: Path) -> None:
     assert annotated(tmp_path, text) == text
 
 
+def test_what_already_has_enough_axes_need_not_have_more(tmp_path: Path) -> None:
+    text = (
+        HEAD + "def f(x):\n    x = x[:, 0:]\n    return x[None, None] + torch.zeros(3, 4, 1, 2)\n"
+    )
+    assert 'def f(x) -> Shaped[torch.Tensor, "... 3 4 _ 2"]:' in annotated(tmp_path, text)
+
+
 def test_an_axis_of_one_aligns_with_one_that_is_there(tmp_path: Path) -> None:
     text = HEAD + (
         "def f(points: torch.Tensor, weights: torch.Tensor):\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 import pytest
@@ -39,8 +39,9 @@ def test_what_fails_in_both_is_raised() -> None:
 
 def test_those_who_work_tell_each_other() -> None:
     def work(
-        some: Sequence[int], tell: Callable[[int], None]
+        given: Iterable[int], tell: Callable[[int], None]
     ) -> Generator[int, list[int], list[Any]]:
+        some = [*given]
         for n in some:
             tell(n)
         sums = yield sum(some)
@@ -60,8 +61,9 @@ def test_a_process_that_ends_early_is_replaced(after: int) -> None:
     here = os.getpid()
 
     def work(
-        some: Sequence[int], tell: Callable[[int], None]
+        given: Iterable[int], tell: Callable[[int], None]
     ) -> Generator[int, list[int], list[Any]]:
+        some = [*given]
         every: list[list[int]] = []
         for number in range(2):
             if os.getpid() != here and number == after:
@@ -76,8 +78,9 @@ def test_a_process_that_ends_early_is_replaced(after: int) -> None:
 
 def test_no_process_outlives_an_error() -> None:
     def work(
-        some: Sequence[int], tell: Callable[[int], None]
+        given: Iterable[int], tell: Callable[[int], None]
     ) -> Generator[int, list[int], list[Any]]:
+        some = [*given]
         yield 1
         if 0 in some:
             raise ValueError("here")

@@ -105,12 +105,18 @@ def test_a_shape_goes_around_the_tensor_that_is_there() -> None:
         BARE.replace("):", ") :"),
         BARE + "def f(x=(1,), *, mask=None): return x\n",
         BARE + "def f(x: (torch.Tensor), mask: ((torch.Tensor) | None)): return x\n",
+        BARE.replace("    y", "  # less\n\n    # more\n    y"),
+        BARE.replace("    y", '    """It says\nwhat it does."""\n    y'),
+        BARE.replace("    y", "    @torch.no_grad()\n    def inner(): ...\n    y"),
+        BARE.replace("    y", "    class A:\n\n        x = 1\n    y"),
     ],
 )
 def test_the_round_trip_is_exact(text: str) -> None:
-    annotated = annotate(text, WANTED | {Slot("f", 1, "mask"): MAYBE}).text
-    assert annotated != text
-    assert strip(annotated) == text
+    wanted = WANTED | {Slot("f", 1, "mask"): MAYBE}
+    for some in (wanted, {slot: kind for slot, kind in wanted.items() if not slot.local}):
+        annotated = annotate(text, some).text
+        assert annotated != text
+        assert strip(annotated) == text
 
 
 @pytest.mark.parametrize(
