@@ -74,10 +74,13 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
-    """Open a record that is left as it is, and may lie where nothing can be written."""
+    """Open a record that is left as it is, and may lie where nothing can be written.
+
+    Where files can be made, SQLite makes two beside it, and only who may write takes them away.
+    """
     is_whole = not Path(f"{path}-wal").exists()  # beside it is what SQLite has yet to write into it
     may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    mode = "immutable=1" if is_whole and not may_write else "mode=ro"
+    mode = "mode=rw" if may_write else "immutable=1" if is_whole else "mode=ro"
     address = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)
     application = connection.execute("PRAGMA application_id").fetchone()[0]

@@ -13,13 +13,14 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from multiprocessing import util
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
 
-from shapecheck.record.store import Key, append
+from shapecheck.record.store import Key, RecordProblem, append, in_words
 
 _ALL: Final = 48
 """So many calls of a function are looked at, then fewer and fewer."""
@@ -29,6 +30,7 @@ _SHARE: Final = 0.25
 """The part of the time that looking at calls may take."""
 _PATIENCE: Final = 5.0  # seconds for another thread to finish writing, when a signal ends all
 _EVERY: Final = 1.0  # seconds between two writes
+_AGAIN: Final = 10.0  # seconds until one that failed is tried again
 
 
 class _Torch:
@@ -63,6 +65,31 @@ class Watched:
         self.kinds: dict[Any, int] = {}
         self.calls: set[int] = set()
 
+    def take(self) -> _Taken:
+        """Return what is to be written, as if that were done."""
+        taken = _Taken(self, self.count - self.reported, self.kinds)
+        self.reported, self.kinds = self.count, {}
+        return taken
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What is being written of a function: how often it was called, and the different calls."""
+
+    of: Watched
+    calls: int
+    kinds: dict[Any, int]
+
+    def texts(self) -> dict[str, int]:
+        """Return the calls as a record has them."""
+        return {_text(kind): count for kind, count in self.kinds.items()}
+
+    def give_back(self) -> None:
+        """Have it written the next time."""
+        self.of.reported -= self.calls
+        for kind, count in self.kinds.items():
+            self.of.kinds[kind] = self.of.kinds.get(kind, 0) + count
+
 
 class Recorder:
     """What this process has seen and not yet written; `root` is what files are named from."""
@@ -74,7 +101,7 @@ class Recorder:
         self._lock = threading.Lock()
         self._masks = threading.local()
         self._begin()
-        atexit.register(self.flush)
+        atexit.register(self.finish)
         # A pool ends its workers in this way. The signal's handler can't be set outside of the main
         # thread, and a program may have one of its own.
         with contextlib.suppress(ValueError):
@@ -94,6 +121,7 @@ class Recorder:
         self._spent = 0.0
         self._ended_by: int | None = None
         self._writer: int | None = None
+        self.problem: str | None = None
         for one in self._watched:
             one.kinds.clear()
             one.reported = one.count
@@ -119,11 +147,17 @@ class Recorder:
             return  # in the middle of `flush`, which goes on
         if self._lock.acquire(timeout=_PATIENCE):
             self._lock.release()
-        self.flush()
+        self.finish()
         _end(number)
 
     def _at_end_of_worker(self) -> None:
-        util.Finalize(self, self.flush, exitpriority=100)
+        util.Finalize(self, self.finish, exitpriority=100)
+
+    def finish(self) -> None:
+        """Write what was seen, at the end of the process, and say so if that can't be."""
+        self.flush()
+        if self.problem is not None:
+            sys.stderr.write(f"shapecheck record: {self.problem}\n")
 
     def watch(self, function: FunctionType) -> Any:
         """Return a function that does the same, and is watched."""
@@ -147,31 +181,41 @@ class Recorder:
         if self._spent > _SHARE * (now - self._started) + 0.05:
             stride *= 16
         one.next = one.count + stride
-        if now - self._written > _EVERY:
+        if now - self._written > (_EVERY if self.problem is None else _AGAIN):
             self.flush()
 
     def flush(self) -> None:
-        """Write what was seen; a record that can't be written ends no program."""
+        """Write what was seen; a record that can't be written ends no program.
+
+        What couldn't be written is kept, to be written the next time; `problem` says why.
+        """
         if not self._lock.acquire(blocking=False):
             return
         self._writer = threading.get_ident()
         try:
-            seen = []
-            for one in self._watched:
-                if one.count > one.reported or one.kinds:
-                    texts = {_text(kind): count for kind, count in one.kinds.items()}
-                    seen.append((one.key, one.count - one.reported, texts))
-                    one.reported = one.count
-                    one.kinds.clear()
+            news = (one for one in self._watched if one.count > one.reported or one.kinds)
+            taken = [one.take() for one in news]
+            seen = [(one.of.key, one.calls, one.texts()) for one in taken]
             if seen:
-                with _delayed_ctrl_c(), contextlib.suppress(sqlite3.Error, OSError):
-                    append(self.path, seen)
+                with _delayed_ctrl_c():
+                    self.problem = self._problem_of_writing(seen)
+                    if self.problem is not None:
+                        for one in taken:
+                            one.give_back()
             self._written = time.perf_counter()
         finally:
             self._writer = None
             self._lock.release()
         if self._ended_by is not None and threading.current_thread() is threading.main_thread():
             _end(self._ended_by)
+
+    def _problem_of_writing(self, seen: Sequence[tuple[Key, int, Mapping[str, int]]]) -> str | None:
+        try:
+            append(self.path, seen)
+        except (sqlite3.Error, OSError, RecordProblem) as error:
+            calls = sum(count for _, count, _ in seen)
+            return f"{self.path}: {in_words(calls, len(seen))} couldn't be written: {error}"
+        return None
 
 
 @contextlib.contextmanager
@@ -260,6 +304,7 @@ def _after(one: Watched, seen: Any, result: Any, recorder: Recorder) -> None:
 
 
 def _arguments(one: Watched, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    meet_torch()
     given = [(name, describe(value)) for name, value in zip(one.names, args, strict=False)]
     given += [(name, describe(value)) for name, value in kwargs.items()]
     owner = args[0] if args and one.names[:1] == ("self",) else None
@@ -267,6 +312,7 @@ def _arguments(one: Watched, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
 
 
 def _keep(one: Watched, seen: Any, result: Any) -> None:
+    meet_torch()
     given, ints = seen
     kind = given, describe(result), ints
     try:

@@ -106,6 +106,86 @@ def test_ctrl_c_while_the_record_is_written(
     assert [(key.name, seen.calls) for key, seen in load(path).items()] == [("f", 1)]
 
 
+SCRIPT: Final = """\
+import torch
+
+def f(x):
+    return x
+
+if __name__ == "__main__":
+    f(torch.zeros(3))
+"""
+
+
+def test_the_first_call_in_a_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A tensor is one from the moment that the script has imported torch; one file is left."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    (tmp_path / "m.py").write_text(SCRIPT)
+    assert main(["record", "-o", "r.sqlite", "--", sys.executable, "m.py"]) == 0
+    said = capfd.readouterr().err
+    assert said == "shapecheck record: 1 call of 1 function in r.sqlite (0.0 MB)\n"
+    tensor = ["t", "float32", "cpu", [3]]
+    ((_, seen),) = load(tmp_path / "r.sqlite").items()
+    assert [(call.args, call.result) for call in seen.kinds] == [({"x": tensor}, tensor)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.py", "r.sqlite"]
+
+
+FULL: Final = """\
+import resource, signal, torch, m
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+m.double(torch.zeros(7))
+print("it ran")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no limits for a process")
+def test_a_record_that_nothing_more_goes_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The program isn't disturbed; what was lost is said, and what there was before is kept."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    path = tmp_path / "r.sqlite"
+    create(path)
+    append(path, [(Key("m.py", "f", 1), 5, {})])
+    (tmp_path / "m.py").write_text(PACKAGE)
+    (tmp_path / "run.py").write_text(FULL)
+    assert main(["record", "-o", "r.sqlite", "--", sys.executable, "run.py"]) == 0
+    said = capfd.readouterr()
+    assert said.out == "it ran\n"
+    assert said.err == (
+        f"shapecheck record: {path}: 1 call of 1 function couldn't be written: disk I/O error\n"
+        "shapecheck record: 5 calls of 1 function in r.sqlite (0.0 MB)\n"
+    )
+
+
+def test_a_record_that_can_be_written_again(tmp_path: Path) -> None:
+    """What couldn't be written is, as soon as that is possible."""
+    path = tmp_path / "r.sqlite"
+    create(path)
+    recorder = watch.Recorder(path, tmp_path)
+    exec(compile("def f(x): return x", tmp_path / "m.py", "exec"), space := {})  # type: ignore[var-annotated]
+    watched = recorder.watch(space["f"])
+    watched(3)
+    other = tmp_path / "other.sqlite"
+    path.rename(other)
+    path.write_text("not a database, and long enough to be looked at")
+    recorder.flush()
+    assert recorder.problem == (
+        f"{path}: 1 call of 1 function couldn't be written: file is not a database"
+    )
+    watched(3)
+    other.rename(path)
+    recorder.flush()
+    assert recorder.problem is None
+    (seen,) = load(path).values()
+    assert (seen.calls, [call.count for call in seen.kinds]) == (2, [2])
+
+
 def test_a_script_that_is_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
