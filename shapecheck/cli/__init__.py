@@ -51,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         argcomplete.autocomplete(line)
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given:
+        line.print_help(sys.stderr)
+        return 2
     end = given.index("--") if "--" in given else len(given)
     options, unknown = line.parse_known_args(given[:end])
     if unknown:

@@ -17,7 +17,13 @@ _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the files and folders, and whether they are changed or the change is printed."""
-    parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="a file or folder")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        default=["."],
+        metavar="PATH",
+        help="a file or folder (default: this folder)",
+    )
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--diff", action="store_true", help="print the change (the default)")
     mode.add_argument("--write", action="store_true", help="change the files")

@@ -6,26 +6,28 @@ import argparse
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from shapecheck import __version__
 
 _DESCRIPTION: Final = """\
-Named dimensions for PyTorch tensors: finds shape bugs before anything runs, and shows
-the shapes in your code.
+Named dimensions for PyTorch tensors: finds shape bugs before anything runs, and
+shows the shapes in your code.
 """
 _EPILOG: Final = """\
 examples:
-  shapecheck check                     check the shapes in this folder
-  shapecheck explain softmax           what is known of an op
-  shapecheck coverage --html out       the shape of each expression, in the source
+  shapecheck check                check the shapes in this folder
+  shapecheck explain softmax      what is known of an op
+  shapecheck coverage --html out  the shape of each expression, in the source
   shapecheck trace my_model:Net --input "1 3 224 224"
-                                       what the dimensions do in a model
+                                  what the dimensions do in a model
 
-`shapecheck COMMAND --help` explains a command. To complete commands and options with the
-tab key, put this into ~/.bashrc or ~/.zshrc:
+`shapecheck COMMAND --help` explains a command. To complete commands, options and
+names of ops with the tab key, put this into ~/.bashrc (or `zsh` into ~/.zshrc):
   eval "$(shapecheck --completion bash)"
 """
 _SHELLS: Final = ("bash", "zsh", "fish", "tcsh", "powershell")
@@ -77,6 +79,17 @@ class Parser(argparse.ArgumentParser):
         return self.otherwise if unknown else ""
 
 
+class _Help(argparse.HelpFormatter):
+    """Fits paragraphs to the terminal, and leaves indented lines as they stand."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        filled = []
+        for is_prose, lines in groupby(text.splitlines(), lambda line: line[:1].strip() != ""):
+            block = list(lines)
+            filled += textwrap.wrap(" ".join(block), width) if is_prose else block
+        return "\n".join(filled)
+
+
 class Commands:
     """Where commands declare themselves."""
 
@@ -99,7 +112,7 @@ class Commands:
 
         `run` takes the parsed arguments and returns the exit code; it may raise `CommandError`.
         `summary` is the line in the list of commands; `description` and `examples` are printed
-        above and below its arguments, as they stand. What follows `--` on the command line is in
+        above and below its arguments. What follows `--` on the command line is in
         `rest` of the parsed arguments.
         """
         parser: Parser = self._parsers.add_parser(
@@ -108,7 +121,7 @@ class Commands:
             description=description,
             epilog=f"examples:\n{examples}",
             usage=usage,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Help,
             allow_abbrev=False,
         )
         parser.set_defaults(run=run, parser=parser)
@@ -137,16 +150,21 @@ def new_parser() -> Parser:
         prog="shapecheck",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"shapecheck {__version__}")
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"shapecheck {__version__}",
+        help="print the version",
+    )
     parser.add_argument(
         "--completion",
         action=_Completion,
         choices=_SHELLS,
         metavar="SHELL",
-        help=f"print what completes commands and options: {', '.join(_SHELLS)}",
+        help=f"print what a shell completes commands with: {', '.join(_SHELLS)}",
     )
     return parser
 

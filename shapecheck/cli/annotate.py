@@ -21,9 +21,9 @@ Each annotation is verified by the static analysis before it is proposed. A func
 annotations would draw a complaint is reported and left as it is.
 """
 _EXAMPLES = """\
-  shapecheck annotate src/             show what would be annotated, from all that says so
+  shapecheck annotate src/             show what would be annotated
   shapecheck annotate src/ --write     annotate
-  shapecheck annotate --from comments  from shape comments such as  # (B, T, C)  alone
+  shapecheck annotate --from comments  from comments such as  # (B, T, C)  alone
 
 the exit code is 0, or 1 where a file can't be read or written, or 2 where nothing can be done.
 """

@@ -19,11 +19,11 @@ be configured or annotated. Where the project configures mypy, that holds here t
 The first run takes 8 to 20 s, in which mypy reads torch; then it has torch in its cache.
 """
 _EPILOG: Final = """\
-  shapecheck check                     the files that mypy's configuration names, or this folder
-  shapecheck check src/model.py        one file
-  shapecheck check --only-shapes       without mypy's own errors
-  shapecheck check --output github     annotations of a pull request, in a workflow
-  shapecheck check -- --strict         what follows "--" goes to mypy
+  shapecheck check                  what mypy's settings name, or this folder
+  shapecheck check src/model.py     one file
+  shapecheck check --only-shapes    without mypy's own errors
+  shapecheck check --output github  annotations of a pull request, in a workflow
+  shapecheck check -- --strict      what follows "--" goes to mypy
 
 the exit code is mypy's: 0 no errors, 1 errors, 2 it can't be checked (a syntax error, no such
 file, a crash). `# type: ignore[shape]` silences an error.
@@ -41,7 +41,12 @@ def register(commands: Commands) -> None:
         examples=_EPILOG,
         usage="shapecheck check [OPTIONS] [PATH ...] [-- MYPY-OPTIONS]",
     )
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="a file or folder (default: what mypy's configuration names, or this folder)",
+    )
     parser.add_argument(
         "--output",
         choices=_FORMATS,

@@ -26,9 +26,9 @@ counts: a variable, a call, an operation.
 """
 _EXAMPLES: Final = """\
   shapecheck coverage                  a table of the files in this folder
-  shapecheck coverage src --html out   pages with the source: point at an expression for its shape
+  shapecheck coverage src --html out   the source, with the shapes in it
   shapecheck coverage --output json    for programs
-  shapecheck coverage --fail-under 80  exit code 1 if fewer than 80 % of the shapes are known
+  shapecheck coverage --fail-under 80  fail if fewer than 80 % are known
 
 the exit code is 0, or 1 below what --fail-under asks for, or 2 where a file can't be read.
 """
@@ -43,7 +43,13 @@ def register(commands: Commands) -> None:
         description=_DESCRIPTION,
         examples=_EXAMPLES,
     )
-    parser.add_argument("paths", nargs="*", metavar="PATH", type=Path, help="a file or folder")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        type=Path,
+        help="a file or folder (default: this folder)",
+    )
     parser.add_argument("--output", choices=("text", "json"), default="text", help="default: text")
     parser.add_argument(
         "--html",
@@ -52,7 +58,11 @@ def register(commands: Commands) -> None:
         help="also write pages into this folder, index.html and one for each file",
     )
     parser.add_argument(
-        "--fail-under", metavar="PERCENT", type=_percentage, default=0.0, help="see below"
+        "--fail-under",
+        metavar="PERCENT",
+        type=_percentage,
+        default=0.0,
+        help="exit with 1 if fewer of the shapes are known",
     )
     add_color_option(parser)
 

@@ -27,11 +27,11 @@ signature in the annotation language, the rule that decides, and an example whos
 rule computes. Signature files of your own count too.
 """
 _EXAMPLES: Final = """\
-  shapecheck explain softmax           by its bare name
-  shapecheck explain F.conv2d          F., nn. and Tensor. stand for what they usually do
-  shapecheck explain nn.LSTM           a module
-  shapecheck explain @                 an operator: @ + - * / // % ** == < [] ...
-  shapecheck explain --list conv       all names with "conv" in them
+  shapecheck explain softmax      by its bare name
+  shapecheck explain F.conv2d     F., nn. and Tensor. are what they usually are
+  shapecheck explain nn.LSTM      a module
+  shapecheck explain @            an operator: @ + - * / // % ** == < [] ...
+  shapecheck explain --list conv  all names with "conv" in them
 
 the exit code is 0, or 1 where nothing is known of the name.
 """

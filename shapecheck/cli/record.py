@@ -39,6 +39,7 @@ def register(commands: Commands) -> None:
         summary="run a program and record the shapes in it",
         description=_DESCRIPTION,
         examples=_EXAMPLES,
+        usage="shapecheck record [-h] [-o FILE] [-p NAME] [--] PROGRAM ...",
     )
     parser.add_argument(
         "program",

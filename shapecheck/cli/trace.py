@@ -26,7 +26,7 @@ MODULE is a dotted name, or the path of a file: src/my_model.py:build.
 """
 _EXAMPLES: Final = """\
   shapecheck trace torchvision.models:resnet18 --input "1 3 224 224"
-  shapecheck trace my_model:GPT --input "Int b=2 t=64"           with a dtype and names
+  shapecheck trace my_model:GPT --input "Int b=2 t=64"  with a dtype and names
   shapecheck trace my_model:Net --input "4 16" --input "mask: Bool 4 16"
   shapecheck trace my_model:Net --input '{"x": "4 16", "steps": 3}'
   shapecheck trace my_model:Net --input "4 16" --html net.html --svg net.svg
