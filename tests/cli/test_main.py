@@ -47,7 +47,7 @@ def test_help_teaches(
     monkeypatch.setenv("COLUMNS", "50")
     with pytest.raises(SystemExit):
         main([command, "--help"])
-    usage, *rest = capsys.readouterr().out.split("\n\n")
+    _, *rest = capsys.readouterr().out.split("\n\n")
     prose = [line for line in "\n".join(rest).splitlines() if line[:1].strip()]
     assert max(map(len, prose)) <= 50
 
