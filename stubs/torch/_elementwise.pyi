@@ -102,11 +102,17 @@ def renorm(input: T[Tensor, "*s"], p: Number, dim: Axis["*s"], maxnorm: Number) 
 # Two operands ------------------------------------------------------------------------------------
 
 @also(
-    "mul", "multiply", "sub", "subtract", "remainder", "fmod", "floor_divide", "pow", "maximum", "minimum", "fmax",
-    "fmin", "hypot", "nextafter", "heaviside", "logaddexp", "logaddexp2", "rsub",
-    "torch.Tensor.__add__", "torch.Tensor.__radd__", "torch.Tensor.__sub__", "torch.Tensor.__rsub__",
+    "multiply", "remainder", "fmod", "floor_divide", "pow", "maximum", "minimum", "fmax",
+    "fmin", "hypot", "nextafter", "heaviside", "logaddexp", "logaddexp2",
     "torch.Tensor.__mul__", "torch.Tensor.__rmul__", "torch.Tensor.__floordiv__", "torch.Tensor.__rfloordiv__",
     "torch.Tensor.__mod__", "torch.Tensor.__rmod__", "torch.Tensor.__pow__", "torch.Tensor.__rpow__",
+)
+@method
+def mul(input: T[Tensor, "*#s"] | Number, other: T[Tensor, "*#s"] | Number) -> T[Tensor, "*s"]: ...
+
+@also(
+    "sub", "subtract", "rsub",
+    "torch.Tensor.__add__", "torch.Tensor.__radd__", "torch.Tensor.__sub__", "torch.Tensor.__rsub__",
 )
 @method
 def add(input: T[Tensor, "*#s"] | Number, other: T[Tensor, "*#s"] | Number, *, alpha: Number = 1) -> T[Tensor, "*s"]: ...

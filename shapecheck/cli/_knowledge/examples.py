@@ -169,8 +169,13 @@ def _annotated(text: str) -> str:
 
 
 def _calls(op: Op) -> Iterator[_Call]:
-    """Yield calls that may make sense, the written one first."""
-    names = (spelled for name in (op.name, *op.others) for spelled in _spellings(name))
+    """Yield calls that may make sense, the written one first.
+
+    Ops that one rule decides are called alike; those that only share a signature aren't.
+    """
+    is_by_rule = any("Rule[" in definition.text for definition in op.definitions)
+    alike = (op.name, *(op.others if is_by_rule else ()))
+    names = (spelled for name in alike for spelled in _spellings(name))
     written = next((WRITTEN[name] for name in names if name in WRITTEN), None)
     for init, tensors, arguments in [_parts(op, written)] if written else invented(op):
         call = _Call(op, init, arguments)

@@ -25,6 +25,7 @@ _BY_NAME: Final = {
     "dim0": "0",
     "dim1": "1",
     "axis": "1",
+    "dtype": "torch.float16",
     "kernel_size": "3",
     "output_size": "7",
     "size": "(b, t)",
@@ -50,6 +51,7 @@ _INDICES: Final = ("index", "indices", "target", "labels", "tgt")
 def invented(op: Op) -> Iterator[tuple[str, str, str]]:
     """Yield the constructor's arguments, the tensors and the arguments, as in `written`."""
     functions = [_function(definition.text) for definition in op.definitions]
+    functions.sort(key=lambda one: sum(required for _, required in _arguments(one)))
     init = ""
     if op.is_class:
         for constructor in (one for one in functions if one.name == "__init__"):
@@ -127,6 +129,7 @@ def _shapes(argument: ast.arg, at: int, tensors: list[ast.arg]) -> tuple[str, ..
     text = _text(argument)
     found = re.search(r"\w+\[Tensor, '([^']*)'\]", text)
     kind = "Int " if text.startswith(("Int", "Whole")) or argument.arg in _INDICES else ""
+    kind = "" if text.startswith(("Inexact", "Float")) else kind
     kind = "Bool " if text.startswith("Bool") else kind
     if found is None:
         return tuple(kind + shape for shape in _SHAPES[min(at, len(_SHAPES) - 1)])
