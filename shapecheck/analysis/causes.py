@@ -259,11 +259,11 @@ class Causes:
 
     def _own(self, function: Function, name: str, given: Sequence[ast.expr] = ()) -> Cause | None:
         """Return why what a function of the program's gives isn't known."""
+        found = self._first(given)
+        if declarations.speaks(declarations.declaration(function).result):
+            return found or Cause("open", f"{name}()")
         if function.node in self._analysis.too_long:
             return Cause("budget", name)
-        if declarations.speaks(declarations.declaration(function).result):
-            return Cause("open", f"{name}()")
-        found = self._first(given)
         if found is not None or isinstance(function.node, ast.Lambda):
             return found or Cause("function", name)
         if function.module is self._analysis.module and function.node not in self._busy:

@@ -165,6 +165,12 @@ CAUSES: Final = [
         "data",
         "(a + 1)[...]",
     ),
+    (
+        'def g(x: Float[Tensor, "b t"]) -> Float[Tensor, "b t"]:\n    return x\n'
+        'def f(a: Float[Tensor, "b t"], n: list[int]) -> None:\n    y = g(a[n:]) * 2',
+        "data",
+        "a[...]",
+    ),
 ]
 
 

@@ -352,6 +352,44 @@ def test_drawing_in_a_browser(drawn: Path) -> None:
         assert browser.run_in(drawn / "net.html", browser.FITS, width, height)
 
 
+MANY: Final = """\
+from torch import Tensor, nn
+
+from shapecheck import Float
+
+
+class Long(nn.Module):
+    def forward(
+        self, x: Float[Tensor, "batch_size heads queries keys features channels height width time"]
+    ) -> Tensor:
+        return x.relu()
+"""
+
+
+def test_many_names_in_a_browser(project: Path) -> None:
+    """Each name is in the legend, also at a phone's width; shapes stand beside their wires."""
+    (project / "long.py").write_text(MANY)
+    assert main(["trace", "long:Long", "--input", "1 2 3 4 5 6 7 8 9", "--html", "long.html"]) == 0
+    script = """
+    const box = (one) => one.getBoundingClientRect(), svg = document.querySelector("svg");
+    const seen = box(document.querySelector(".drawing"));
+    const shapes = Array.from(svg.querySelectorAll("text.shape"), box);
+    const legend = Array.from(svg.querySelectorAll("text:not([class])"));
+    const wires = Array.from(svg.querySelectorAll("g.t path"), box);
+    return [
+      legend.map((text) => text.textContent).join(" "),
+      legend.filter((text) => box(text).right > seen.right).length,
+      shapes.filter((text) => wires.some((wire) => wire.right > text.left && wire.left < text.left
+        && wire.bottom > text.top && wire.top < text.bottom)).length,
+      shapes.filter((text) => text.right > box(svg).right).length,
+    ];
+    """
+    names = "batch_size heads queries keys features channels height width time no name"
+    for width, height in ((1280, 800), (390, 844)):
+        said = browser.run_in(project / "long.html", script, width, height)
+        assert said == [names, 0, 0, 0]
+
+
 def test_drawing_without_names(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wires have the colours of the sizes; what takes nothing stands by what needs it."""
     monkeypatch.setenv("SHAPECHECK", "off")

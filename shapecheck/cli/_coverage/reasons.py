@@ -19,7 +19,7 @@ _WORDS: Final = {
     "function": "what {}() gives has no annotation, and looking into it doesn't tell",
     "attribute": '"{}" has no annotation, and what is assigned to it doesn\'t tell',
     "name": '"{}" isn\'t known where it is defined',
-    "budget": "{}() isn't analysed to its end",
+    "budget": "looking into {}() to its end takes too long",
     "error": "the error in {}",
     "other": '"{}" isn\'t known here',
 }

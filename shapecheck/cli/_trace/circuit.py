@@ -16,13 +16,14 @@ _CHIP: Final = 300
 _LEAST_HEIGHT: Final = 40
 _GAP: Final = 34
 _LINE: Final = 16
+_WIDTH: Final = 7.3  # of a letter in a shape
 _LEFT: Final = 20
 _TOP: Final = 56
 _LANE_GAP: Final = 14
 _COLORS: Final = 10
 _LONGEST: Final = 42
 _LONGEST_TITLE: Final = 34
-_WIDEST_LEGEND: Final = 900
+_LEGEND_LINE: Final = 20
 _CENTER: Final = _LEFT + 70
 _RIGHT: Final = _LEFT + _CHIP
 _ENTRY: Final = "http://www.w3.org/2000/svg"
@@ -80,7 +81,7 @@ def _planned(circuit: Circuit) -> _Plan:
     for wire in circuit.wires:
         for place in [wire.source, *wire.targets] if wire.targets else []:
             at.setdefault(place, []).append(wire)
-    y: float = _TOP
+    y: float = _TOP + max(at for _, _, at in _legend_entries(plan)) - _LEGEND_LINE
     for index, chip in enumerate(circuit.chips):
         used: float = 8
         for wire in sorted(at.get(index, ()), key=lambda wire: (wire.source == index, wire.source)):
@@ -95,9 +96,8 @@ def _planned(circuit: Circuit) -> _Plan:
     for count in circuit.lanes:
         plan.lanes.append(x)
         x += count * _PITCH + _LANE_GAP
-    plan.width = max(x + 10, _RIGHT + 140)
-    entries = [*map(str, plan.colors), _other(plan)]
-    plan.width = max(plan.width, min(_LEFT + sum(map(_entry_width, entries)), _WIDEST_LEGEND))
+    labels = (_label_place(one) + _WIDTH * (len(str(one)) + 2) for one in tensors)
+    plan.width = max(x + 10, _RIGHT + 140, *labels)
     plan.height = y + 6
     return plan
 
@@ -107,23 +107,24 @@ def _tall(tensor: TensorRecord) -> float:
 
 
 def _legend(plan: _Plan) -> Iterator[str]:
-    x: float = _LEFT
-    for key, color in plan.colors.items():
-        yield f'<path class="d{color}" d="M{x:g} 20h16"/>'
-        yield f'<text x="{x + 21:g}" y="24">{html.escape(str(key))}</text>'
-        x += _entry_width(str(key))
-        if x + _entry_width(_other(plan)) > plan.width:
-            break
-    yield f'<path class="none" d="M{x:g} 20h16"/>'
-    yield f'<text x="{x + 21:g}" y="24">{_other(plan)}</text>'
+    kinds = [*(f"d{color}" for color in plan.colors.values()), "none"]
+    for kind, (text, x, y) in zip(kinds, _legend_entries(plan), strict=True):
+        yield f'<path class="{kind}" d="M{x:g} {y:g}h16"/>'
+        yield f'<text x="{x + 21:g}" y="{y + 4:g}">{html.escape(text)}</text>'
+
+
+def _legend_entries(plan: _Plan) -> Iterator[tuple[str, float, float]]:
+    """Yield a text for each colour and its place: above the chips, and no wider than they are."""
+    x, y = float(_LEFT), float(_LEGEND_LINE)
+    for text in [*map(str, plan.colors), "no name" if plan.has_names else "other sizes"]:
+        if x > _LEFT and x + _entry_width(text) > _RIGHT:
+            x, y = _LEFT, y + _LEGEND_LINE
+        yield text, x, y
+        x += _entry_width(text)
 
 
 def _entry_width(text: str) -> float:
     return 34 + 7.5 * len(text)
-
-
-def _other(plan: _Plan) -> str:
-    return "no name" if plan.has_names else "other sizes"
 
 
 def _class(plan: _Plan, tensor: TensorRecord, axis: int) -> str:
@@ -149,7 +150,8 @@ def _wires(circuit: Circuit, plan: _Plan) -> Iterator[str]:
                 yield f'<path class="{_class(plan, tensor, axis)}" d="M{x:g} {bottom:g}v{gap:g}"/>'
         yield from _lane(wire, plan, count)
         y = bottom + _GAP / 2 + 4 + line * _LINE
-        yield f"{_label(plan, tensor, _CENTER + 24, y, aside=not wire.straight)}</g>"
+        x = _label_place(tensor)
+        yield f"{_label(plan, tensor, x, y, aside=not wire.straight)}</g>"
 
 
 def _lane(wire: Wire, plan: _Plan, count: int) -> Iterator[str]:
@@ -168,6 +170,11 @@ def _lane(wire: Wire, plan: _Plan, count: int) -> Iterator[str]:
         yield f'<path class="{kind}" d="{path}"/>'
         for stop in stops[:-1]:
             yield f'<circle class="{kind} dot" cx="{x:g}" cy="{stop:g}" r="2.5"/>'
+
+
+def _label_place(tensor: TensorRecord) -> float:
+    """Return where a shape begins, on the right of its wires."""
+    return _CENTER + max(24, _tall(tensor) / 2 + 8)
 
 
 def _label(plan: _Plan, tensor: TensorRecord, x: float, y: float, *, aside: bool) -> str:
