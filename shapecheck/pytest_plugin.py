@@ -72,18 +72,20 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         hook = install_import_hook(*packages, variables=variables)
     except ValueError as error:
         said = str(error).removeprefix("install_import_hook: ")
-        raise pytest.UsageError(f"--shapecheck: {said}{_dotted(packages)}") from None
+        raise pytest.UsageError(f"--shapecheck: {said}") from None
     early_config.add_cleanup(hook.uninstall)
     early_config.stash[_HOOK] = hook
 
 
-def _dotted(packages: list[str]) -> str:
-    """Return a hint for a path that stands where a module's name should."""
-    for name in packages:
-        if "/" in name or name.endswith(".py"):
-            parts = Path(name).with_suffix("").parts if name.endswith(".py") else Path(name).parts
-            return f'; did you mean "{".".join(parts)}"?'
-    return ""
+def _refuse_path(name: str) -> None:
+    """Raise `pytest.UsageError` for a path where a module's name should stand."""
+    path = Path(name)
+    if "/" in name or (path.suffix == ".py" and path.exists()):
+        parts = path.with_suffix("").parts if path.suffix == ".py" else path.parts
+        said = f'"{name}" is no name of a module; did you mean "{".".join(parts)}"?'
+        if path.exists():
+            said += f" To check all packages in the tests there: --shapecheck=. {name}"
+        raise pytest.UsageError(f"--shapecheck: {said}")
 
 
 def _record(config: pytest.Config, file: str, asked: list[str]) -> None:
@@ -224,7 +226,10 @@ def _packages(given: str, root: Path) -> list[str]:
     if not given:
         raise pytest.UsageError("--shapecheck= names no package; without = it means all packages")
     if given != ".":
-        return list(filter(None, map(str.strip, given.split(","))))
+        named = list(filter(None, map(str.strip, given.split(","))))
+        for name in named:
+            _refuse_path(name)
+        return named
     files = (*root.glob("*/__init__.py"), *root.glob("src/*/__init__.py"))
     found = sorted({path.parent.name for path in files})
     names = [name for name in found if name not in ("test", "tests", "docs")]

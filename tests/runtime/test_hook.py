@@ -331,6 +331,20 @@ def test_pytest_with_what_is_no_package(project: Path, given: str, said: str) ->
     assert said in done.stderr
 
 
+def test_pytest_takes_no_tests_for_a_package(project: Path) -> None:
+    """A path behind the option without a name is one of tests, and not what is to be checked."""
+    (project / "test_it.py").write_text("def test_it():\n    pass\n")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--shapecheck"]
+    done = subprocess.run(
+        [*command, "test_it.py"], cwd=project, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert done.stderr.strip() == (
+        'ERROR: --shapecheck: "test_it.py" is no name of a module; did you mean "test_it"? '
+        "To check all packages in the tests there: --shapecheck=. test_it.py"
+    )
+
+
 def test_the_plugin_alone_doesnt_import_torch() -> None:
     """pytest loads it in every run."""
     program = "import shapecheck.pytest_plugin, sys; assert 'torch' not in sys.modules"
