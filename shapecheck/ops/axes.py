@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import shapecheck.dims as dims
-from shapecheck.dims import DimExpr, size_of
+from shapecheck.dims import DimExpr, Sym, size_of
 from shapecheck.ops.agree import loose
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, rule
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
@@ -85,7 +85,10 @@ def reverse_axes(call: Call, input: Value, most: Value = None, **rest: Value) ->
             "shape",
             "transpose",
         )
-    return Tensor(Shape(shape.dims[::-1]), tensor.dtype)
+    items = (
+        Run(Sym.fresh("...")) if isinstance(item, Run) else item for item in reversed(shape.dims)
+    )  # what a run stands for is reversed, too
+    return Tensor(Shape(tuple(items)), tensor.dtype)
 
 
 @rule("matrix_transpose")

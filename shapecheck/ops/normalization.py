@@ -144,9 +144,11 @@ def norm_module(call: Call, input: Value, self: Mapping[str, Value]) -> Value:
     """
     low, high, unbatched = call.extra
     tensor = as_tensor(input)
-    shape = call.facts.shape(tensor.shape)
-    headline = f"can't take {shape}"
     ranks = range(low - unbatched, high + 1)
+    shape = call.facts.stretched(
+        tensor.shape, front=2 - unbatched, count=low if len(ranks) == 1 else None
+    )
+    headline = f"can't take {shape}"
     wrong = shape.rank not in ranks if shape.rank is not None else shape.least_rank > high
     if wrong:
         raise mismatch(

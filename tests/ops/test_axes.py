@@ -73,6 +73,8 @@ def test_widening(shape: list[int], counts: list[int]) -> None:
         ("mT", "*batch n d", (), "*batch d n"),
         ("T", "n d", (), "d n"),
         ("t", "n d", (), "d n"),
+        ("t", "*batch", (), "..."),
+        ("T", "*batch d", (), "d ..."),
         ("unsqueeze", "b t", (1,), "b 1 t"),
         ("unsqueeze", "b t", (-1,), "b t 1"),
         ("squeeze", "b 1 t 1", (), "b t"),

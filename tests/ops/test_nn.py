@@ -131,6 +131,25 @@ def test_attention(seed: int) -> None:
     check_module("MultiheadAttention", init, q, q, q, **options)
 
 
+def test_attention_with_an_output_of_another_size() -> None:
+    q, weight = torch.zeros(5, 2, 8), torch.zeros(24, 8)
+    options = {
+        "in_proj_weight": weight,
+        "in_proj_bias": None,
+        "bias_k": None,
+        "bias_v": None,
+        "add_zero_attn": False,
+        "dropout_p": 0.0,
+        "out_proj_weight": torch.zeros(6, 8),
+        "out_proj_bias": None,
+    }
+    made, _ = F.multi_head_attention_forward(q, q, q, 8, 2, **options)
+    x, wide = parse("l n 8"), {**options, "out_proj_weight": parse("6 8")}
+    found, _ = apply(FN + "multi_head_attention_forward", x, x, x, 8, 2, **wide)
+    assert show(found) == "l n 6"
+    assert made.shape == (5, 2, 6)
+
+
 def test_transformers() -> None:
     x, y = torch.zeros(5, 2, 8), torch.zeros(6, 2, 8)
     init = {"d_model": 8, "nhead": 2, "dim_feedforward": 4}
