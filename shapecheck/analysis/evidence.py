@@ -58,11 +58,34 @@ def shown(function: Function, owner: Class | None, seen: Study) -> set[str]:
         and (param.default is None or _is_none(param.default))
         and not isinstance(seen.params.get(param.name), (Ref, Class))
     }
+    candidates -= set(_told_apart(function.node))
     in_module = owner is not None and objects.is_module(owner) and function.name != "__init__"
     found: set[str] = set()
     for node in nodes(function.node):
         found |= set(_tensors_in(node, seen, in_module))
     return found & candidates
+
+
+def _told_apart(function: ast.AST) -> Iterator[str]:
+    """Yield the names that a body asks whether they are tensors, or of another type.
+
+    Where anything else is an error, they are.
+    """
+    expected = {
+        id(inner)
+        for node in nodes(function)
+        if isinstance(node, ast.Assert)
+        or (isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise))
+        for inner in ast.walk(node.test)
+    }
+    for node in nodes(function):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _]):
+                if id(node) not in expected:
+                    yield name
+            case ast.Call(func=ast.Attribute(attr="is_tensor"), args=[ast.Name(id=name)]):
+                if id(node) not in expected:
+                    yield name
 
 
 def is_annotated(function: Function, name: str) -> bool:

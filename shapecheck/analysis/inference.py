@@ -267,8 +267,9 @@ def _watched(
 
     def called(frame: Frame, callee: Function, bound: Mapping[str, Argument]) -> None:
         if frame.function is function and frame.depth == 0:
-            facts = frame.state.facts
-            calls.append((callee, {n: resolved(a.value, facts) for n, a in bound.items()}))
+            state = frame.state
+            values = {name: _spelled(frame, one.value, state) for name, one in bound.items()}
+            calls.append((callee, {n: resolved(v, state.facts) for n, v in values.items()}))
 
     before = dict(EXPRESSIONS)
     EXPRESSIONS.update({kind: watch(handler) for kind, handler in before.items()})

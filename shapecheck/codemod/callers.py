@@ -10,16 +10,20 @@ import functools
 import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from shapecheck import dtypes
 from shapecheck.analysis.declarations import declaration
-from shapecheck.analysis.inference import Study
+from shapecheck.analysis.inference import ListOf, Study
 from shapecheck.analysis.syntax import nodes
-from shapecheck.analysis.values import Function, Union
+from shapecheck.analysis.values import Function, Union, options
 from shapecheck.codemod.static import tensor_of, variables, wanted
 from shapecheck.dims import Size, Sym
-from shapecheck.ops import Value
+from shapecheck.ops import UNKNOWN, Scalar, Value
 from shapecheck.shapes import Run, Shape, Tensor
+
+_PATTERNS: Final = {"rearrange": 1, "reduce": 1, "repeat": 1, "pack": 1, "unpack": 2}
+"""The functions of einops, and which of their arguments is the pattern."""
 
 Place = tuple[str, int]
 """The path of a file and the line of a `def` in it."""
@@ -30,10 +34,12 @@ class Handed:
     """What a call hands over for a parameter: `axes` of a tensor, None if it may be anything else.
 
     Each axis has its name, and its size: a number, or a mark that equal sizes of a call share.
+    `is_foreign`: it is no tensor, but a number, a text or a list.
     """
 
     axes: tuple[tuple[str, int | str], ...] | None
     dtype: dtypes.DTypes = dtypes.ANY
+    is_foreign: bool = False
 
 
 Call = Mapping[str, Handed | None]
@@ -42,11 +48,14 @@ Call = Mapping[str, Handed | None]
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What all calls have in common: names of axes, and numbers that equal ones share."""
+    """What all calls have in common: names of axes, and numbers that equal ones share.
 
-    axes: tuple[tuple[str, int], ...]
-    dtype: dtypes.DTypes
-    may_be_none: bool
+    `axes` is None where some call hands over what is no tensor.
+    """
+
+    axes: tuple[tuple[str, int], ...] | None
+    dtype: dtypes.DTypes = dtypes.ANY
+    may_be_none: bool = False
 
 
 def calls(one: Study) -> list[tuple[Place, Call]]:
@@ -65,7 +74,7 @@ def _handed(value: Value, marks: dict[object, str]) -> Handed | None:
         return None
     tensor = tensor_of(value)
     if tensor is None or tensor.shape.rank is None:
-        return Handed(None)
+        return Handed(None, is_foreign=any(map(_is_foreign, options(value))))
     sizes = (
         item if isinstance(item, int) else marks.setdefault(item, f"size {len(marks)}")
         for item in tensor.shape.dims
@@ -73,23 +82,49 @@ def _handed(value: Value, marks: dict[object, str]) -> Handed | None:
     return Handed(tuple(zip(map(_label, tensor.shape.dims), sizes, strict=True)), tensor.dtype)
 
 
+def _is_foreign(value: Value) -> bool:
+    return isinstance(value, (int, float, str, Size, Scalar, tuple, ListOf))
+
+
 def open_parameters(one: Study, said: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the parameters of which callers may say how many axes they have.
 
     None where any is annotated, or `said`, to take any number of axes: callers don't show all that
-    is possible.
+    is possible. Nor do they where the result has the shape of the parameter whatever that is.
     """
     names = sorted(wanted(one) - {"return"} - said.keys())
     shaped = [value for name, value in one.params.items() if name not in names]
     if _is_for_any(one.function) or any(map(_is_open, (*shaped, *said.values()))):
         return ()
-    return tuple(name for name in names if _is_open(one.params[name]))
+    kept = tensor_of(one.result)
+    return tuple(
+        name
+        for name in names
+        if _is_open(value := one.params[name]) and not _is_same(tensor_of(value), kept)
+    )
 
 
-def agreed(calls: Sequence[Call], names: Iterable[str]) -> dict[str, Given]:
-    """Return what all calls have in common: how many axes, and which of them are the same."""
+def _is_same(given: Tensor | None, made: Tensor | None) -> bool:
+    """Whether what a function makes has the shape of what it is given, whatever that is."""
+    if given is None or made is None or len(given.shape.dims) != 1:
+        return False
+    return given.shape.dims == made.shape.dims
+
+
+def agreed(
+    calls: Sequence[Call], names: Iterable[str], bare: Iterable[str] = ()
+) -> dict[str, Given]:
+    """Return what all calls have in common: how many axes, and which of them are the same.
+
+    Of `bare` parameters, which no annotation says to be tensors, whether some call shows that they
+    needn't be.
+    """
     columns: dict[object, tuple[str, int]] = {}
     found: dict[str, Given] = {}
+    for name in bare:
+        values = [call.get(name) for call in calls]
+        if any(value is not None and value.is_foreign for value in values):
+            found[name] = Given(None)
     for name in names:
         values = [call[name] for call in calls if name in call]
         tensors = [value for value in values if value is not None]
@@ -103,7 +138,10 @@ def agreed(calls: Sequence[Call], names: Iterable[str]) -> dict[str, Given]:
             # Numbers are equal by accident, too.
             is_number = all(isinstance(size, int) for size in sizes)
             axis = labels.pop() if len(labels) == 1 else "", len(columns)
-            axes.append(columns.setdefault(len(columns) if is_number else sizes, axis))
+            tied = columns.get(sizes)
+            # So are two axes of one tensor, unless callers have one name for them.
+            is_chance = is_number or (tied in axes and not (tied and tied[0] == axis[0] != ""))
+            axes.append(columns.setdefault(len(columns) if is_chance else sizes, axis))
         dtype = functools.reduce(operator.or_, (one.dtype for one in tensors))
         found[name] = Given(tuple(axes), dtype, len(values) > len(tensors))
     return found
@@ -119,6 +157,9 @@ def values(given: Mapping[str, Given], function: Study) -> dict[str, Value]:
     sizes: dict[int, Size] = {}
     found: dict[str, Value] = {}
     for name, one in given.items():
+        if one.axes is None:
+            found[name] = UNKNOWN
+            continue
         axes = [
             sizes.setdefault(number, Size.of(Sym.suppose(_name(label, own))))
             for label, number in one.axes
@@ -136,7 +177,7 @@ def _is_for_any(function: Function) -> bool:
     """Whether a function is written for tensors of any number of axes: it says `...`.
 
     One that is told which axis to work along, by default the last one, is too, and so is one that
-    computes with how many there are: `(1,) * (x.ndim - 1)`.
+    computes with how many there are, `(1,) * (x.ndim - 1)`, or is told a pattern of einops.
     """
     return (
         any(
@@ -148,6 +189,7 @@ def _is_for_any(function: Function) -> bool:
             and (one.value is ... or (isinstance(one.value, str) and _is_ragged(one.value)))
             for one in nodes(function.node)
         )
+        or any(isinstance(one, ast.Call) and _is_by_pattern(one) for one in nodes(function.node))
         or any(
             isinstance(one, ast.BinOp) and (_is_rank(one.left) or _is_rank(one.right))
             for one in nodes(function.node)
@@ -162,6 +204,15 @@ def _is_rank(node: ast.expr) -> bool:
             return True
         case ast.Call(func=ast.Name(id="len"), args=[ast.Attribute(attr="shape")]):
             return True
+    return False
+
+
+def _is_by_pattern(node: ast.Call) -> bool:
+    """Whether a call is one of einops with a pattern that comes from elsewhere."""
+    match node.func:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="einops"), attr=name):
+            at = _PATTERNS.get(name, len(node.args))
+            return at < len(node.args) and isinstance(node.args[at], (ast.Name, ast.Attribute))
     return False
 
 

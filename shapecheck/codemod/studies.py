@@ -36,12 +36,14 @@ from shapecheck.ops import Value
 class _Known:
     """What outlives the study of a function.
 
-    What it `hands` to others, its parameters of which callers may say the axes and what they have
-    said, whether it `lacks` annotations, and the functions of which annotations were read.
+    What it `hands` to others, its parameters of which callers may say the axes, those that no
+    annotation says to be tensors, and what callers have said of them, whether it `lacks`
+    annotations, and the functions of which annotations were read.
     """
 
     hands: list[tuple[Function, Call]]
     open: tuple[str, ...] = ()
+    bare: tuple[str, ...] = ()
     given: dict[str, Given] = field(default_factory=dict)
     lacks: bool = True
     rests_on: frozenset[Name] = frozenset()
@@ -244,16 +246,19 @@ class _Share:
         late = {
             function[1]
             for function, one in before.items()
-            if function not in studied and agreed(calls.get(function, ()), one.open) != one.given
+            if function not in studied
+            and agreed(calls.get(function, ()), one.open, one.bare) != one.given
         }
         studied = {**self._study(path, late), **studied}
         found = Found()
         for function, one in studied.items():
             said = self._said.get(function, {})
             open_ = open_parameters(one, said)
-            given = agreed(calls.get(function, ()), open_)
-            counts = given and function[:2] not in self._free
-            best = typed(with_known(one, {**said, **values(given, one)}) if counts else one)
+            bare = tuple(sorted(one.bare - said.keys()))
+            given = agreed(calls.get(function, ()), open_, bare)
+            free = function[:2] in self._free
+            counts = {name: each for name, each in given.items() if not free or each.axes is None}
+            best = typed(with_known(one, {**said, **values(counts, one)}) if counts else one)
             proposed, refused = self._proposers[path].proposals(best)
             found.proposed |= proposed
             found.refused += refused
@@ -267,5 +272,5 @@ class _Share:
             lacks = lacks or function[1:] in self._proposers[path].waiting
             found.methods += filter(None, [method(best, function)])
             found.shaped |= {function[:2]} if is_shaped(one) else set()
-            found.known[function] = _Known(handed, open_, given, lacks, rests_on)
+            found.known[function] = _Known(handed, open_, bare, given, lacks, rests_on)
         return found

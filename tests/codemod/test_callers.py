@@ -1,0 +1,123 @@
+"""What callers say of a function: never more than all its calls would bear."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shapecheck.codemod.annotate import Settings, annotate_files
+
+HEAD = "import torch\nfrom torch import nn\nfrom einops import pack, rearrange, unpack\n"
+
+
+def annotated(tmp_path: Path, text: str) -> str:
+    """Return what a module is annotated to."""
+    path = tmp_path / "model.py"
+    path.write_text(HEAD + text)
+    outcome = annotate_files([path], Settings())
+    assert not outcome.problems
+    return "".join(changed.text for changed in outcome.changed) or text
+
+
+@pytest.mark.parametrize("given", ["0.0", "[x, x]", "(x, x)", "'auto'", "float(x.sum())"])
+def test_what_a_caller_gives_no_tensor_for_is_none(given: str, tmp_path: Path) -> None:
+    text = (
+        "def gain(x: torch.Tensor, scale):\n"
+        "    return x * torch.exp(scale)\n"
+        "def f(x: torch.Tensor):\n"
+        "    b, t = x.shape\n"
+        "    return gain(x, x) + gain(x, {})\n"
+    )
+    assert ", scale):" in annotated(tmp_path, text.format(given)).replace(") ->", "):")
+    assert 'scale: Shaped[Tensor, "' in annotated(tmp_path, text.format("x + 1"))
+
+
+def test_a_list_of_images_is_no_tensor(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def rows(samples):\n"
+        '    return rearrange(samples, "n b c h w -> b n c h w")\n'
+        "def log(x: torch.Tensor):\n"
+        "    steps = []\n"
+        "    for _ in range(3):\n"
+        "        steps.append(x)\n"
+        "    return rows(steps)\n",
+    )
+    assert "def rows(samples)" in found
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "if isinstance(state, tuple):",
+        "if torch.is_tensor(state):",
+        "if not isinstance(state, list):",
+    ],
+)
+def test_what_a_function_asks_the_type_of_is_left(question: str, tmp_path: Path) -> None:
+    text = f"def f(state, x: torch.Tensor):\n    {question}\n        x = x + 1\n"
+    text += "    return x.view(3, 4) @ state.view(4, 5)\n"
+    assert "def f(state, x: " in annotated(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "assert isinstance(state, torch.Tensor)",
+        "if not isinstance(state, torch.Tensor):\n        raise TypeError(state)",
+    ],
+)
+def test_what_must_be_a_tensor_is_one(question: str, tmp_path: Path) -> None:
+    text = f"def f(state):\n    {question}\n    n, d = state.shape\n    return state @ state.mT\n"
+    assert 'def f(state: Shaped[torch.Tensor, "n d"])' in annotated(tmp_path, text)
+
+
+def test_what_keeps_any_shape_keeps_it_whoever_calls_it(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def shift(mu: float, t: torch.Tensor):\n"
+        "    return mu / (mu + (1 / t - 1) ** 2)\n"
+        "def schedule(n: int):\n"
+        "    return shift(0.5, torch.linspace(1, 0, n))\n",
+    )
+    assert 't: Shaped[torch.Tensor, "*batch"]) -> Shaped[Tensor, "*batch"]' in found
+
+
+def test_what_is_told_a_pattern_has_as_many_axes_as_that(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def undo(x: torch.Tensor, shapes, pattern):\n"
+        "    return unpack(x, shapes, pattern)[0]\n"
+        "def f(x: torch.Tensor):\n"
+        "    b, c, h, w = x.shape\n"
+        '    y, shapes = pack([x], "b *")\n'
+        '    return undo(y, shapes, "b *")\n',
+    )
+    assert "undo(x: torch.Tensor, shapes, pattern)" in found
+
+
+def test_axes_of_one_tensor_are_not_one_because_a_caller_has_them_so(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def spread(scores: torch.Tensor, n: int, m: int):\n"
+        "    return scores.view(-1, n, m)\n"
+        "def f(x: torch.Tensor):\n"
+        "    b, h, w, c = x.shape\n"
+        "    y = x.reshape(b, h * w, c)\n"
+        "    return spread(y @ y.mT, h * w, h * w)\n",
+    )
+    assert 'def spread(scores: Shaped[torch.Tensor, "b t d"]' in found
+
+
+def test_axes_that_a_caller_has_one_name_for_are_one(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "class Block(nn.Module):\n"
+        "    def __init__(self, mask: torch.Tensor):\n"
+        "        super().__init__()\n"
+        "        self.mask = mask\n"
+        "def build(length: int):\n"
+        "    return Block(torch.zeros(length, length))\n",
+    )
+    assert 'mask: Float[torch.Tensor, "length length"]' in found
