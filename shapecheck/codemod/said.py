@@ -75,7 +75,7 @@ def comment(text: str, known: Collection[str] = ()) -> Said | None:
     if found is not None:
         inside, rest = found
         entries = parse(inside)
-        if entries is None or not _may_follow(rest):
+        if entries is None or is_prose(inside) or not _may_follow(rest):
             return None
         named = _SHAPE_WORD.search(text[: len(text) - len(body)]) is not None
         is_remark = len(entries.entries) < 2 and rest.strip(" .`") and not named
@@ -307,7 +307,7 @@ def parse(inside: str) -> spec.Spec | None:
         parts = inside.split()
     if parts and not parts[-1].strip():
         parts = parts[:-1]
-    entries = [_entry(part.strip()) for part in parts]
+    entries = _counted([_entry(part.strip()) for part in parts])
     if not entries or not all(entries):
         return None
     try:
@@ -315,6 +315,22 @@ def parse(inside: str) -> spec.Spec | None:
     except spec.SpecError:
         return None
     return found if found.groups <= 1 else None
+
+
+def _counted(entries: list[str | None]) -> list[str | None]:
+    """Return dimensions without those that only show what a `...` stands for: `1, 1, ..., 1`."""
+
+    def stem(entry: str | None) -> str:
+        return re.sub(r"(?<=[^\W\d])_?(?:\d+|[dDkKmMnN])$", "", entry or "")
+
+    if entries.count("...") != 1 or not 0 < (at := entries.index("...")) < len(entries) - 1:
+        return entries
+    last, before = entries[at + 1], entries[:at]
+    if stem(last) != stem(before[-1]):
+        return entries
+    while before and stem(before[-1]) == stem(last):
+        before.pop()
+    return [*before, *entries[at : at + 1], *entries[at + 2 :]]
 
 
 def _split(text: str) -> list[str]:

@@ -55,7 +55,6 @@ DOUBTFUL = {
     "mask = [T, F, T, F, T]": "T F T F T",
     "(message, color, domain, payload); 0.2.8 lacks `payload`.": "message color domain payload",
     "new_size=(64, 64),": "64 64",
-    "(and IPv6 compatibility) implications here though": "and IPv6 compatibility",
     "N x 32 x 147 x 147": "N 32 147 147",
     "B x n_points x dim": "B n_points dim",
     "1x(embed_dim)x(h)x(w)": "1 embed_dim h w",
@@ -63,11 +62,13 @@ DOUBTFUL = {
     "out: Bx(C+1)xHxW": "B C+1 H W",
     "M x N matrix of distances": "M N",
     "(1, 3)": "1 3",
-    "(algorithm 1 in the paper)": "algorithm 1 in the paper",
 }
 OTHER = [
     "",
     "(left, right) tuple: how far to look",
+    "(and IPv6 compatibility) implications here though",
+    "(algorithm 1 in the paper)",
+    "(coherent with batch.tgt)",
     "2x(conv)",
     "(optional) camera optimizer",
     "is it in a",
@@ -137,6 +138,22 @@ def test_what_goes_in_is_kept() -> None:
     said = comment("# (B, n, T) x (B, T, d) -> (B, n, d)")
     assert said is not None
     assert [str(one) for one in said.inputs] == ["B n T", "B T d"]
+
+
+@pytest.mark.parametrize(
+    ("inside", "shape"),
+    [
+        ("N, 1, 1, ..., 1", "N ..."),
+        ("N, 1, ..., 1", "N ..."),
+        ("N, C, d_1, d_2, ..., d_K", "N C ..."),
+        ("N, d1, ..., dk", "N ..."),
+        ("N, ..., 1", "N ... 1"),
+        ("..., N, 3", "... N 3"),
+        ("N, C, ...", "N C ..."),
+    ],
+)
+def test_dots_stand_for_what_goes_on_beside_them(inside: str, shape: str) -> None:
+    assert str(parse(inside)) == shape
 
 
 @pytest.mark.parametrize("inside", ["a b]", "see above:", "x.view(2)", "a = 3", "'a', 'b c'"])
