@@ -19,7 +19,7 @@ from shapecheck.analysis.operators import augmented, delete_item, is_size, store
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import Bound, Class, Context, Dotted, Function, Ref, default_nodes
 from shapecheck.analysis.values import Sequence as ListContent
-from shapecheck.dims import IntSize, Size
+from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Run, Shape, Tensor
@@ -130,15 +130,18 @@ def _parts(
 def _reached(
     frame: Frame, value: tuple[Value, ...], at: int, targets: Sequence[ast.expr], star: int
 ) -> tuple[Value, ...]:
-    """Learn that a run has the axes for which there are names beside a star."""
-    run, labels = value[at], [t.id if isinstance(t, ast.Name) else "_" for t in targets]
+    """Learn that a run has the axes for which there are names beside a star, and the star's."""
+    names = [t.value if isinstance(t, ast.Starred) else t for t in targets]
+    run, labels = value[at], [t.id if isinstance(t, ast.Name) else "_" for t in names]
     assert isinstance(run, Run)
     behind = len(value) - at - 1
     front = tuple(run.another(label) for label in labels[at:star])
     back = tuple(run.another(label) for label in labels[star + 1 : len(labels) - behind])
-    if not front and not back:
+    is_named = not run.symbol.name.isidentifier() and labels[star].strip("_") != ""
+    if not front and not back and not is_named:
         return value
-    inner: tuple[Size | Run, ...] = (*front, Run(run.symbol.again()), *back)
+    rest = Sym.suppose(labels[star]) if is_named else run.symbol.again()
+    inner: tuple[Size | Run, ...] = (*front, Run(rest), *back)
     frame.state.facts.learn_run(run.symbol, inner)
     return (*value[:at], *inner, *value[at + 1 :])
 

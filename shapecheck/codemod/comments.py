@@ -19,7 +19,7 @@ from shapecheck.analysis.inference import Study
 from shapecheck.analysis.syntax import nodes
 from shapecheck.analysis.values import Union
 from shapecheck.codemod.said import Said, are_components, comment, named, names_in
-from shapecheck.codemod.static import variables
+from shapecheck.codemod.static import tensor_of, variables
 from shapecheck.dims import Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Item, Matcher, Run, Tensor
@@ -194,8 +194,12 @@ class Spelling:
 
     @cached_property
     def _code(self) -> frozenset[str]:
+        """What sizes may be called in the code: no variable that is a tensor, no name of one."""
         node = self._study.function.node
-        return variables(node) | {n.attr for n in nodes(node) if isinstance(n, ast.Attribute)}
+        seen = self._study.values.items()
+        tensors = {n.id for n, v in seen if isinstance(n, ast.Name) and tensor_of(v) is not None}
+        attributes = {n.attr for n in nodes(node) if isinstance(n, ast.Attribute)}
+        return (variables(node) - tensors) | attributes
 
     @cached_property
     def _labels(self) -> dict[str, str]:

@@ -39,6 +39,7 @@ from shapecheck.codemod.kinds import (
     TensorType,
     TupleType,
     Type,
+    is_any,
     source,
     tensors,
 )
@@ -323,6 +324,8 @@ class _Writer(_Walker):
     def _expression(self, kind: Type, tensor: str) -> cst.BaseExpression:
         text = source(kind, tensor)
         for one in tensors(kind):
+            if is_any(one):
+                continue
             self.used.add(one.category)
             name = self.names.shaped[one.category]
             text = (

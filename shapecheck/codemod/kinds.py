@@ -70,6 +70,8 @@ def source(kind: Type, tensor: str) -> str:
     """Return the source text of a type; `tensor` is how the module spells `torch.Tensor`."""
     match kind:
         case TensorType(category=category, text=text):
+            if is_any(kind):
+                return tensor
             return f'{category}[{tensor}, "{text}"]'
         case NoneType():
             return "None"
@@ -84,6 +86,11 @@ def source(kind: Type, tensor: str) -> str:
             return f"dict[{key}, {source(value, tensor)}]"
         case Either(options=options):
             return " | ".join(source(option, tensor) for option in options)
+
+
+def is_any(kind: TensorType) -> bool:
+    """Whether nothing is said of a tensor, so that it is written without a shape."""
+    return kind.category == "Shaped" and kind.text == "..."
 
 
 def tensors(kind: Type) -> Iterator[TensorType]:

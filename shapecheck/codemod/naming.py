@@ -47,6 +47,10 @@ _SIDES: Final = ("", *"hwxy")
 
 _ANY: Final = spec.Group(None)
 
+_OPERATOR: Final = re.compile(r"\*\*|//|[-+*]|\b(?:min|max)\(")
+_READABLE: Final = 4
+"""What is computed with more operators says nothing to a reader."""
+
 
 class Names:
     """The names of the dimensions of one function, given out as they are met.
@@ -118,9 +122,11 @@ class Names:
 
     def _usual(self, items: Sequence[DimExpr | Run]) -> Sequence[str]:
         """Return what to call axes without a name: as in images only where that fits the others."""
-        if any(isinstance(item, Run) for item in items):
+        if any(isinstance(item, Run) for item in items[1:]):
             return ()
         usual = USUAL.get(len(items), ())
+        if items and isinstance(items[0], Run) and len(items) != 4:
+            return ()
         told = ["" if isinstance(item, Run) else self._told(item) or "" for item in items]
         is_image = all(name[:1].lower() in _SIDES for name in told[-2:]) and not any(
             name in usual[-2:] for name in told[:-2] if name
@@ -185,7 +191,8 @@ class Names:
             return "_"
         named = {symbol: self._symbol(symbol, usual) for symbol in _in_order(size)}
         replaced = dims.substitute(size, {s: Size.of(Sym(n, Kind.NAME)) for s, n in named.items()})
-        return re.sub(r"\s", "", str(replaced))
+        text = re.sub(r"\s", "", str(replaced))
+        return text if len(_OPERATOR.findall(text)) <= _READABLE else "_"
 
     def _is_bare(self, dim: DimExpr) -> bool:
         """Whether nothing is known of a dimension but that it is there."""
@@ -200,9 +207,9 @@ class Names:
 
     def _is_loose(self, symbol: Sym) -> bool:
         """Whether nothing is known of a dimension, and only what a function returns has it."""
-        if self.known is None or symbol in self.known or symbol in self.hints:
+        if self.known is None or symbol in self.known or symbol in self.given:
             return False
-        return not symbol.telling
+        return self._label(symbol) is None
 
     def _symbol(self, symbol: Sym, usual: str) -> str:
         name = self.given.get(symbol)

@@ -82,10 +82,10 @@ def test_sizes_of_an_instance_are_not_one_because_a_caller_makes_them_so(
 
 def test_the_number_of_axes_comes_from_callers(tmp_path: Path) -> None:
     text = HEAD + (
-        "def half(x):\n    return torch.relu(x) / 2\n"
+        "def half(x):\n    return torch.relu(x).mean() / 2\n"
         "def f(y):\n    n, k = y.shape\n    y.view(k, n)\n    return half(y)\n"
     )
-    assert 'def half(x: Shaped[torch.Tensor, "n k"])' in annotated(tmp_path, text, "static")
+    assert 'def half(x: Float[torch.Tensor, "n k"])' in annotated(tmp_path, text, "static")
 
 
 LOSSES = HEAD + (
@@ -119,7 +119,9 @@ def test_that_there_are_axes_is_not_worth_an_annotation(tmp_path: Path) -> None:
         ("x @ torch.zeros(3, 4)", "*batch 3 -> *batch 4"),
         ("nn.functional.linear(x, torch.zeros(4, 3))", "*batch 3 -> *batch 4"),
         ("nn.functional.layer_norm(x, (5, 6))", "*batch 5 6 -> *batch 5 6"),
-        ("nn.functional.conv2d(x, torch.zeros(8, 3, 1, 1))", "*batch 3 n d -> *batch 8 n d"),
+        ("nn.BatchNorm2d(3)(x)", "b 3 h w -> b 3 h w"),
+        ("nn.BatchNorm1d(3)(x)", "n 3 *batch -> n 3 *batch"),
+        ("nn.functional.conv2d(x, torch.zeros(8, 3, 1, 1))", "*batch 3 h w -> *batch 8 h w"),
     ],
 )
 def test_an_op_says_of_its_input_what_it_needs(tmp_path: Path, expression: str, found: str) -> None:
@@ -556,7 +558,7 @@ def test_the_names_of_an_ops_signature_are_not_the_codes(tmp_path: Path) -> None
         ('return rearrange(x, "... h w -> ... w h")', 'x: Shaped[torch.Tensor, "*batch h w"]'),
         ('return torch.einsum("ij,kj->ik", x, x)', 'x: Shaped[torch.Tensor, "b d"]'),
         ("*batch, n, d = x.shape\n    return x", 'x: Shaped[torch.Tensor, "*batch n d"]'),
-        ("b, *rest, d = x.shape\n    return x", 'x: Shaped[torch.Tensor, "b *batch d"]'),
+        ("b, *rest, d = x.shape\n    return x", 'x: Shaped[torch.Tensor, "b *rest d"]'),
         ("b, *rest = x.shape\n    return x.view(b, -1)", 'x: Shaped[torch.Tensor, "b ..."]'),
         ("return x * torch.tensor([1.0, 2.0])", 'x: Shaped[torch.Tensor, "*batch 2"]'),
         ("n = x.shape[0]\n    return x * torch.ones(3) + n", 'x: Shaped[torch.Tensor, "n ..."]'),

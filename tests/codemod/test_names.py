@@ -134,3 +134,61 @@ def test_the_result_has_the_group_that_an_annotation_has_a_name_for(tmp_path: Pa
         "    return x.softmax(-1)\n",
     )
     assert '-> Float[torch.Tensor, "*batch d"]:' in found.replace("[Tensor", "[torch.Tensor")
+
+
+def test_a_group_is_called_what_the_code_calls_the_rest(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(x: torch.Tensor):\n"
+        "    b, c, *spatial = x.shape\n"
+        "    return (x.reshape(b, c, -1) + 1).reshape(b, c, *spatial)\n",
+    )
+    assert 'x: Shaped[torch.Tensor, "b c *spatial"]) -> Shaped[Tensor, "b c *spatial"]' in found
+
+
+def test_no_axis_is_called_what_is_a_tensor(tmp_path: Path) -> None:
+    """`c` is what the images are made under, and no number of channels."""
+    found = annotated(
+        tmp_path,
+        "class A(nn.Module):\n"
+        "    def __init__(self, channels, make):\n"
+        "        super().__init__()\n"
+        "        self.channels, self.make = channels, make\n"
+        "    def images(self, x: torch.Tensor):\n"
+        "        n = x.shape[0]\n"
+        "        c = self.make(x)\n"
+        "        return torch.zeros(n, c, 8, 8)\n"
+        "    def forward(self, x, t):\n"
+        "        # x: (N, C, 8, 8)\n"
+        "        c = torch.relu(t)\n"
+        "        y = self.images(x + c.mean())  # (N, out, 8, 8)\n"
+        "        return y\n",
+    )
+    assert 'x: Shaped[torch.Tensor, "N C 8 8"]' in found.replace("[Tensor", "[torch.Tensor")
+    assert '"N c 8 8"' not in found.partition("def forward")[2]
+
+
+@pytest.mark.parametrize(
+    ("size", "written"),
+    [("a * b + n * d", "d*n+{a}*{b}"), ("a * b * c + n * d + a", "_"), ("-(-n // 2) * a * b", "_")],
+)
+def test_what_takes_many_steps_to_compute_isnt_written(
+    tmp_path: Path, size: str, written: str
+) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(x: torch.Tensor, a: int, b: int, c: int):\n"
+        "    n, d = x.shape\n"
+        f"    return x.new_zeros({size}, d)\n",
+    )
+    assert f'"{written} d"]:' in found
+
+
+def test_a_size_that_only_a_result_has_is_named_if_the_code_does(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(path, library):\n"
+        "    count = library.count(path)\n"
+        "    return torch.zeros(count, library.size(path), 3)\n",
+    )
+    assert '-> Float[torch.Tensor, "count _ 3"]:' in found

@@ -52,6 +52,14 @@ def test_stripping_takes_them_out() -> None:
     assert strip(ANNOTATED) == BARE
 
 
+def test_a_tensor_of_which_nothing_is_said_is_written_as_one() -> None:
+    kind = TupleType((BT, TensorType("Shaped", "...")))
+    text = annotate(BARE, {Slot("f", 0, "return"): kind}).text
+    assert '-> tuple[Float[torch.Tensor, "b t"], torch.Tensor]:' in text
+    assert "from shapecheck import Float  # by" in text
+    assert strip(text) == BARE
+
+
 def test_annotating_twice_changes_nothing() -> None:
     assert annotate(ANNOTATED, WANTED).text == ANNOTATED
 
