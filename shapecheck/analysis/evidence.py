@@ -41,14 +41,17 @@ _CHANGED: Final = frozenset(
 )
 """What gives a tensor where it is asked of one, and something else where it isn't."""
 _FIRST: Final = frozenset(
-    "input input1 tensor tensors tensors_and_pattern condition sorted_sequence anchor "
+    "input input1 tensor tensors tensors_and_pattern operands condition sorted_sequence anchor "
     "log_probs".split()
 )
-"""What signatures call a first argument that is a tensor, or several, and never a size."""
+"""What signatures call an argument that is a tensor, or several, and never a size."""
 
 
-def shown(function: Function, owner: Class | None, seen: Study) -> set[str]:
-    """Return the parameters without annotation that their use shows to be tensors."""
+def shown(function: Function, owner: Class | None, seen: Study, counted: bool = True) -> set[str]:
+    """Return the parameters without annotation that their use shows to be tensors.
+
+    `counted`: what is added to a tensor is one. It may be a number as well.
+    """
     candidates = {
         param.name
         for param in declarations.declaration(function).params
@@ -62,7 +65,8 @@ def shown(function: Function, owner: Class | None, seen: Study) -> set[str]:
     in_module = owner is not None and objects.is_module(owner) and function.name != "__init__"
     found: set[str] = set()
     for node in nodes(function.node):
-        found |= set(_tensors_in(node, seen, in_module))
+        if counted or not isinstance(node, ast.BinOp) or isinstance(node.op, ast.MatMult):
+            found |= set(_tensors_in(node, seen, in_module))
     return found & candidates
 
 
@@ -154,7 +158,9 @@ def _handed_over(node: ast.Call, seen: Study) -> Iterator[str]:
     signature, bound = _signature(target, seen)
     for params in () if signature is None else (signature.params[bound:],):
         positional = [param for param in params if not param.keyword_only]
+        last = [param for param in positional if param.star][-1:]
         pairs = list(zip(positional, node.args, strict=False))
+        pairs += [(param, argument) for param in last for argument in node.args[len(positional) :]]
         by_name = {param.name: param for param in params}
         pairs += [(by_name[k.arg], k.value) for k in node.keywords if k.arg in by_name]
         for param, argument in pairs:

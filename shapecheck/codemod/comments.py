@@ -19,7 +19,7 @@ from shapecheck.analysis.inference import Study
 from shapecheck.analysis.syntax import nodes
 from shapecheck.analysis.values import Union
 from shapecheck.codemod.said import Said, are_components, comment, named, names_in
-from shapecheck.codemod.static import tensor_of, variables
+from shapecheck.codemod.static import tensors_in, variables
 from shapecheck.dims import Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Item, Matcher, Run, Tensor
@@ -37,13 +37,15 @@ class Claim:
 class Claims:
     """What is said of one function: of parameters, of what it returns, of its locals.
 
-    A local stands for its first assignment, with the expression that is assigned. `hints` are names
-    for dimensions that have none in the code. `waits`: something is said of a value of which
-    nothing is known, so that it may count once more is annotated.
+    `results` is what is said of each item of a tuple that it returns. A local stands for its first
+    assignment, with the expression that is assigned. `hints` are names for dimensions that have
+    none in the code. `waits`: something is said of a value of which nothing is known, so that it
+    may count once more is annotated.
     """
 
     params: dict[str, Claim] = field(default_factory=dict)
     result: Claim | None = None
+    results: list[Claim] = field(default_factory=list)
     locals: dict[str, tuple[Claim, ast.expr]] = field(default_factory=dict)
     hints: dict[Sym, str] = field(default_factory=dict)
     waits: bool = False
@@ -196,10 +198,8 @@ class Spelling:
     def _code(self) -> frozenset[str]:
         """What sizes may be called in the code: no variable that is a tensor, no name of one."""
         node = self._study.function.node
-        seen = self._study.values.items()
-        tensors = {n.id for n, v in seen if isinstance(n, ast.Name) and tensor_of(v) is not None}
         attributes = {n.attr for n in nodes(node) if isinstance(n, ast.Attribute)}
-        return (variables(node) - tensors) | attributes
+        return (variables(node) - tensors_in(self._study)) | attributes
 
     @cached_property
     def _labels(self) -> dict[str, str]:

@@ -17,6 +17,7 @@ from shapecheck.analysis.inference import Study
 from shapecheck.codemod.comments import Claim, Claims, Spelling, judge
 from shapecheck.codemod.said import are_components, bracketed, groups, is_prose, named, parse
 from shapecheck.ops import UNKNOWN
+from shapecheck.shapes import Tensor
 
 _SECTION: Final = re.compile(
     r"^(args|arguments|attributes|parameters|params|inputs?|returns?|outputs?|shapes?|keyword args)"
@@ -37,6 +38,7 @@ _SEVERAL: Final = re.compile(
 _OTHERWISE: Final = re.compile(r"[)\]][`'\"]*(?:[^.()\[\]]*[\s,])?or\s+[`'\"]*[(\[]")
 _AS: Final = re.compile(r"(?i)\b(?:in|as)(?: the)?(?: form)?$")
 _FIRST: Final = re.compile(r"\s*`*\[[A-Z]\]`*(?:\s|$)")
+_TIMES: Final = re.compile(r"\s[xX]\s")
 _ATTRIBUTES: Final = re.compile(r"(?im)^attributes\s*:?\s*$")
 _WHERE: Final = re.compile(r"(?i)\bwhere$")
 _RESULT: Final = "return"
@@ -56,6 +58,8 @@ def claims(study: Study) -> Claims:
     tensors = [name for name in study.params if name in study.bare]
     spelling = Spelling(study)
     for name, prose in _entries(text):
+        if name == _RESULT and isinstance(study.result, tuple):
+            found.results = found.results or _each(prose, study, spelling, line)
         said = _shape(prose, tensors)
         if said is None:
             continue
@@ -72,6 +76,21 @@ def claims(study: Study) -> Claims:
         shape = spelling.of(said)
         if name in tensors and judge(shape, study.params[name]) is not False:
             found.params.setdefault(name, Claim(shape, line))
+    return found
+
+
+def _each(prose: str, study: Study, spelling: Spelling, line: int) -> list[Claim]:
+    """Return what is said of each of several results; none where that isn't said of each."""
+    values = study.result if isinstance(study.result, tuple) else ()
+    shapes = [spec.parse(text) for text, _ in _stated(prose, ()) or ()]
+    if not all(isinstance(value, Tensor) for value in values) or len(shapes) != len(values):
+        return []
+    found = []
+    for said, value in zip(shapes, values, strict=True):
+        shape = spelling.of(said)
+        if judge(shape, value) is False:
+            return []
+        found.append(Claim(spelling.of_result(shape, value), line))
     return found
 
 
@@ -155,14 +174,22 @@ def _begin(line: str, section: str) -> tuple[str, str] | None:
 
 
 def _shape(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
-    """Return the one shape that a description states; None where it states two, or none.
+    """Return the one shape that a description states; None where it states two, or none."""
+    found = dict(_stated(prose, tensors) or ())
+    explicit = [text for text, told in found.items() if told]
+    some = explicit or list(found)
+    return spec.parse(some[0]) if len(some) == 1 else None
+
+
+def _stated(prose: str, tensors: Sequence[str]) -> list[tuple[str, bool]] | None:
+    """Return the shapes that a description states, and which it calls so; None if it is unclear.
 
     Values are in brackets too: `in (w, x, y, z) format`, `(x1, y1, x2, y2)`, or the `tensors` that
     are given. What isn't called a shape isn't one then.
     """
     if _OTHERWISE.search(prose):  # one of them may be written in a way that can't be read
         return None
-    found: dict[str, bool] = {}
+    found: list[tuple[str, bool]] = []
     plainly = re.sub(r"[`$]|:math:", "", prose)
     prose = bracketed(plainly)
     for inside in groups(prose):
@@ -176,7 +203,8 @@ def _shape(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
         if shape is None:
             continue
         names = list(shape.names())
-        plain = len(shape.entries) > 1 and "," in inside and all(map(_is_short, names))
+        is_joined = "," in inside or _TIMES.search(inside) is not None
+        plain = len(shape.entries) > 1 and is_joined and all(map(_is_short, names))
         counted = sum(name[-1].isdigit() for name in names) > 2
         if _WHERE.search(before) and not told:  # (H, W) are the sides
             continue
@@ -185,10 +213,8 @@ def _shape(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
         leads = not before and _FIRST.match(prose) is not None
         plain = leads or (plain and not is_value)
         if told or (plain and (names or shape.groups)):
-            found[str(shape)] = told
-    explicit = [text for text, told in found.items() if told]
-    some = explicit or list(found)
-    return spec.parse(some[0]) if len(some) == 1 else None
+            found.append((str(shape), told))
+    return found
 
 
 def _is_short(name: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Final
 from shapecheck import spec
 from shapecheck.analysis import Options
 from shapecheck.analysis.declarations import arguments_of, declaration, speaks
+from shapecheck.analysis.evidence import shown
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.values import Union
 from shapecheck.codemod import docstrings
@@ -21,13 +22,13 @@ from shapecheck.codemod.compiled import compiler
 from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import PythonFile
 from shapecheck.codemod.fitting import contradiction
-from shapecheck.codemod.kinds import NONE, TensorType, Type, either, tensors
+from shapecheck.codemod.kinds import NONE, TensorType, TupleType, Type, either, tensors
 from shapecheck.codemod.naming import Names, category, named, proposals
 from shapecheck.codemod.recorded import known, propose
-from shapecheck.codemod.static import has_tensor, variables, wanted
+from shapecheck.codemod.static import has_tensor, tensor_of, tensors_in, variables, wanted, words
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.record.store import Key, Recorded
-from shapecheck.shapes import Tensor
+from shapecheck.shapes import Run, Tensor
 
 SOURCES: Final = ("torchtyping", "comments", "docstrings", "record", "static")
 
@@ -77,6 +78,8 @@ class Proposer:
         self.file, self.settings = file, settings
         self.comments = Comments(file.text)
         self.code = set(re.findall(r"[^\W\d]\w*", file.text))
+        patterns = re.findall(r"""["']([^"'\n]*->[^"'\n]*)["']""", file.text)
+        self.code.update(*map(words, patterns))
         self.by_name: defaultdict[str, list[tuple[Key, Recorded]]] = defaultdict(list)
         resolved = path.resolve().as_posix()
         for key, seen in (settings.record or {}).items():
@@ -136,22 +139,31 @@ class Proposer:
         claimed = self.comments.of(one) if "comments" in origins else Claims()
         if claimed.waits:
             self.waiting.add((one.qualname, one.nth))
-        names = Names(one.sizes, claimed.hints, self.code, variables(one.function.node), named(one))
+        code = self.code - tensors_in(one)
+        own = variables(one.function.node)
+        names = Names(one.sizes, claimed.hints, code, own, named(one))
         told = self._told.get(one.function.node, {})
         allowed = wanted(one)
-        inferred = proposals(one, names, allowed) if "static" in origins else {}
+        inferred = proposals(one, names, allowed - _numbers(one)) if "static" in origins else {}
         found = [
             (name, _typed(names.grouped(claim.text, value), value), origin, claim.line, 0)
             for name, (claim, origin) in told.items()
             for value in (one.params[name],)
         ]
         results = [(claimed.result, "comments")]
+        each: list[Claim] = []
         if "docstrings" in origins:
-            results.append((docstrings.claims(one).result, "docstrings"))
+            documented = docstrings.claims(one)
+            results.append((documented.result, "docstrings"))
+            each = documented.results
         for result, origin in results:
             if result is not None and "return" in allowed:
                 kind = _typed(names.grouped(result.text, one.result), one.result)
                 found.append(("return", kind, origin, result.line, 0))
+        if each and "return" in allowed:
+            pairs = zip(each, one.result, strict=True)
+            items = tuple(_typed(names.grouped(said.text, value), value) for said, value in pairs)
+            found.append(("return", TupleType(items), "docstrings", each[0].line, 0))
         for name, (claim, value) in claimed.locals.items():
             kind = _typed(claim.text, one.values.get(value, UNKNOWN))
             found.append((name, kind, "comments", claim.line, 1))
@@ -170,6 +182,18 @@ class Proposer:
         lines = range(node.lineno - 2 * len(getattr(node, "decorator_list", ())), node.lineno + 1)
         some = (seen for key, seen in self.by_name.get(one.qualname, ()) if key.line in lines)
         return next(some, None)
+
+
+def _numbers(one: Study) -> set[str]:
+    """Return the parameters that may be numbers: tensors are added to them, and no more."""
+    open_ = {
+        name
+        for name in one.bare
+        if (value := tensor_of(one.params.get(name, UNKNOWN))) is not None
+        and all(isinstance(item, Run) for item in value.shape.dims)
+        and value.shape.dims
+    }
+    return open_ - shown(one.function, one.function.owner, one, counted=False) if open_ else open_
 
 
 def is_loose(proposal: Proposal) -> bool:

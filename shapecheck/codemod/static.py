@@ -52,8 +52,23 @@ def variables(function: ast.AST) -> frozenset[str]:
             case ast.Name(id=word) | ast.arg(arg=word):
                 found.add(word)
             case ast.Constant(value=str(text)) if "->" in text:
-                found.update(re.findall(r"\w+", text))
+                found.update(words(text))
     return frozenset(found)
+
+
+def words(pattern: str) -> set[str]:
+    """Return the names in a pattern of einops or einsum: words, or letters where none is apart."""
+    apart = set(re.findall(r"[^\W\d]\w*", pattern))
+    return apart if " " in pattern.partition("->")[0].strip() else apart | {*"".join(apart)}
+
+
+def tensors_in(one: Study) -> set[str]:
+    """Return the variables of a function that are tensors wherever they are read."""
+    kinds: dict[str, bool] = {}
+    for node, value in one.values.items():
+        if isinstance(node, ast.Name):
+            kinds[node.id] = tensor_of(value) is not None and kinds.get(node.id, True)
+    return {name for name, is_tensor in kinds.items() if is_tensor}
 
 
 def wanted(one: Study) -> set[str]:

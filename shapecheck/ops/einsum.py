@@ -101,6 +101,8 @@ class _Sum:
         known = self.sizes.get(term)
         if known is None:
             self.sizes[term], self.origin[term] = dim, operand
+            if isinstance(dim, dims.Size) and (symbol := dim.symbol) is not None:
+                symbol.label(term)
             return
         where = f"{known} in operand {self.origin[term]} and {dim} in operand {operand}"
         if repeated:

@@ -269,6 +269,7 @@ def test_docstrings_of_three_styles(tmp_path: Path) -> None:
     [
         "Args:\n        x, y: tensors of shape (N, C)",
         "x: [N, C]\n    y: [N, C]\n    ret: [N,]",
+        ":param x: the [N x C] inputs.\n    :param y: an [N x C] tensor of targets.",
         "Do it with x of shape (N, C) and y of shape (N, C).",
         "x and y are (N, C).",
         "Args:\n        x: points in NxC format\n        y: in NxC format, where (H, W) is a size",
@@ -336,6 +337,27 @@ def test_a_docstring_about_several_results_says_nothing(tmp_path: Path, prose: s
         f'def f(x):\n    """Do.\n\n    Returns:\n        {prose}\n    """\n    return g(x)\n'
     )
     assert annotated(tmp_path, text, "docstrings") == text
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "(Tensor, Tensor):\n\n        * scores of shape ``(B, T, S)``\n        * sums ``(B, T)``",
+        "scores: (B, T, S)\n        sums: (B, T)",
+        "The scores, (B, T, S), and their sums, (B, T).",
+    ],
+)
+def test_a_docstring_about_each_of_several_results(tmp_path: Path, prose: str) -> None:
+    text = (
+        f'{HEAD}def f(q, k):\n    """Do.\n\n    Returns:\n        {prose}\n    """\n'
+        "    b, t, s = q.shape\n"
+        "    scores = q.softmax(-1).view(b, t, s)\n"
+        "    return scores, scores.sum(-1)\n"
+    )
+    found = annotated(tmp_path, text, "docstrings")
+    results = 'tuple[Float[torch.Tensor, "b t s"], Float[torch.Tensor, "b t"]]'
+    assert f"def f(q, k) -> {results}:" in found
+    assert "->" not in annotated(tmp_path, text.replace("(B, T)", "(B, T, S)"), "docstrings")
 
 
 def test_a_complaint_is_reported_and_the_function_left(
@@ -556,7 +578,7 @@ def test_the_names_of_an_ops_signature_are_not_the_codes(tmp_path: Path) -> None
         ("return nn.Linear(3, 4)(x)", 'x: Float[torch.Tensor, "*batch 3"]'),
         ("a, b = x.unbind(-1)\n    return a", 'x: Shaped[torch.Tensor, "... 2"]'),
         ('return rearrange(x, "... h w -> ... w h")', 'x: Shaped[torch.Tensor, "*batch h w"]'),
-        ('return torch.einsum("ij,kj->ik", x, x)', 'x: Shaped[torch.Tensor, "b d"]'),
+        ('return torch.einsum("ij,kj->ik", x, x)', 'x: Shaped[torch.Tensor, "i j"]'),
         ("*batch, n, d = x.shape\n    return x", 'x: Shaped[torch.Tensor, "*batch n d"]'),
         ("b, *rest, d = x.shape\n    return x", 'x: Shaped[torch.Tensor, "b *rest d"]'),
         ("b, *rest = x.shape\n    return x.view(b, -1)", 'x: Shaped[torch.Tensor, "b ..."]'),
@@ -647,8 +669,8 @@ def test_axes_that_an_operation_brings_together_are_one(tmp_path: Path) -> None:
         '    return torch.einsum("...ij,...j->...i", t, h)\n'
     )
     assert (
-        'f(t: Shaped[torch.Tensor, "*#batch n d"], h: Shaped[torch.Tensor, "*#batch d"])'
-        ' -> Shaped[Tensor, "*batch n"]:'
+        'f(t: Shaped[torch.Tensor, "*#batch i j"], h: Shaped[torch.Tensor, "*#batch j"])'
+        ' -> Shaped[Tensor, "*batch i"]:'
     ) in annotated(tmp_path, text)
 
 
@@ -781,7 +803,7 @@ def test_a_persons_name_may_be_a_number(tmp_path: Path) -> None:
         ("return p.norm(dim=-1)", 'p: Float[torch.Tensor, "*batch d"], q: torch.Tensor'),
         (
             'return torch.einsum("ij,jk->ik", torch.linalg.svd(p)[0], q)',
-            'p: Float[torch.Tensor, "b d"], q: Float[torch.Tensor, "b d2"]',
+            'p: Float[torch.Tensor, "i d"], q: Float[torch.Tensor, "i k"]',
         ),
         ("return nn.functional.mse_loss(p.mean(), q)", "p: torch.Tensor, q: torch.Tensor"),
     ],

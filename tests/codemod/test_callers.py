@@ -121,3 +121,10 @@ def test_axes_that_a_caller_has_one_name_for_are_one(tmp_path: Path) -> None:
         "    return Block(torch.zeros(length, length))\n",
     )
     assert 'mask: Float[torch.Tensor, "length length"]' in found
+
+
+@pytest.mark.parametrize("body", ["x * gain", "x - gain", "gain + x.exp()"])
+def test_what_is_only_added_to_tensors_may_be_a_number(body: str, tmp_path: Path) -> None:
+    text = f"def f(x: torch.Tensor, gain):\n    b, t = x.shape\n    return {body}\n"
+    found = annotated(tmp_path, text)
+    assert 'f(x: Shaped[torch.Tensor, "b t"], gain)' in found

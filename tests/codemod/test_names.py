@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -192,3 +193,28 @@ def test_a_size_that_only_a_result_has_is_named_if_the_code_does(tmp_path: Path)
         "    return torch.zeros(count, library.size(path), 3)\n",
     )
     assert '-> Float[torch.Tensor, "count _ 3"]:' in found
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ('"b h i d, b h j d -> b h i j"', '"b h i j, b h j d -> b h i d"'),
+        ('f"b h i d, b h j d -> b h i j"', 'f"b h i j, b h j d -> b h i d"'),
+        ('"bhid,bhjd->bhij"', '"bhij,bhjd->bhid"'),
+    ],
+)
+def test_what_a_sum_is_over_is_called_as_in_its_pattern(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    found = annotated(
+        tmp_path,
+        "def attend(q, k, v):\n"
+        f"    scores = torch.einsum({first}, q, k)\n"
+        f"    return torch.einsum({second}, scores.softmax(dim=-1), v)\n",
+    )
+    assert re.findall(r'"(.*?)"', found.partition("def attend")[2].partition(":\n")[0]) == [
+        "b h i d",
+        "b h j d",
+        "b h j d",
+        "b h i d",
+    ]
