@@ -83,6 +83,29 @@ def tokens(text: str) -> list[str]:
     return re.findall(r"\{[^}]*\}|[^\W\d]\w*|\d+|\.\.\.|\S| ", canonical)
 
 
+def untied(node: ast.FunctionDef, tree: ast.Module) -> set[str]:
+    """Return the groups, `*batch`, that nothing else in a function has: they say what `...` says.
+
+    Names of an instance (`dims="batch"`) are had by all of its methods.
+    """
+    texts = (n.value for n in ast.walk(node) if isinstance(n, ast.Constant))
+    counts = Counter(
+        name for text in texts if isinstance(text, str) for name in re.findall(r"[*#]+(\w+)", text)
+    )
+    shared = {
+        name
+        for n in ast.walk(tree)
+        if isinstance(n, ast.keyword) and n.arg == "dims"
+        for name in re.findall(r"\w+", ast.unparse(n.value))
+    }
+    return {name for name, count in counts.items() if count == 1} - shared
+
+
+def opened(text: str, groups: set[str]) -> str:
+    """Return a shape with `...` for those of its groups."""
+    return re.sub(r"(?<![\w*#])\*(\w+)", lambda m: "..." if m[1] in groups else m[0], text)
+
+
 def same(one: str, other: str, names: dict[str, str]) -> bool:
     """Whether two shapes are equal up to the names in them; extends what names stand for."""
     try:
@@ -112,6 +135,7 @@ def compare(before: str, after: str, show: bool) -> Counter[str]:
         names: dict[str, str] = {}
         other, found = new.get(name, (node, {}))
         sound: set[str] = set()
+        loose, loose_again = untied(node, tree), untied(other, again)
         for slot, kind in slots.items():
             counts["places"] += 1
             if slot not in found:
@@ -120,7 +144,8 @@ def compare(before: str, after: str, show: bool) -> Counter[str]:
                 mine, theirs = [*tensors(kind)], [*tensors(found[slot])]
                 counts["dtype"] += [o.category for o in mine] == [o.category for o in theirs]
                 if len(mine) == len(theirs) and all(
-                    same(one.text, two.text, names) for one, two in zip(mine, theirs, strict=True)
+                    same(opened(one.text, loose), opened(two.text, loose_again), names)
+                    for one, two in zip(mine, theirs, strict=True)
                 ):
                     what = "equal"
                     sound.add(slot)
