@@ -144,7 +144,8 @@ def compare(before: str, after: str, show: bool) -> Counter[str]:
                 mine, theirs = [*tensors(kind)], [*tensors(found[slot])]
                 counts["dtype"] += [o.category for o in mine] == [o.category for o in theirs]
                 if len(mine) == len(theirs) and all(
-                    same(opened(one.text, loose), opened(two.text, loose_again), names)
+                    same(one.text, two.text, names)
+                    or same(opened(one.text, loose), opened(two.text, loose_again), names)
                     for one, two in zip(mine, theirs, strict=True)
                 ):
                     what = "equal"
