@@ -90,7 +90,7 @@ class Outcome:
     something was forgotten, or what the call saw can't be told. `steps` is what it took, `needs`
     the least number of steps with which all in it can be run to its end. It `lasts` if it is what
     any call gives that sees the same, but for the unknowns that come into being with the call, if
-    there are any `new` ones.
+    there are any `new` ones. `names` is what those that it saw were called in the end.
     """
 
     value: Value
@@ -103,10 +103,12 @@ class Outcome:
     needs: int
     lasts: bool = False
     new: bool = True
+    names: tuple[str, ...] = ()
 
     def at(self, seen: View) -> Outcome:
         """Return what a call gives that sees this, which is like what was seen."""
         assert self.seen is not None
+        seen.label(self.names)
         places = dict(zip(self.seen.refs, seen.refs, strict=True))
         for ref in self.changes:
             if ref not in places:
@@ -171,7 +173,8 @@ def _run(
     lasts = facts is None and enclosed.issubset(seen.closures)
     lasts = lasts and not any(is_one(one.path) for one in made)
     new = len(met) > len(seen.unknowns)
-    return Outcome(value, changes, faults, seen, taught, facts, steps, needs, lasts, new)
+    called = seen.names()
+    return Outcome(value, changes, faults, seen, taught, facts, steps, needs, lasts, new, called)
 
 
 def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> Value:

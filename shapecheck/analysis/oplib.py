@@ -228,26 +228,29 @@ def _listed(frame: Frame, value: Value) -> Value:
 class Outcome:
     """The result of a call, and the facts that it taught, to be used again for calls like it.
 
-    `is_new`: there are unknowns in it that came into being with it.
+    `is_new`: there are unknowns in it that came into being with it. `names` is what those that it
+    met were called in the end.
     """
 
     value: Value
     taught: Lesson
     seen: View
     is_new: bool
+    names: tuple[str, ...] = ()
 
     @staticmethod
     def of(value: Value, before: Facts, after: Facts, seen: View) -> Outcome:
         """Return what came of a call, apart from the symbols that were made for it."""
         taught = Lesson.of(before, after, (*seen.unknowns, *unknowns(value)))
         is_new = any(s not in seen.unknowns for s in unknowns((value, *taught.values)))
-        made = Outcome(value, taught, seen, is_new)
+        made = Outcome(value, taught, seen, is_new, seen.names())
         return made.at(seen) if is_new else made
 
     def at(self, seen: View) -> Outcome:
         """Return what comes of a call that sees this."""
         if not self.is_new and self.seen.unknowns == seen.unknowns:
             return self
+        seen.label(self.names)
         moving = self.seen.renewing(seen, {})
         return replace(
             self, value=moving.value(self.value), taught=self.taught.moved(moving), seen=seen

@@ -38,6 +38,16 @@ class View:
     closures: tuple[Function, ...]
     unknowns: tuple[Sym, ...]
 
+    def names(self) -> tuple[str, ...]:
+        """Return what the unknowns are called by now; nothing where none has a name."""
+        found = tuple(symbol.name for symbol in self.unknowns)
+        return found if any(name != "_" for name in found) else ()
+
+    def label(self, names: Iterable[str]) -> None:
+        """Call the unknowns as those of a call were called that saw the same, in the end."""
+        for symbol, name in zip(self.unknowns, names, strict=False):
+            symbol.label(name)
+
     def renewing(self, seen: View, places: Mapping[Ref, Ref]) -> Renewing:
         """Return what brings an outcome of what was seen here to what is seen there.
 
