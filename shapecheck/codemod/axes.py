@@ -17,6 +17,9 @@ from shapecheck.ops import Value
 from shapecheck.record.store import Call
 from shapecheck.shapes import Run, Tensor
 
+_SUBSCRIPTS: Final = frozenset("ijkl")
+"""Names that only say which axis is which, as in the pattern of an `einsum`, and not what it is."""
+
 _ENOUGH: Final = 3
 """A size that is the same in so many different calls is a number."""
 _LARGEST_USUAL: Final = 4
@@ -190,7 +193,8 @@ class Axes:
         if path is not None:
             return "{" + path + "}"
         label = self._label(group)
-        if len(values) == 1 and len(sizes) >= _ENOUGH and self._is_number(group, label):
+        meant = "" if label in _SUBSCRIPTS else label
+        if len(values) == 1 and len(sizes) >= _ENOUGH and self._is_number(group, meant):
             return str(next(iter(values)))
         return label or None
 
