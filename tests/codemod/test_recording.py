@@ -88,6 +88,16 @@ def test_what_never_varies_is_a_number(tmp_path: Path) -> None:
     )
 
 
+def test_a_subscript_is_no_name_for_what_never_varies(tmp_path: Path) -> None:
+    sizes = [2, 5, 7, 11]
+    found = named(
+        tmp_path,
+        'def f(a, x): return torch.einsum("b i j, b j -> b i", a, x)\n',
+        *(({"a": t(n, 3, 3), "x": t(n, 3)}, t(n, 3)) for n in sizes),
+    )
+    assert '(a: Float[Tensor, "b 3 3"], x: Float[Tensor, "b 3"]) -> Float[Tensor, "b 3"]' in found
+
+
 def test_a_large_size_is_a_number_only_where_all_else_varies(tmp_path: Path) -> None:
     lengths = [({"x": t(n, 50)}, None) for n in range(2, 10)]
     assert 'x: Float[Tensor, "b d"]' in named(tmp_path, "def f(x): return g(x)\n", *lengths)
