@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 import shapecheck.dims as dims
@@ -241,6 +242,7 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     _meet(frame, [*([frame.state] if frame.alive else []), *loop.breaks])
 
 
+@lru_cache(maxsize=1024)
 def _unrolled(node: ast.For | ast.AsyncFor) -> int:
     """Return for how many items a loop's body is run one by one: the smaller, the more."""
     simple = len(node.body) <= 4 and not any(
@@ -251,9 +253,6 @@ def _unrolled(node: ast.For | ast.AsyncFor) -> int:
 
 def _unroll(frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, items: Sequence[Value]) -> None:
     """Run a loop's body once for each item, or until nothing changes any more."""
-    counted = {child.id for child in ast.walk(node.target) if isinstance(child, ast.Name)} & {
-        child.id for part in node.body for child in ast.walk(part) if isinstance(child, ast.Name)
-    }
     for item in items:
         before = frame.fork()
         store(frame, node.target, item, node.iter)
@@ -261,8 +260,18 @@ def _unroll(frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, items: Seque
         _continue(frame, loop)
         if not frame.alive:
             break
-        if not counted and _unchanged(before, frame.state):
+        if not _is_counted(node) and _unchanged(before, frame.state):
             break
+
+
+@lru_cache(maxsize=1024)
+def _is_counted(node: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop's body reads what the loop counts, or goes through."""
+    targets, used = (
+        {child.id for part in parts for child in ast.walk(part) if isinstance(child, ast.Name)}
+        for parts in ([node.target], node.body)
+    )
+    return not targets.isdisjoint(used)
 
 
 def _unchanged(before: State, after: State) -> bool:
