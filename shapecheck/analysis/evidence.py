@@ -76,7 +76,7 @@ def _told_apart(function: ast.AST) -> Iterator[str]:
     Where anything else is an error, they are.
     """
     expected = {
-        id(inner)
+        inner
         for node in nodes(function)
         if isinstance(node, ast.Assert)
         or (isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise))
@@ -84,12 +84,11 @@ def _told_apart(function: ast.AST) -> Iterator[str]:
     }
     for node in nodes(function):
         match node:
-            case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _]):
-                if id(node) not in expected:
-                    yield name
-            case ast.Call(func=ast.Attribute(attr="is_tensor"), args=[ast.Name(id=name)]):
-                if id(node) not in expected:
-                    yield name
+            case (
+                ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _])
+                | ast.Call(func=ast.Attribute(attr="is_tensor"), args=[ast.Name(id=name)])
+            ) if node not in expected:
+                yield name
 
 
 def is_annotated(function: Function, name: str) -> bool:

@@ -228,16 +228,15 @@ def _serve(work: Work[T, Any, Any], items: Sequence[T], parent: Connection) -> N
 
 def _hear(workers: Iterable[_There]) -> list[_There]:
     """Listen to processes until each has yielded or returned; return those that have failed."""
-    speaking = {one.connection: one for one in workers}
-    failed = []
+    speaking, failed = [*workers], []
     while speaking:
-        for connection in wait([*speaking]):
-            one = speaking[connection]  # type: ignore[index]  # it is one of these
+        ready = wait([one.connection for one in speaking])
+        for one in [one for one in speaking if one.connection in ready]:
             try:
                 is_done = one.hear()
             except (EOFError, ConnectionError, pickle.UnpicklingError):
                 failed.append(one)
                 is_done = True
             if is_done:
-                del speaking[one.connection]
+                speaking.remove(one)
     return failed

@@ -91,8 +91,7 @@ class ProjectHost:
 
     They are looked for in the folder, in those around it up to the project's top, in each one's
     `src`, then among `packages`, the folders of which packages are known. `changed` has texts by
-    path; `asked` are the files of the modules that were asked for, `consulted` the functions of
-    which annotations were read.
+    path; `consulted` are the functions of which annotations were read.
     """
 
     def __init__(
@@ -107,7 +106,6 @@ class ProjectHost:
         self._bases = [base for one in folders for base in (one, one / "src")]
         self._packages = [one for one in packages if one not in self._bases]
         self._changed = changed or {}
-        self.asked: set[Path] = set()
         self.consulted: set[tuple[str, int]] = set()
         self._known: dict[str, Source | None] = {}
 
@@ -115,10 +113,7 @@ class ProjectHost:
         """Return the source of a module by its dotted name, None where there is none to read."""
         if module not in self._known:
             self._known[module] = self._find(module)
-        found = self._known[module]
-        if found is not None:
-            self.asked.add(Path(found.path))
-        return found
+        return self._known[module]
 
     def known(self) -> Iterator[Source]:
         """Yield the sources that there were when they were asked for."""

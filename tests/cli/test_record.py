@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Final
 
 import pytest
@@ -83,15 +84,20 @@ def test_a_process_that_is_ended_as_it_begins(tmp_path: Path) -> None:
     assert (done.returncode, b"didn't end" in done.stderr) == (0, False), done.stderr
 
 
+def recording(folder: Path) -> tuple[watch.Recorder, Callable[[object], object]]:
+    """Return what writes `r.sqlite`, and a function that is watched by it."""
+    create(folder / "r.sqlite")
+    recorder = watch.Recorder(folder / "r.sqlite", folder)
+    space: dict[str, FunctionType] = {}
+    exec(compile("def f(x): return x", folder / "m.py", "exec"), space)
+    return recorder, recorder.watch(space["f"])
+
+
 def test_ctrl_c_while_the_record_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is being written is written, once; then the program is interrupted."""
-    path = tmp_path / "r.sqlite"
-    create(path)
-    recorder = watch.Recorder(path, tmp_path)
-    exec(compile("def f(x): return x", tmp_path / "m.py", "exec"), space := {})  # type: ignore[var-annotated]
-    watched = recorder.watch(space["f"])
+    recorder, watched = recording(tmp_path)
     watched(3)
 
     def interrupted(*given: object) -> None:
@@ -103,7 +109,8 @@ def test_ctrl_c_while_the_record_is_written(
         recorder.flush()
     monkeypatch.undo()
     recorder.flush()
-    assert [(key.name, seen.calls) for key, seen in load(path).items()] == [("f", 1)]
+    found = load(tmp_path / "r.sqlite")
+    assert [(key.name, seen.calls) for key, seen in found.items()] == [("f", 1)]
 
 
 SCRIPT: Final = """\
@@ -165,11 +172,8 @@ def test_a_record_that_nothing_more_goes_into(
 
 def test_a_record_that_can_be_written_again(tmp_path: Path) -> None:
     """What couldn't be written is, as soon as that is possible."""
-    path = tmp_path / "r.sqlite"
-    create(path)
-    recorder = watch.Recorder(path, tmp_path)
-    exec(compile("def f(x): return x", tmp_path / "m.py", "exec"), space := {})  # type: ignore[var-annotated]
-    watched = recorder.watch(space["f"])
+    recorder, watched = recording(tmp_path)
+    path = recorder.path
     watched(3)
     other = tmp_path / "other.sqlite"
     path.rename(other)

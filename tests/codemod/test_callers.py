@@ -5,19 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from shapecheck.codemod.annotate import Settings, annotate_files
-
-HEAD = "import torch\nfrom torch import nn\nfrom einops import pack, rearrange, unpack\n"
-
-
-def annotated(tmp_path: Path, text: str) -> str:
-    """Return what a module is annotated to."""
-    path = tmp_path / "model.py"
-    path.write_text(HEAD + text)
-    outcome = annotate_files([path], Settings())
-    assert not outcome.problems
-    return "".join(changed.text for changed in outcome.changed) or text
+from annotated_module import annotated
 
 
 @pytest.mark.parametrize("given", ["0.0", "[x, x]", "(x, x)", "'auto'", "float(x.sum())"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.analysis import Options, Source
+from shapecheck.analysis import Host, Options, Source
 from shapecheck.analysis.interpreter import Part, check_parts
 from shapecheck.codemod import verify
 from shapecheck.codemod.edit import FIELD, Slot, annotate
@@ -119,11 +119,10 @@ def test_only_what_a_change_matters_to_is_looked_at(
 ) -> None:
     looked_at: list[str] = []
 
-    def noted(source: Source, *args: object) -> list[Part]:
-        lines: Collection[int] = args[-1]  # type: ignore[assignment]
+    def noted(source: Source, host: Host, options: Options, only: Collection[int]) -> list[Part]:
         texts = source.text.splitlines()
-        looked_at.extend(texts[line - 1].strip() if line else source.name for line in lines)
-        return check_parts(source, *args)  # type: ignore[arg-type]
+        looked_at.extend(texts[line - 1].strip() if line else source.name for line in only)
+        return check_parts(source, host, options, only)
 
     monkeypatch.setattr(verify, "check_parts", noted)
     verifier = tree.verifier()
