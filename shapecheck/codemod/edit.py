@@ -65,7 +65,7 @@ FIELD: Final = -1
 
 
 class Annotated(NamedTuple):
-    """A module's text with its annotations, and the slots whose types don't fit what is there."""
+    """A module's text with its annotations, and the slots whose types don't fit or say no more."""
 
     text: str
     unfit: frozenset[Slot] = frozenset()
@@ -244,9 +244,8 @@ class _Writer(_Walker):
             return
         line = lines[annotation.lineno - 1].encode()
         start, end = annotation.col_offset, annotation.end_col_offset or 0
-        inner = self._put(cst.parse_expression(line[start:end].decode()), self.wanted[slot])
+        inner = self._more(cst.parse_expression(line[start:end].decode()), slot)
         if inner is not None:
-            self.written.add(slot)
             code = cst.Module([]).code_for_node(inner).encode()
             lines[annotation.lineno - 1] = (line[:start] + code + line[end:]).decode()
 
@@ -334,12 +333,17 @@ class _Writer(_Walker):
         return cst.parse_expression(text)
 
     def _around(self, annotation: cst.Annotation, slot: Slot) -> cst.Annotation:
-        """Put a shape around the tensors of a type that there is; it is left alone if none fits."""
-        inner = self._put(annotation.annotation, self.wanted[slot])
-        if inner is None:
-            return annotation
+        """Put shapes around the tensors of a type; it is left alone if none fits or says more."""
+        inner = self._more(annotation.annotation, slot)
+        return annotation if inner is None else annotation.with_changes(annotation=inner)
+
+    def _more(self, node: cst.BaseExpression, slot: Slot) -> cst.BaseExpression | None:
+        """Return a type with what is wanted, if that fits and says more."""
+        inner = self._put(node, self.wanted[slot])
+        if inner is None or inner.deep_equals(node):
+            return None
         self.written.add(slot)
-        return annotation.with_changes(annotation=inner)
+        return inner
 
     def _put(self, node: cst.BaseExpression, kind: Type) -> cst.BaseExpression | None:
         if self.bindings.is_tensor(node):

@@ -56,6 +56,22 @@ def pair(x: Tensor) -> tuple[Tensor, Tensor]:
 '''
 
 
+PIXELS = '''\
+def average(error: Tensor, mask: Tensor | None) -> Tensor:
+    if mask is not None:
+        error = torch.where(mask, error, torch.zeros_like(error))
+    return error.mean()
+
+def bad(input: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Count.
+
+    Args:
+        input: the predicted map with arbitrary shape :math:`(*)`.
+    """
+    return average(((input - target).abs() > 3).to(input.dtype), mask)
+'''
+
+
 def annotate(path: Path) -> tuple[str, list[str]]:
     """Write annotations into the modules of a folder; return one of them, and what is new."""
     outcome = annotate_files(sorted(path.parent.glob("*.py")), Settings())
@@ -104,6 +120,14 @@ def test_what_does_not_fit_a_type_is_not_said_to_be_annotated(tmp_path: Path) ->
     once, slots = annotate(path)
     assert 'def pair(x: Shaped[Tensor, "N 3"]) -> tuple[Tensor, Tensor]:' in once
     assert slots == ["pair.x"]
+    assert annotate(path) == (once, [])
+
+
+def test_any_shape_leaves_room_for_what_its_elements_turn_out_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(HEAD + PIXELS)
+    once, _ = annotate(path)
+    assert 'def bad(input: Float[Tensor, "..."], target: Tensor, mask' in once
     assert annotate(path) == (once, [])
 
 

@@ -60,6 +60,14 @@ def test_a_tensor_of_which_nothing_is_said_is_written_as_one() -> None:
     assert strip(text) == BARE
 
 
+def test_any_shape_says_no_more_of_what_is_a_tensor_already() -> None:
+    text = "from torch import Tensor\ndef f(x: Tensor, y: Tensor | None) -> tuple[Tensor]: ...\n"
+    shape = TensorType("Shaped", "...")
+    x, y, result = (Slot("f", 0, name) for name in ("x", "y", "return"))
+    wanted = {x: shape, y: Either((shape, NONE)), result: TupleType((shape,))}
+    assert annotate(text, wanted) == (text, wanted.keys())
+
+
 def test_annotating_twice_changes_nothing() -> None:
     assert annotate(ANNOTATED, WANTED).text == ANNOTATED
 
