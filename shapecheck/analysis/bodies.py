@@ -6,7 +6,7 @@ import ast
 import builtins
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from shapecheck import explain, spec
@@ -71,12 +71,14 @@ def check_body(
     runs: Mapping[str, tuple[Item, ...]] | None = None,
     bare: str = "",
     most: float = math.inf,
+    suppose: Callable[[Parameter, Value], Value] = lambda param, value: value,
 ) -> Frame:
     """Analyse a function's body on its own, with what its annotations say of the parameters.
 
     `runs` are the dimensions that groups of the annotations stand for, where they are given; in
-    the annotation of the parameter `bare` they stand for none. Raises `TooManyErrors` where the
-    body goes on after more than `most`.
+    the annotation of the parameter `bare` they stand for none. `suppose` is asked what a parameter
+    may be taken for that isn't among `values`. Raises `TooManyErrors` where the body goes on after
+    more than `most`.
     """
     assert not isinstance(function.node, ast.Lambda)
     budget = Budget.of((function.node.end_lineno or 0) - function.node.lineno)
@@ -92,7 +94,8 @@ def check_body(
     for param in sorted(says.params, key=lambda one: speaks(one.declared)):  # `{n}` needs n
         if param.name not in values:
             matcher.runs.update(dict.fromkeys(runs or (), ()) if param.name == bare else runs or {})
-            frame.assign(param.name, _start(frame, param, matcher), param.line)
+            value = suppose(param, _start(frame, param, matcher))
+            frame.assign(param.name, value, param.line)
     matcher.runs.update(runs or {})
     matcher.runs.pop("...", None)
     frame.given = dict(frame.state.vars)

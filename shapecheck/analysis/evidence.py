@@ -53,21 +53,29 @@ def shown(function: Function, owner: Class | None, seen: Study, counted: bool = 
     `counted`: what is added to a tensor is one. It may be a number as well.
     """
     candidates = {
-        param.name
-        for param in declarations.declaration(function).params
-        if isinstance(param.declared, AnyDecl)
-        and param.kind in ("positional", "keyword")
-        and not is_annotated(function, param.name)
-        and (param.default is None or _is_none(param.default))
-        and not isinstance(seen.params.get(param.name), (Ref, Class))
+        name for name in untold(function) if not isinstance(seen.params.get(name), (Ref, Class))
     }
-    candidates -= set(_told_apart(function.node))
+    if not candidates:
+        return set()
     in_module = owner is not None and objects.is_module(owner) and function.name != "__init__"
     found: set[str] = set()
     for node in nodes(function.node):
         if counted or not isinstance(node, ast.BinOp) or isinstance(node.op, ast.MatMult):
             found |= set(_tensors_in(node, seen, in_module))
     return found & candidates
+
+
+def untold(function: Function) -> set[str]:
+    """Return the parameters without annotation that may be tensors."""
+    found = {
+        param.name
+        for param in declarations.declaration(function).params
+        if isinstance(param.declared, AnyDecl)
+        and param.kind in ("positional", "keyword")
+        and not is_annotated(function, param.name)
+        and (param.default is None or _is_none(param.default))
+    }
+    return found - set(_told_apart(function.node)) if found else found
 
 
 def _told_apart(function: ast.AST) -> Iterator[str]:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from shapecheck.analysis import bodies, declarations, functions, interpreter, objects
-from shapecheck.analysis.evidence import is_annotated, shown
+from shapecheck.analysis.evidence import is_annotated, shown, untold
 from shapecheck.analysis.frame import EXPRESSIONS, BudgetExceeded, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.host import Host, Options, Source
@@ -22,6 +22,7 @@ from shapecheck.analysis.interpreter import without_collecting
 from shapecheck.analysis.looking import end_of
 from shapecheck.analysis.memory import Ground
 from shapecheck.analysis.state import State
+from shapecheck.analysis.syntax import nodes
 from shapecheck.analysis.values import (
     Argument,
     Function,
@@ -60,10 +61,9 @@ class Study:
     of the body were worth, `sizes` the sizes that an attribute of the instance or an int parameter
     has, with the expression for it. `bare` are the parameters that something shows to be tensors
     though no annotation says so, `clashes` how many errors there were on the way, `calls` the
-    functions that it calls, with their arguments. `given` is what it was studied with, `plain` what
-    was seen when nothing was supposed of its parameters. `nested` are the functions in it, with the
-    states in which they are called. `rests_on` are the functions of which annotations were read,
-    each a path and a line.
+    functions that it calls, with their arguments. `given` is what it was studied with. `nested` are
+    the functions in it, with the states in which they are called. `rests_on` are the functions of
+    which annotations were read, each a path and a line.
     """
 
     subject: Subject
@@ -75,7 +75,6 @@ class Study:
     clashes: int = 0
     calls: list[tuple[Function, dict[str, Value]]] = field(default_factory=list)
     given: Mapping[str, Value] = field(default_factory=dict)
-    plain: Study | None = None
     nested: list[tuple[Function, State]] = field(default_factory=list)
     rests_on: frozenset[Ground] = frozenset()
 
@@ -134,22 +133,27 @@ def _first(subject: Subject) -> Study:
     Of a class with `d_in` and `d_out`, all instances may happen to have one for both: a parameter
     that is `d_in` isn't `{self.d_out}` for that.
     """
-    found = _study(_run(subject, {}), {})
+    found = _study(subject, _shown_ahead(subject), {})
     if found.clashes and subject.function.owner is not None:
-        other = _study(_run(replace(subject, alike=True), {}), {})
+        other = _study(replace(subject, alike=True), found.bare, {})
         found = other if other.clashes < found.clashes else found
     return found
 
 
 @without_collecting
 def with_known(seen: Study, known: Mapping[str, Value]) -> Study:
-    """Study a function again with values of parameters that are known from elsewhere."""
+    """Study a function again with values of parameters that are known from elsewhere.
+
+    Where more goes wrong with them it stays as it was seen.
+    """
     try:
-        found = _study(seen.plain or seen, known)
-        found.rests_on |= seen.rests_on
-        return found
+        found = _study(seen.subject, seen.bare, known)
     except (BudgetExceeded, RecursionError):
         return seen
+    if found.clashes > seen.clashes:
+        return seen
+    found.rests_on |= seen.rests_on
+    return found
 
 
 def qualnames(tree: ast.AST, outer: str = "") -> Iterator[tuple[ast.AST, str]]:
@@ -173,24 +177,22 @@ def defs(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef
             counts[name] += 1
 
 
-def _study(first: Study, known: Mapping[str, Value]) -> Study:
-    function = first.function
-    tensors = shown(function, function.owner, first)
-    tensors |= {name for name, value in known.items() if _is_tensor(value)}
+def _study(subject: Subject, tensors: set[str], known: Mapping[str, Value]) -> Study:
+    """Run a function with values of parameters that are known, and tensors for the others.
+
+    It is run again while it shows more parameters to be `tensors`.
+    """
+    function = subject.function
+    tensors = tensors | {name for name, value in known.items() if _is_tensor(value)}
+    rests_on: frozenset[Ground] = frozenset()
     while True:
-        values = {**_sizes_of(function, first), **_hypotheses(first, tensors), **known}
-        if not values:
-            return first
-        second = _run(first.subject, values)
-        if second.clashes > first.clashes and known:
-            return _study(first, {})
-        more = shown(function, function.owner, second) - tensors
+        found = _run(subject, {**_sizes_of(function), **known}, tensors)
+        found.rests_on |= rests_on
+        more = shown(function, function.owner, found) - tensors
         if not more:
-            break
+            return found
+        rests_on = found.rests_on
         tensors |= more  # what is done with a tensor is one, too
-    second.bare, second.given, second.plain = tensors, values, first
-    second.rests_on |= first.rests_on
-    return second
 
 
 def run_again(seen: Study, values: Mapping[str, Value], most: float = math.inf) -> Study:
@@ -199,10 +201,41 @@ def run_again(seen: Study, values: Mapping[str, Value], most: float = math.inf) 
     Raises `TooManyErrors` where it goes on after more than `most`.
     """
     given = {**seen.given, **values}
-    found = _run(seen.subject, given, most)
-    found.bare, found.given, found.plain = seen.bare, given, seen.plain
+    found = _run(seen.subject, given, seen.bare, most)
     found.rests_on |= seen.rests_on
     return found
+
+
+def _shown_ahead(subject: Subject) -> set[str]:
+    """Return the parameters that are shown to be tensors without running the function."""
+    function = subject.function
+    state, start = interpreter.start(function, function.owner, subject.around, subject.alike)
+    if not untold(function) - start.keys():
+        return set()
+    state.vars |= start
+    frame = Frame(function.module, state, function=function, quiet=True)
+    names = (one for one in nodes(function.node) if isinstance(one, ast.Name))
+    own = {one.id for one in names if not isinstance(one.ctx, ast.Load)}
+    own |= {one.arg for one in declarations.arguments_of(function.node)} - start.keys()
+    values: dict[ast.expr, Value] = {}
+    for node in nodes(function.node):
+        for used in _used(node):
+            root = used
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            if isinstance(root, ast.Name) and root.id not in own:
+                values[used] = frame.eval(used)
+    return shown(function, function.owner, Study(subject, start, None, values, {}))
+
+
+def _used(node: ast.AST) -> tuple[ast.expr, ...]:
+    """Return the parts of an expression that tell whether others are tensors."""
+    match node:
+        case ast.Call():
+            return (node.func,)
+        case ast.BinOp():
+            return (node.left, node.right)
+    return ()
 
 
 def _is_tensor(value: Value) -> bool:
@@ -211,22 +244,32 @@ def _is_tensor(value: Value) -> bool:
     )
 
 
-def _run(subject: Subject, values: Mapping[str, Value], most: float = math.inf) -> Study:
+def _run(
+    subject: Subject, values: Mapping[str, Value], tensors: set[str], most: float = math.inf
+) -> Study:
     """Run a function's body once, watching what its expressions are worth and whom it calls."""
     with subject.function.module.program.memory.noting() as rests_on:
-        found = _ran(subject, values, most)
+        found = _ran(subject, values, tensors, most)
     found.rests_on = frozenset(rests_on)
     return found
 
 
-def _ran(subject: Subject, values: Mapping[str, Value], most: float) -> Study:
+def _ran(subject: Subject, values: Mapping[str, Value], tensors: set[str], most: float) -> Study:
     function = subject.function
     state, start = interpreter.start(function, function.owner, subject.around, subject.alike)
     given = {**start, **values}
+    supposed: dict[str, Value] = {}
+
+    def suppose(param: declarations.Parameter, value: Value) -> Value:
+        found = _start(param, value, param.name in tensors)
+        if found is not value:
+            supposed[param.name] = found
+        return found
+
     seen: dict[ast.expr, Value] = {}
     calls: list[tuple[Function, dict[str, Value]]] = []
     with _watched(function, seen, calls):
-        frame = bodies.check_body(function, state, given, quiet=True, most=most)
+        frame = bodies.check_body(function, state, given, quiet=True, most=most, suppose=suppose)
     result, end = _outcome(frame, function)
     facts = end.facts
     params = {}
@@ -239,11 +282,13 @@ def _ran(subject: Subject, values: Mapping[str, Value], most: float) -> Study:
         resolved(result, facts),
         {node: resolved(value, facts) for node, value in seen.items()},
         _expressions(function, end, start, params),
-        clashes=frame.errors,
+        tensors,
+        frame.errors,
         calls=[
             (callee, {name: resolved(value, facts) for name, value in bound.items()})
             for callee, bound in calls
         ],
+        given={**values, **supposed},
         nested=[*interpreter.nested(frame)],
     )
 
@@ -333,19 +378,14 @@ def resolved(value: Value, facts: Facts) -> Value:
 # What to study a function with --------------------------------------------------------------------
 
 
-def _hypotheses(seen: Study, tensors: set[str]) -> dict[str, Value]:
-    """Return values for parameters that are tensors, or tensors or None."""
-    found: dict[str, Value] = {}
-    for param in declarations.declaration(seen.function).params:
-        if param.name in tensors:
-            tensor = _supposed(Tensor.unknown())
-            found[param.name] = tensor if param.default is None else Union((tensor, None))
-        elif param.kind in ("positional", "keyword"):
-            known = seen.params[param.name]
-            supposed = _supposed(known, not declarations.speaks(param.declared))
-            if supposed is not known:
-                found[param.name] = supposed
-    return found
+def _start(param: declarations.Parameter, value: Value, is_tensor: bool) -> Value:
+    """Return what a parameter is at first: any tensor, or any or None, if it is known to be one."""
+    if is_tensor:
+        tensor = _supposed(Tensor.unknown())
+        return tensor if param.default is None else Union((tensor, None))
+    if param.kind in ("positional", "keyword"):
+        return _supposed(value, not declarations.speaks(param.declared))
+    return value
 
 
 def _supposed(value: Value, is_bare: bool = False) -> Value:
@@ -362,7 +402,7 @@ def _supposed(value: Value, is_bare: bool = False) -> Value:
     return value
 
 
-def _sizes_of(function: Function, seen: Study) -> dict[str, Value]:
+def _sizes_of(function: Function) -> dict[str, Value]:
     """Return sizes for parameters without annotation whose default is an int."""
     found: dict[str, Value] = {}
     for param in declarations.declaration(function).params:
