@@ -27,6 +27,7 @@ from shapecheck.analysis.annotations import (
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import iterate
 from shapecheck.analysis.mappings import values
+from shapecheck.analysis.minding import mind_declared
 from shapecheck.analysis.values import (
     Callback,
     Dict,
@@ -243,6 +244,7 @@ def check(frame: Frame, declared: Declared, value: Value, matcher: Matcher) -> F
     match declared:
         case TensorDecl():
             _bind_objects(frame, declared, matcher)
+            mind_declared(frame, declared.dtype, _only_tensor(value))
             return _check_tensor(declared, value, matcher)
         case UnionDecl(options=options):
             return _check_union(frame, options, value, matcher)

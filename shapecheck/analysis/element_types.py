@@ -12,6 +12,7 @@ from shapecheck import dtypes
 from shapecheck.analysis.frame import BudgetExceeded, TooManyErrors
 from shapecheck.analysis.inference import Study, run_again
 from shapecheck.analysis.interpreter import without_collecting
+from shapecheck.analysis.memory import DTYPES
 from shapecheck.analysis.values import Union
 from shapecheck.ops import Value
 from shapecheck.shapes import Tensor
@@ -22,7 +23,10 @@ def with_dtypes(seen: Study) -> Study:
     """Study a function again with the dtypes that its parameters must have.
 
     A parameter is a float tensor if the body works with that, and doesn't with ints and bools.
+    Where nothing in it minds which, none is.
     """
+    if DTYPES not in seen.rests_on:
+        return seen
     known: dict[frozenset[tuple[str, dtypes.DTypes]], Study | None] = {}
     found: dict[str, dtypes.DTypes] = {}
 

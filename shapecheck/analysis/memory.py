@@ -21,6 +21,9 @@ MISSING: Final = object()
 Ground = str | tuple[str, int]
 """What an answer rests on: a module, or the annotations of the `def` on a line of a file."""
 
+DTYPES: Final = "<dtypes>"
+"""The ground of what may go wrong with tensors of ints or of floats, where it isn't known which."""
+
 _FOR_ALL: Final = 1 << 60
 _FOR_THIS_MODULE: Final = -1
 

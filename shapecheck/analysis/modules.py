@@ -272,7 +272,8 @@ _BUILTINS: Final = frozenset(dir(builtins))
 class Memo:
     """What rules and constructors of signature files gave, for calls that are alike.
 
-    `results` and `instances` are emptied when they get large.
+    `minding`: whether it matters to a call of which elements its tensors are. `results` and
+    `instances` are emptied when they get large.
     """
 
     _LARGEST: Final = 100_000
@@ -280,6 +281,7 @@ class Memo:
     def __init__(self) -> None:
         self.results: dict[Hashable, Any] = {}
         self.instances: dict[Hashable, Value] = {}
+        self.minding: dict[Hashable, bool] = {}
 
     def trim(self) -> None:
         """Forget everything if there is too much."""

@@ -13,6 +13,7 @@ from shapecheck.analysis import strict
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.heap import unknowns
 from shapecheck.analysis.iteration import Range, another
+from shapecheck.analysis.minding import mind_call
 from shapecheck.analysis.values import (
     Argument,
     Dict,
@@ -137,6 +138,8 @@ def apply(
     attrs = () if instance is None else (*instance, *instance.values())
     values = (*given, *named.values(), *attrs)
     seen = view(values, {}, facts, signature.name, len(given), *named, facts.guarded)
+    mind_call(frame, signature, given, named, instance)
+    mind_call(frame, signature, given, named, instance)
     results = frame.program.memo.results
     known = None if seen is None else results.get(seen.key)
     try:
