@@ -225,9 +225,10 @@ def refine(state: State, node: ast.expr, value: Value) -> None:
 
 def equality(frame: Frame, a: Value, b: Value, asserted: bool = False) -> Paths:
     """Split on `a == b`; where it holds, sizes that stand on both sides are equal."""
+    alike = isinstance(a, tuple) == isinstance(b, tuple)
     a, b = (_spelled_out(frame, value) for value in (a, b))
     if isinstance(a, tuple) and isinstance(b, tuple):
-        return _tuples(frame, a, b)
+        return _tuples(frame, a, b, alike)
     if _is_size(a) and _is_size(b):
         verdict = frame.state.facts.compare(a, b)
         if verdict.relation is Relation.SAME:
@@ -248,7 +249,9 @@ def equality(frame: Frame, a: Value, b: Value, asserted: bool = False) -> Paths:
 def _spelled_out(frame: Frame, value: Value) -> Value:
     """Return the items of a list in place of the list."""
     content = frame.state.content(value)
-    return content.items if isinstance(content, ListContent) and content.items else value
+    if not isinstance(content, ListContent) or content.kind not in ("list", "tuple"):
+        return value
+    return value if content.items is None else content.items
 
 
 def _learn(state: State, a: Value, b: Value) -> None:
@@ -286,17 +289,16 @@ def _learn_division(state: State, a: Value, b: Value) -> bool:
     return False
 
 
-def _tuples(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...]) -> Paths:
+def _tuples(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...], alike: bool) -> Paths:
+    """Split on the equality of two tuples or lists; a tuple and a list aren't `alike`."""
     a, b = tuple(map(_as_size, a)), tuple(map(_as_size, b))
-    runs = [item for item in (*a, *b) if isinstance(item, Run)]
+    known = equal(frame, a, b)
+    if known is False or (known and alike):
+        return (frame.state, None) if known else (None, frame.state)
     yes, no = frame.fork(), frame.state
-    if not runs:
-        if len(a) != len(b):
-            return None, frame.state
+    if not any(isinstance(item, Run) for item in (*a, *b)):
         for x, y in zip(a, b, strict=True):
             if _is_size(x) and _is_size(y):
-                if isinstance(x, int) and isinstance(y, int) and x != y:
-                    return None, frame.state
                 _learn(yes, x, y)
         return yes, no
     _learn_equal(yes, a, b)
