@@ -90,11 +90,14 @@ def _apply(frame: Frame, decorator: ast.expr, name: str, value: Value) -> Value:
     if transformed is not NOTHING:
         return transformed
     if isinstance(made, Function):
-        if _same_type(made):
+        same = _same_type(made)
+        if same and declarations.declaration(value).shaped:
             return value
         result = frame.hush(functions.invoke, made, [Argument(value)], {}, decorator, name)
         if isinstance(result, Function):
             return value if _passes_through(result, value) else result
+        if same:
+            return value
     if name.partition(".")[0] in _CHANGE or not declarations.declaration(value).shaped:
         return UNKNOWN
     return value  # the annotations of what an unknown library decorates
@@ -114,14 +117,18 @@ def _transformed(
 
 
 def _same_type(decorator: Function) -> bool:
-    """Whether a decorator is annotated to return what it takes: `(f: F) -> F`."""
+    """Whether a decorator is annotated to return what it takes: `(f: F) -> F`.
+
+    `(f: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]` says nothing about shapes.
+    """
     node = decorator.node
     if isinstance(node, ast.Lambda) or node.returns is None or not node.args.args:
         return False
     taken = node.args.args[0].annotation
     if taken is None or isinstance(node.returns, ast.Constant):
         return False
-    bare = isinstance(taken, ast.Name) and taken.id in ("Callable", "object", "Any")
+    head = taken.value if isinstance(taken, ast.Subscript) else taken
+    bare = ast.unparse(head).rpartition(".")[2] in ("Callable", "object", "Any")
     return not bare and ast.dump(taken) == ast.dump(node.returns)
 
 
@@ -132,9 +139,12 @@ def _passes_through(wrapper: Function, wrapped: Function) -> bool:
     node = wrapper.node
     if isinstance(node, ast.Lambda):
         return _forwards(node.body, wrapper, wrapped)
+    taken = {argument.arg for argument in declarations.arguments_of(node, stars=True)}
     results: dict[str, list[ast.expr]] = {}
     returned: list[ast.expr] = []
     for child in ast.walk(node):
+        if _changed(child) in taken:
+            return False  # it hands over something else
         if isinstance(child, ast.Assign) and len(child.targets) == 1:
             results.setdefault(ast.unparse(child.targets[0]), []).append(child.value)
         elif isinstance(child, ast.Return):
@@ -144,6 +154,18 @@ def _passes_through(wrapper: Function, wrapped: Function) -> bool:
         for part in returned
         for value in (results.get(part.id, [part]) if isinstance(part, ast.Name) else [part])
     )
+
+
+def _changed(node: ast.AST) -> str | None:
+    """Return the name of the variable that a piece of source binds anew, or puts something in."""
+    match node:
+        case (
+            ast.Name(id=name, ctx=ast.Store())
+            | ast.Subscript(value=ast.Name(id=name), ctx=ast.Store())
+            | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="update" | "setdefault"))
+        ):
+            return name
+    return None
 
 
 def _forwards(value: ast.expr, wrapper: Function, wrapped: Function) -> bool:
