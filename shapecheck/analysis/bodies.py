@@ -175,7 +175,7 @@ def _given_out(frame: Frame, declared: Declared, node: ast.expr, value: Value, v
         if found[0] is not None:
             text = None if isinstance(where, ast.YieldFrom) else frame.segment(where)
             subject = _subject(frame, verb, where)
-            frame.error(where, boundary.message(frame, subject, found, matcher, text, item))
+            frame.error(where, boundary.message(frame, subject, found, matcher, text))
             return value
         left = first_class.left_over(frame, item, value)
         if left and isinstance(part, TensorDecl):

@@ -233,8 +233,8 @@ def _item(declared: Declared, value: Value) -> Value:
     return value
 
 
-Found = tuple[Misfit | None, Shape | None, TensorDecl | None]
-"""What doesn't fit, the shape that doesn't, and the annotation that it doesn't fit."""
+Found = tuple[Misfit | None, Tensor | None, TensorDecl | None]
+"""What doesn't fit, the tensor that doesn't, and the annotation that it doesn't fit."""
 
 _FITS: Found = (None, None, None)
 
@@ -276,7 +276,7 @@ def _check_tensor(declared: TensorDecl, value: Value, matcher: Matcher) -> Found
             matcher.loosen(declared.text)
         return _FITS
     if not tensor.dtype & declared.dtype:
-        return Misfit(None, "dtype"), tensor.shape, declared
+        return Misfit(None, "dtype"), tensor, declared
     if declared.text is None:
         return _FITS
     matcher.beside = (tensor.shape,)
@@ -284,7 +284,7 @@ def _check_tensor(declared: TensorDecl, value: Value, matcher: Matcher) -> Found
     misfit = matcher.match(declared.text, tensor.shape) or matcher.settle()
     if misfit is not None:
         matcher.names, matcher.runs = names, runs
-    return misfit, tensor.shape, declared
+    return misfit, tensor, declared
 
 
 def _check_each(frame: Frame, pairs: Iterable[tuple[Declared, Value]], matcher: Matcher) -> Found:
@@ -306,18 +306,14 @@ def _check_union(
     frame: Frame, options: tuple[Declared, ...], value: Value, matcher: Matcher
 ) -> Found:
     """Fit a value to one of several declarations; a branch that fails leaves no binding behind."""
-    if not isinstance(value, (Tensor, Union)):
-        for option in options:
-            if _kind_fits(frame, option, value):
-                return check(frame, option, value, matcher)
-        return _FITS
-    if any(isinstance(option, ListDecl) and option.admits_tensors for option in options):
-        return _FITS
+    if isinstance(value, (Tensor, Union)):
+        if any(isinstance(option, ListDecl) and option.admits_tensors for option in options):
+            return _FITS
     worst = _FITS
     before = _Bindings.of(matcher)
     fitting: list[_Bindings] = []
     for option in options:
-        if not isinstance(option, TensorDecl):
+        if not _kind_fits(frame, option, value):
             continue
         before.restore(matcher)
         found = check(frame, option, value, matcher)
@@ -359,11 +355,20 @@ class _Bindings:
 
 
 def _kind_fits(frame: Frame, declared: Declared, value: Value) -> bool:
-    if isinstance(declared, TupleDecl):
-        return isinstance(value, tuple)
-    if isinstance(declared, ListDecl):
-        return isinstance(frame.state.content(value), Sequence)
-    return isinstance(declared, DictDecl) and isinstance(frame.state.content(value), Dict)
+    """Whether a value is of the kind that one option of a union declares."""
+    if isinstance(value, (Tensor, Union)):
+        return isinstance(declared, TensorDecl)
+    content = frame.state.content(value)
+    match declared:
+        case AnyDecl():
+            return isinstance(content, (Sequence, Dict)) or isinstance(value, tuple)
+        case TupleDecl(items=items) if isinstance(value, tuple):
+            return items is None or len(items) == len(value)
+        case ListDecl():
+            return isinstance(content, Sequence)
+        case DictDecl() | FieldsDecl():
+            return isinstance(content, Dict)
+    return False
 
 
 def message(
@@ -372,29 +377,24 @@ def message(
     found: Found,
     matcher: Matcher,
     text: str | None,
-    value: Value = UNKNOWN,
 ) -> Message:
     """Return the message for what `check` found."""
-    misfit, shape, declared = found
-    assert misfit is not None and shape is not None and declared is not None
+    misfit, tensor, declared = found
+    assert misfit is not None and tensor is not None and declared is not None
     if misfit.expected == "dtype":
-        tensor = _only_tensor(value)
-        actual = dtypes.describe(tensor.dtype) if tensor is not None else "another dtype"
-        return Message(
-            f"{subject} is {actual}, declared {dtypes.describe(declared.dtype)}", "shape-dtype"
-        )
+        actual, wanted = dtypes.describe(tensor.dtype), dtypes.describe(declared.dtype)
+        return Message(f"{subject} is {actual}, declared {wanted}", "shape-dtype")
     assert declared.text is not None
-    only = _only_tensor(value)
     return explain.boundary(
         subject,
-        frame.state.facts.shape(shape),
+        frame.state.facts.shape(tensor.shape),
         declared.text,
         misfit,
         text,
         frame.state.facts,
         matcher.names,
         matcher.evaluate,
-        () if only is None else only.free,
+        tensor.free,
     )
 
 
@@ -428,7 +428,7 @@ def _declare_local(frame: Frame, declared: Declared, value: Value, node: ast.Ann
         if found[0] is None:
             return value
         subject = f'an item of "{_short(frame.segment(node.value))}"'
-        frame.error(node.value, message(frame, subject, found, matcher, None, value))
+        frame.error(node.value, message(frame, subject, found, matcher, None))
     return declare(frame, declared, frame.segment(node.target), frame.fit(), None)
 
 
@@ -451,9 +451,8 @@ def teach(frame: Frame, declared: TensorDecl, value: Value, node: ast.expr) -> V
         found = check(frame, declared, value, matcher)
     misfit = found[0]
     if misfit is not None:
-        shown = (misfit, value.shape, declared)
         subject = f'"{_short(frame.segment(node))}"'
-        frame.error(node, message(frame, subject, shown, matcher, frame.segment(node), value))
+        frame.error(node, message(frame, subject, found, matcher, frame.segment(node)))
         matcher.pending = []
         return Tensor(_build(frame, matcher, declared), declared.dtype)
     built = _build(frame, matcher, declared)

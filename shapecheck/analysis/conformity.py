@@ -44,7 +44,7 @@ def called(
         if found[0] is not None:
             text = None if argument.node is None else frame.segment(argument.node)
             subject = f'argument {index + 1} of "{label}"'
-            message = boundary.message(frame, subject, found, matcher, text, argument.value)
+            message = boundary.message(frame, subject, found, matcher, text)
             frame.error(argument.node or node, message)
             return UNKNOWN
     return boundary.declare(frame, declared.result, label, matcher, None)
@@ -108,7 +108,7 @@ def _misfit(
     if found[0] is None:
         return None
     subject = f'the result of "{_name(value)}", {passed}'
-    return boundary.message(inner, subject, found, caller, None, result)
+    return boundary.message(inner, subject, found, caller, None)
 
 
 def _result(
@@ -126,7 +126,7 @@ def _result(
         found = boundary.check(frame, param.declared, one, matcher)
         if found[0] is not None:
             subject = f'argument "{param.name}" of "{_name(value)}", {passed}'
-            return UNKNOWN, boundary.message(frame, subject, found, matcher, None, one)
+            return UNKNOWN, boundary.message(frame, subject, found, matcher, None)
     return boundary.declare(frame, says.result, "result", matcher, None), None
 
 

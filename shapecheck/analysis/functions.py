@@ -219,7 +219,7 @@ def _arguments_fit(
             frame.state.facts.atoms, frame.state.facts.runs = before.atoms, before.runs
             text = None if one.node is None else frame.segment(one.node)
             subject = f'argument "{name}" of "{label}"'
-            message = boundary.message(frame, subject, found, matcher, text, one.value)
+            message = boundary.message(frame, subject, found, matcher, text)
             frame.error(one.node or node, with_origins(message, found[0], matcher, origin))
             return False
         for name in (*matcher.names, *matcher.runs):

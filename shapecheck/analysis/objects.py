@@ -240,7 +240,7 @@ def _typed_dict(
     matcher = Matcher(frame.state.facts)
     found = boundary.check(frame, declared, made, matcher)
     if found[0] is not None:
-        message = boundary.message(frame, f'a field of "{label}"', found, matcher, None, made)
+        message = boundary.message(frame, f'a field of "{label}"', found, matcher, None)
         frame.error(node, message)
     return made
 
@@ -307,7 +307,7 @@ def _fill_fields(
             subject = f'field "{name}" of "{label}"'
             frame.error(
                 argument.node or node,
-                boundary.message(frame, subject, found, matcher, text, argument.value),
+                boundary.message(frame, subject, found, matcher, text),
             )
         attrs[name] = argument.value
     frame.state.heap[made] = Object(cls, attrs)
