@@ -9,18 +9,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
+import shapecheck.dims as dims
 from shapecheck.analysis import declarations
 from shapecheck.analysis.annotations import Declared, NoneDecl, ScalarDecl, UnionDecl
 from shapecheck.analysis.calls import follows
 from shapecheck.analysis.host import Cause, Span
 from shapecheck.analysis.modules import Module
+from shapecheck.analysis.pieces import bindings, each, operands, within, words
 from shapecheck.analysis.values import Bound, Class, Content, Dotted, Function, Object, OpInstance
 from shapecheck.ops import UNKNOWN, Value
-from shapecheck.shapes import Tensor
+from shapecheck.shapes import Run, Tensor
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-_LONGEST: Final = 30
+_NEVER: Final = sys.maxsize
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_EACH: Final = frozenset(
+    f"{prefix}{name}"
+    for name in ("parameters", "buffers", "modules", "children")
+    for prefix in ("", "named_")
+)
+"""Methods of modules that give tensors, or what has some, of a different shape each."""
 
 
 class Seen(Protocol):
@@ -69,18 +77,42 @@ class Causes:
         self._analysis, self._body, self._function = analysis, body, function
         self._busy = busy
         self._told: dict[ast.AST, Cause | None] = {}
+        self._open: dict[ast.AST, int] = {}  # what is being looked into, from outside in
+        self._round = _NEVER  # the outermost of these that was come to again
+        self._rounds: dict[ast.AST, ast.AST] = {}  # whose cause is that of another
         self._bound: dict[str, list[tuple[int, ast.AST]]] = {}
         for node in (one for part in body for one in within(part)):
-            for target, value in _bindings(node):
-                for name, part in _each(target, value):
+            for target, value in bindings(node):
+                for name, part in each(target, value):
                     self._bound.setdefault(name, []).append((getattr(part, "lineno", 0), part))
 
     def of(self, node: ast.AST) -> Cause | None:
         """Return the first cause; None for what is known, or can't be told."""
-        if node not in self._told:
-            self._told[node] = None  # while it is looked for: a loop has no cause in itself
-            self._told[node] = None if self._is_known(node) else self._cause(node)
-        return self._told[node]
+        if node in self._told:
+            head = self._rounds.get(node)
+            return self._told[node] or (None if head is None else self._told.get(head))
+        if node in self._open:  # in a loop, what something is made of itself
+            self._round = min(self._round, self._open[node])
+            return None
+        outer, self._round = self._round, _NEVER
+        at = self._open[node] = len(self._open)
+        found = None if self._is_known(node) else self._cause(node)
+        if found is None and self._round == at:
+            found = self._loop(node)
+        elif found is None and self._round < at:
+            self._rounds[node] = list(self._open)[self._round]
+        del self._open[node]
+        self._round = min(outer, self._round if self._round < at else _NEVER)
+        self._told[node] = found
+        return found
+
+    def _loop(self, node: ast.AST) -> Cause | None:
+        """Return the cause of what is made of itself, by the name of the variable."""
+        if isinstance(node, ast.Name):
+            return Cause("loop", node.id)
+        names = (n for n, bound in self._bound.items() if any(one is node for _, one in bound))
+        name = next(names, None)
+        return None if name is None else Cause("loop", name)
 
     def result(self) -> Cause | None:
         """Return why what the function returns isn't known, as far as it isn't its parameters."""
@@ -105,8 +137,9 @@ class Causes:
                 return self._attribute(node)
             case ast.Subscript(value=value):
                 found = self._first(operands(node))
-                data = isinstance(self._value(value), Tensor) and self._is_lost(node)
-                return found or (Cause("data", f"{_words(value)}[...]") if data else None)
+                if found is not None or not isinstance(self._value(value), Tensor):
+                    return found
+                return self._data(node, (value,), f"{words(value)}[...]")
             case ast.AugAssign(target=target, value=value):
                 return self._first((value, target))
             case ast.ListComp(elt=made) | ast.SetComp(elt=made) | ast.GeneratorExp(elt=made):
@@ -196,8 +229,8 @@ class Causes:
         for method in (node for node in cls.node.body if isinstance(node, _DEFINITIONS)):
             inside = None
             for node in (one for line in method.body for one in within(line)):
-                for target, value in _bindings(node):
-                    if isinstance(target, ast.Attribute) and _words(target) == f"self.{name}":
+                for target, value in bindings(node):
+                    if isinstance(target, ast.Attribute) and words(target) == f"self.{name}":
                         assigned = True
                         function = Function(method, cls.module, cls)
                         busy = self._busy | {cls.node}
@@ -219,6 +252,9 @@ class Causes:
         seen = self._analysis.observed.get(node.func)
         target = UNKNOWN if seen is None else seen.value
         given = operands(node)
+        own = isinstance(target, Bound) and target.function is not None
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _EACH and not own:
+            return Cause("each", f"{words(node.func)}()")
         if seen is None and (dotted := self._dotted(node.func)) is not None:
             target = Dotted(dotted)
         if isinstance(target, Dotted):
@@ -227,26 +263,22 @@ class Causes:
                 return self._first(given)
             if not self._is_unclear(node):
                 return None
-            return (
-                self._library(target.name)
-                or self._first(given)
-                or (Cause("data", target.name) if self._is_lost(node) else None)
-            )
+            found = self._library(target.name) or self._first(given)
+            return found or self._data(node, given, target.name)
         receiver = self._value(node.func.value) if isinstance(node.func, ast.Attribute) else None
         if isinstance(node.func, ast.Attribute) and isinstance(receiver, Tensor):
             name = node.func.attr
             method, is_known = f".{name}()", self._rule(f"torch.Tensor.{name}")
             if not is_known and self._is_unclear(node):
                 return Cause("rule", method)
-            data = Cause("data", method) if self._is_lost(node) else None
-            return self._first(given) or data
+            return self._first(given) or self._data(node, given, method)
         function = target.function if isinstance(target, Bound) else target
         if isinstance(function, Function):
             if not self._is_unclear(node):
                 return None
             return self._own(function, _full_name(function), given)
         if isinstance(target, OpInstance):
-            return self._first(given) or Cause("data", _words(node.func))
+            return self._first(given) or Cause("data", words(node.func))
         if isinstance(function, Class):
             return self._first(given)
         if seen is not None and isinstance(seen.held, Object):
@@ -256,6 +288,14 @@ class Causes:
             cls = seen.held.cls
             return self._own(Function(method_node, cls.module, cls), cls.name, given)
         return self.of(node.func) or self._first(given)
+
+    def _data(self, node: ast.expr, given: Sequence[ast.expr], subject: str) -> Cause | None:
+        """Return why an op that is known gives what isn't, where its arguments don't tell."""
+        if not _is_vague(self._value(node)) or self._round != _NEVER:
+            return None
+        lost = (one for one in given if self._is_lost(one) and isinstance(self._value(one), Tensor))
+        found = next(lost, None)
+        return Cause("data", subject) if found is None else fallback(found)
 
     def _own(self, function: Function, name: str, given: Sequence[ast.expr] = ()) -> Cause | None:
         """Return why what a function of the program's gives isn't known."""
@@ -308,6 +348,8 @@ class Causes:
     def _is_unclear(self, node: ast.AST) -> bool:
         """Whether something of a value isn't known, or nobody has looked at it."""
         seen = self._analysis.observed.get(node)
+        if seen is not None and isinstance(seen.value, tuple):
+            return _is_vague(seen.value)
         return seen is None or seen.is_lost
 
     def _is_known(self, node: ast.AST) -> bool:
@@ -321,6 +363,20 @@ _OF_PARAMETERS: Final = ("parameter", "declared", "open")
 def seen_lost(seen: Seen | None) -> bool:
     """Whether what was observed of an expression isn't all that there is to know."""
     return seen is not None and seen.is_lost
+
+
+def _is_vague(value: Value) -> bool:
+    """Whether something isn't known of a tensor, or of one of several."""
+    if isinstance(value, tuple):
+        return any(map(_is_vague, value))
+    if not isinstance(value, Tensor):
+        return value is UNKNOWN
+    return not all(
+        item.symbol.telling
+        if isinstance(item, Run)
+        else all(symbol.telling for symbol in dims.symbols(item))
+        for item in value.shape.dims
+    )
 
 
 def _parameter(function: Function, name: str) -> Cause | None:
@@ -358,105 +414,6 @@ def _full_name(function: Function) -> str:
     return f"{function.owner.name}.{function.name}" if function.owner else function.name
 
 
-def _bindings(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """Yield what a piece of source binds, each with what it is bound to."""
-    match node:
-        case ast.Assign(targets=targets, value=value):
-            for target in targets:
-                yield target, value
-        case ast.AnnAssign(target=target, value=ast.expr() as value):
-            yield target, value
-        case ast.NamedExpr(target=target, value=value):
-            yield target, value
-        case ast.AugAssign(target=target):
-            yield target, node
-        case ast.For(target=target, iter=value) | ast.AsyncFor(target=target, iter=value):
-            yield target, value
-        case ast.comprehension(target=target, iter=value):
-            yield target, value
-        case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
-            yield target, value
-
-
-def _each(target: ast.AST, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Yield the names in a target, each with its part of the value where that is spelled out."""
-    if isinstance(target, (ast.Tuple, ast.List)):
-        parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
-        matching = len(parts) == len(target.elts) and not any(
-            isinstance(one, ast.Starred) for one in (*parts, *target.elts)
-        )
-        for index, inner in enumerate(target.elts):
-            yield from _each(inner, parts[index] if matching else value)
-    elif isinstance(target, ast.Starred):
-        yield from _each(target.value, value)
-    elif isinstance(target, ast.Name):
-        yield target.id, value
-    elif isinstance(target, ast.Subscript):  # `frames[i] = ...` says what is in `frames`
-        yield from _each(target.value, value)
-
-
-def within(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and those inside of it, in order, without the functions and classes there."""
-    yield node
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from within(child)
-
-
-def operands(node: ast.AST) -> list[ast.expr]:
-    """Return the expressions that an expression gets its shape from."""
-    match node:
-        case ast.Call(func=func, args=args, keywords=keywords):
-            receiver = [func.value] if isinstance(func, ast.Attribute) else []
-            named = (k.value for k in keywords if k.arg not in ("device", "dtype"))
-            given = [*receiver, *args, *named]
-            lists = [part.elts for part in given if isinstance(part, (ast.List, ast.Tuple))]
-            return [*given, *(item for items in lists for item in items)]
-        case ast.BinOp(left=left, right=right):
-            return [left, right]
-        case ast.UnaryOp(operand=operand):
-            return [operand]
-        case ast.Compare(left=left, comparators=comparators):
-            return [left, *comparators]
-        case ast.Subscript(value=value, slice=ast.Tuple(elts=elts)):
-            return [value, *elts]
-        case ast.Subscript(value=value, slice=index):
-            return [value, index]
-        case ast.Attribute(value=value) | ast.Starred(value=value) | ast.Await(value=value):
-            return [value]
-        case ast.NamedExpr(value=value):
-            return [value]
-        case ast.IfExp(body=body, orelse=orelse):
-            return [body, orelse]
-        case ast.BoolOp(values=values):
-            return values
-        case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
-            return elts
-        case ast.Dict(values=values):
-            return values
-        case ast.DictComp(key=_, value=value):
-            return [value, *(one.iter for one in node.generators)]
-    return []
-
-
-def _words(node: ast.AST) -> str:
-    """Return what an expression is, in few words."""
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=ast.Name() | ast.Attribute() as owner, attr=name):
-            return f"{_words(owner)}.{name}"
-        case ast.Attribute(attr=name):
-            return f".{name}"
-        case ast.Call(func=func):
-            return f"{_words(func)}()"
-        case ast.Subscript(value=value):
-            return f"{_words(value)}[...]"
-    text = ast.unparse(node)
-    return f"({text})" if len(text) <= _LONGEST else "(...)"
-
-
 def fallback(node: ast.expr) -> Cause:
     """Return what to say where no cause is found."""
-    return Cause("other", _words(node))
+    return Cause("other", words(node))

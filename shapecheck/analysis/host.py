@@ -80,8 +80,10 @@ class Cause:
     annotation says no shape. `open`: an annotation that leaves it open. `library`: something of a
     library that nothing is known of. `rule`: an op that there is no rule for. `data`: an op whose
     sizes depend on data. `function`: what a function gives, which has no annotation and doesn't
-    tell when it is looked into. `attribute` and `name`: nothing tells what is assigned. `budget`:
-    it would take too long. `error`: an error was reported there. `other`: none of these.
+    tell when it is looked into. `attribute` and `name`: nothing tells what is assigned. `each`:
+    one of several tensors, each of a shape of its own. `loop`: what a loop makes of itself each
+    time. `budget`: it would take too long. `error`: an error was reported there. `other`: none of
+    these.
     """
 
     kind: Literal[
@@ -94,6 +96,8 @@ class Cause:
         "function",
         "attribute",
         "name",
+        "each",
+        "loop",
         "budget",
         "error",
         "other",

@@ -19,9 +19,10 @@ from typing import Final, Literal, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck.analysis import declarations, interpreter
-from shapecheck.analysis.causes import Analysis, Causes, fallback, operands, within
+from shapecheck.analysis.causes import Analysis, Causes, fallback
 from shapecheck.analysis.frame import EXPRESSIONS, Frame
 from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen, Source
+from shapecheck.analysis.pieces import operands, within
 from shapecheck.analysis.report import Reporter
 from shapecheck.analysis.values import Bound, Class, Content, Dotted, Function, Union
 from shapecheck.ops import UNKNOWN, Value

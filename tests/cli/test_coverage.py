@@ -171,6 +171,35 @@ CAUSES: Final = [
         "data",
         "a[...]",
     ),
+    (
+        "def f(net: nn.Module):\n    for name, p in net.named_parameters():\n"
+        "        nn.init.normal_(p)\n        p.data.norm()",
+        "each",
+        "net.named_parameters()",
+    ),
+    (
+        "class A(nn.Module):\n    def f(self):\n        for m in self.modules():\n"
+        "            if isinstance(m, nn.Conv2d):\n                nn.init.normal_(m.weight)",
+        "each",
+        "self.modules()",
+    ),
+    (
+        "def f(a: Float[Tensor, 'n m'], k: int):\n    b = a\n    for _ in range(k):\n"
+        "        b = torch.cat([b, a], dim=1)\n    return b + 1",
+        "loop",
+        "b",
+    ),
+    (
+        "def f(model, a: Float[Tensor, 'n m'], k: int):\n    for _ in range(k):\n"
+        "        last = model(a)[:, -1:]\n        a = torch.cat([a, last], dim=1)\n    return a",
+        "parameter",
+        "model",
+    ),
+    (
+        "def f(a: Tensor):\n    top, _ = torch.topk(a, 3)\n    return top[:, -1]",
+        "declared",
+        "a",
+    ),
 ]
 
 

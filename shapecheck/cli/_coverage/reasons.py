@@ -19,6 +19,8 @@ _WORDS: Final = {
     "function": "what {}() gives has no annotation, and looking into it doesn't tell",
     "attribute": '"{}" has no annotation, and what is assigned to it doesn\'t tell',
     "name": '"{}" isn\'t known where it is defined',
+    "each": "each of {} has shapes of its own",
+    "loop": 'a loop makes "{}" of itself, with another size each time',
     "budget": "looking into {}() to its end takes too long",
     "error": "the error in {}",
     "other": '"{}" isn\'t known here',
