@@ -390,6 +390,30 @@ def test_many_names_in_a_browser(project: Path) -> None:
         assert said == [names, 0, 0, 0]
 
 
+def test_no_two_names_look_the_same(project: Path) -> None:
+    """Where there are more names than colours, wires of the same colour have other dashes."""
+    names = [f"axis{number}" for number in range(24)]
+    text = MANY.replace("batch_size heads queries keys features channels height width time", "{}")
+    for number, some in enumerate((names[:12], names[12:])):
+        (project / f"part{number}.py").write_text(text.format(" ".join(some)))
+    (project / "both.py").write_text(
+        "from torch import nn\nimport part0, part1\n\n\nclass Both(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n"
+        "        self.one, self.two = part0.Long(), part1.Long()\n\n"
+        "    def forward(self, x, y):\n        return self.one(x), self.two(y)\n"
+    )
+    sizes = " ".join(str(size) for size in range(1, 13))
+    given = ["--input", sizes, "--input", sizes]
+    assert main(["trace", "both:Both", *given, "--svg", "both.svg"]) == 0
+    root = ElementTree.parse(project / "both.svg").getroot()
+    legend = [text.text for text in root.iter(f"{SVG}text") if text.get("class") is None]
+    looks = [path.get("class") for path in list(root.iter(f"{SVG}path"))[: len(legend)]]
+    assert sorted(map(str, legend)) == sorted([*names, "no name"])
+    assert len(set(looks)) == len(looks)
+    style = next(root.iter(f"{SVG}style")).text
+    assert all(f"path.{kind}{{stroke" in str(style) for look in looks for kind in str(look).split())
+
+
 def test_drawing_without_names(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wires have the colours of the sizes; what takes nothing stands by what needs it."""
     monkeypatch.setenv("SHAPECHECK", "off")

@@ -21,6 +21,8 @@ _LEFT: Final = 20
 _TOP: Final = 56
 _LANE_GAP: Final = 14
 _COLORS: Final = 10
+_DASHES: Final = ("6 2", "2 2", "9 2 2 2")
+"""Of the wires whose colour another name has, too: round by round."""
 _LONGEST: Final = 42
 _LONGEST_TITLE: Final = 34
 _LEGEND_LINE: Final = 20
@@ -33,8 +35,8 @@ _ENTRY: Final = "http://www.w3.org/2000/svg"
 class _Plan:
     """Where everything is: the top and height of each chip, the x of each lane, the entries.
 
-    `entries` are heights at the right edge of a chip, by chip and tensor. `colors` are those of
-    the names, in the order in which they come up; where nothing has a name, of the most frequent
+    `entries` are heights at the right edge of a chip, by chip and tensor. `colors` are the numbers
+    of the names, in the order in which they come up; where nothing has a name, of the most frequent
     sizes.
     """
 
@@ -76,7 +78,7 @@ def _planned(circuit: Circuit) -> _Plan:
     plan.has_names = bool(names)
     keys: list[str] | list[int] = names or sorted(size for size, _ in sizes.most_common(_COLORS))
     for key in keys:
-        plan.colors.setdefault(key, len(plan.colors) % _COLORS)
+        plan.colors.setdefault(key, len(plan.colors))
     at: dict[int, list[Wire]] = {}
     for wire in circuit.wires:
         for place in [wire.source, *wire.targets] if wire.targets else []:
@@ -107,7 +109,7 @@ def _tall(tensor: TensorRecord) -> float:
 
 
 def _legend(plan: _Plan) -> Iterator[str]:
-    kinds = [*(f"d{color}" for color in plan.colors.values()), "none"]
+    kinds = [*map(_kind, plan.colors.values()), "none"]
     for kind, (text, x, y) in zip(kinds, _legend_entries(plan), strict=True):
         yield f'<path class="{kind}" d="M{x:g} {y:g}h16"/>'
         yield f'<text x="{x + 21:g}" y="{y + 4:g}">{html.escape(text)}</text>'
@@ -131,7 +133,13 @@ def _class(plan: _Plan, tensor: TensorRecord, axis: int) -> str:
     if not tensor.shape:
         return "scalar"
     key = tensor.names[axis] if plan.has_names else tensor.shape[axis]
-    return f"d{plan.colors[key]}" if key in plan.colors else "none"
+    return _kind(plan.colors[key]) if key in plan.colors else "none"
+
+
+def _kind(number: int) -> str:
+    """Return the classes of a name's wires: its colour, and its dashes where that is taken."""
+    turn, color = divmod(number, _COLORS)
+    return f"d{color} r{(turn - 1) % len(_DASHES)}" if turn else f"d{color}"
 
 
 def _wires(circuit: Circuit, plan: _Plan) -> Iterator[str]:
@@ -277,6 +285,7 @@ _STYLE: Final = (
     ".shape{font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace}"
     ".t:hover path{stroke-width:4}path.none{stroke:#8b94a1}tspan.none,circle.none{fill:#6b7482}"
     "path.scalar{stroke:#8b94a1;stroke-dasharray:2 3}"
+    + "".join(f"path.r{at}{{stroke-dasharray:{dashes}}}" for at, dashes in enumerate(_DASHES))
     + _rules(_LIGHT)
     + "@media (prefers-color-scheme:"
     "dark){text{fill:#dfe5ee}.back{fill:#12161c}.chip{fill:#1b212a;stroke:#56616f}"
