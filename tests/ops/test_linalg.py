@@ -46,6 +46,8 @@ def test_products_that_fit(batch: list[int], n: int, m: int, k: int) -> None:
         check("linalg.svd", x, full)
     check("linalg.qr", x)
     check("linalg.pinv", x)
+    for q in (1, 2, 6):
+        check("svd_lowrank", x, q)
     square = torch.eye(n).expand(*batch, n, n)
     for name in ("inverse", "det", "linalg.inv", "linalg.cholesky", "linalg.eigh", "linalg.det"):
         check(name, square)
