@@ -421,8 +421,9 @@ def _is_placeholder(state: State, value: Value) -> bool:
     """Whether an attribute begins empty, `[]` or `torch.tensor([])`, for others to fill."""
     if isinstance(value, Tensor):
         return 0 in value.shape.dims
-    if isinstance(value, tuple):
-        return any(_is_placeholder(state, item) for item in value)
+    if isinstance(value, (tuple, Union)):
+        parts = value.options if isinstance(value, Union) else value
+        return any(_is_placeholder(state, part) for part in parts)
     content = state.content(value)
     return isinstance(content, (Sequence, Dict)) and content.kind in _FILLED and not content.items
 
