@@ -178,7 +178,8 @@ def _lines(table: Table, found: list[Op]) -> Iterator[Text]:
 
     op = found[0]
     texts = [_called(definition.text, op) for definition in op.definitions]
-    yield Text(op.name, style="bold green")
+    shown = f"{op.operator}  is  {op.name}" if op.operator else op.name
+    yield Text(shown, style="bold green")
     yield Text()
     for text in texts:
         yield from (Text(f"  {line}", style="bold") for line in _wrapped(text))

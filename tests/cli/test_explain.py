@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 import torch
+from torch import Tensor
 
 from shapecheck.cli import main
 from shapecheck.cli._knowledge import examples, lookup
@@ -221,6 +222,36 @@ def test_unknown_names(asked: str, said: str, capsys: pytest.CaptureFixture[str]
         "own can describe it.\n"
     )
     assert printed.out == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "title", "call"),
+    [
+        ("*", "*  is  torch.mul", "x * y  ->  (b t)"),
+        ("+=", "+  is  torch.add", "x + y  ->  (b t)"),
+        ("@", "@  is  torch.matmul", "x @ y  ->  (b n m)"),
+        ("~", "~  is  torch.bitwise_not", "~x  ->  (b t) Int"),
+        ("[]", "[]  is  torch.Tensor.__getitem__", "x[:, 0]  ->  (b d)"),
+    ],
+)
+def test_operators(asked: str, title: str, call: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """An operator is shown as one, in the example and in its error."""
+    assert main(["explain", asked]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == title
+    assert f"  {call}" in lines
+    errors = [line for line in lines if line.startswith("    error: ")]
+    assert all(line.startswith(f'    error: "{title.split(maxsplit=1)[0]}" ') for line in errors)
+
+
+def test_no_names_that_torch_lacks() -> None:
+    """Functions of `torch.special` and its like are no methods of tensors."""
+    apart = ("torch.special", "torch.linalg", "torch.fft")
+    for name in table().all_names():
+        home, _, last = name.rpartition(".")
+        if home in apart and not last.startswith("_"):
+            assert hasattr(getattr(torch, home.removeprefix("torch.")), last), name
+        assert home != "torch.Tensor" or not hasattr(torch.special, last) or hasattr(Tensor, last)
 
 
 def test_signatures_of_the_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

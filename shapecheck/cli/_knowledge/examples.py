@@ -66,6 +66,8 @@ class _Call:
 
     def label(self) -> str:
         """Return what messages call the op: as it is written."""
+        if self.op.operator:
+            return self.op.operator
         name = self.op.name
         for long, short in _SHORT.items():
             if name.startswith(long):
@@ -76,9 +78,12 @@ class _Call:
     def text(self) -> str:
         """Return the call as people write it."""
         label = self.label()
+        if self.op.operator and self.op.operator != "[]":
+            left, comma, right = self.arguments.partition(", ")
+            return f"{left} {label} {right}" if comma else f"{label}{left}"
         if self.op.name.startswith(_METHODS):
             first, _, rest = self.arguments.partition(",")
-            if label == "__getitem__":
+            if self.op.name.endswith(".__getitem__"):
                 return f"{first}[:, 0]"
             return f"{first}.{label}" + ("" if self.is_property else f"({rest.strip()})")
         return f"{label}({self.arguments})"

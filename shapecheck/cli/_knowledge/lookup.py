@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shapecheck.signatures import Definition, OpClass, Table
@@ -72,12 +72,13 @@ class Op:
     """A function, or a class where `is_class`, by the name under which it is shown.
 
     `definitions`: of a function, its overloads; of a class, its constructor, then its methods, a
-    module's `forward` before the others.
+    module's `forward` before the others. `operator`: what it was asked for by, if that is one.
     """
 
     name: str
     definitions: tuple[Definition, ...]
     is_class: bool = False
+    operator: str = ""
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -97,7 +98,7 @@ def find(table: Table, asked: str) -> list[Op]:
     for name in names:
         op = _op(table, name)
         if op is not None:
-            found.setdefault(op.definitions, op)
+            found.setdefault(op.definitions, replace(op, operator=_operator(asked)))
     return list(found.values())
 
 
@@ -112,6 +113,12 @@ def library_names(asked: str) -> list[str]:
 def _plain(asked: str) -> str:
     asked = asked.strip().removesuffix("()").lstrip(".")
     return _OPERATORS.get(asked) or _OPERATORS.get(asked.removesuffix("="), asked)
+
+
+def _operator(asked: str) -> str:
+    """Return the operator that is asked for, of `+=` the `+`; nothing where it is a name."""
+    asked = asked.strip()
+    return next((one for one in (asked, asked.removesuffix("=")) if one in _OPERATORS), "")
 
 
 def _full(asked: str) -> list[str]:
