@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 FORMAT: Final = 1
+_APART: Final = ("torch.special.", "torch.linalg.", "torch.fft.")
+"""Modules whose functions are no methods of tensors, and never work in place."""
 
 
 class StubError(Exception):
@@ -277,10 +279,10 @@ class _Reader:
             names += [
                 f"torch.Tensor.{n.rpartition('.')[2]}"
                 for n in names
-                if not n.startswith("torch.Tensor.")
+                if not n.startswith(("torch.Tensor.", *_APART))
             ]
         if "inplace" in flags:
-            names += [f"{n}_" for n in names if not n.endswith("_")]
+            names += [f"{n}_" for n in names if not n.endswith("_") and not n.startswith(_APART)]
         names = list(dict.fromkeys(names))
         self.file.functions.append(Function(names, self.source(node), "property" in flags))
 

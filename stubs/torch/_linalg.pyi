@@ -67,7 +67,7 @@ def chain_matmul(*tensors: Any) -> Rule["chain"]: ...
 
 # Square matrices ---------------------------------------------------------------------------------
 
-@also("torch.linalg.det", "logdet", "torch.linalg.logdet")
+@also("torch.linalg.det", "logdet")
 @method
 def det(input: Inexact[Tensor, "*b n n"]) -> T[Tensor, "*b"]: ...
 
