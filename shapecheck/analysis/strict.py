@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from shapecheck.analysis.frame import Frame
-from shapecheck.dims import Atom, IntSize, Kind, Sym
+from shapecheck.dims import Atom, IntSize, Kind, Size, Sym
 from shapecheck.explain import Message
 
 
@@ -19,13 +19,17 @@ def report(frame: Frame, node: ast.AST, subject: str, before: Mapping[Atom, IntS
         return
     facts = frame.state.facts
     for atom, value in facts.atoms.items():
-        new = isinstance(atom, Sym) and atom.kind is not Kind.UNKNOWN and atom not in before
-        if not new or atom in frame.supposed:
+        known = all(symbol.kind is not Kind.UNKNOWN for symbol in _symbols(atom))
+        if not known or atom in before or atom in frame.supposed:
             continue
         frame.supposed.add(atom)
         size = facts.size(value)
         text = f"{subject} needs {atom} to be {size}, which no annotation says"
         frame.error(node, Message(text, "shape-strict", tuple(_advice(atom, size))))
+
+
+def _symbols(atom: Atom) -> frozenset[Sym]:
+    return Size.of(atom).symbols()
 
 
 def _advice(atom: Atom, size: IntSize) -> Iterator[str]:
