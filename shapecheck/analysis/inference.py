@@ -35,7 +35,7 @@ from shapecheck.analysis.values import (
 )
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.ops import UNKNOWN, Value
-from shapecheck.shapes import Facts, Run, Shape, Tensor
+from shapecheck.shapes import Facts, Item, Run, Shape, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +363,7 @@ class ListOf:
 def resolved(value: Value, facts: Facts) -> Value:
     """Return a value with all that was learned of the tensors in it put in."""
     if isinstance(value, Tensor):
-        return replace(value, shape=Shape(facts.items(value.shape.dims)), inserted=False)
+        return replace(value, shape=Shape(_joined(facts.items(value.shape.dims))), inserted=False)
     if isinstance(value, tuple):
         return tuple(v if isinstance(v, Run) else resolved(v, facts) for v in value)
     if isinstance(value, Union):
@@ -373,6 +373,21 @@ def resolved(value: Value, facts: Facts) -> Value:
     if isinstance(value, Size):
         return facts.size(value)
     return value
+
+
+def _joined(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    """Return dimensions in which a row beside one of which nothing is known is part of that."""
+    kept: list[Item] = []
+    for item in items:
+        beside = kept[-1] if kept else None
+        if isinstance(item, Run) and isinstance(beside, Run):
+            if not item.symbol.telling and not item.symbol.supposed:
+                kept[-1] = item
+                continue
+            if not beside.symbol.telling and not beside.symbol.supposed:
+                continue
+        kept.append(item)
+    return tuple(kept)
 
 
 # What to study a function with --------------------------------------------------------------------

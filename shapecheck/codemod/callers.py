@@ -50,12 +50,14 @@ Call = Mapping[str, Handed | None]
 class Given:
     """What all calls have in common: names of axes, and numbers that equal ones share.
 
-    `axes` is None where some call hands over what is no tensor.
+    `axes` is None where some call hands over what is no tensor. The axes in `ones` are 1 in some
+    call: what they meet needn't have the same size.
     """
 
     axes: tuple[tuple[str, int], ...] | None
     dtype: dtypes.DTypes = dtypes.ANY
     may_be_none: bool = False
+    ones: tuple[int, ...] = ()
 
 
 def calls(one: Study) -> list[tuple[Place, Call]]:
@@ -75,6 +77,8 @@ def _handed(value: Value, marks: dict[object, str]) -> Handed | None:
     tensor = tensor_of(value)
     if tensor is None or tensor.shape.rank is None:
         return Handed(None, is_foreign=any(map(_is_foreign, options(value))))
+    if tensor.shape.dims and all(item == 1 for item in tensor.shape.dims):
+        return Handed(None)  # one number may be of any shape
     sizes = (
         item if isinstance(item, int) else marks.setdefault(item, f"size {len(marks)}")
         for item in tensor.shape.dims
@@ -131,8 +135,9 @@ def agreed(
         ranks = {None if one.axes is None else len(one.axes) for one in tensors}
         if len(ranks) != 1 or None in ranks:
             continue
-        axes = []
-        for column in zip(*(one.axes or () for one in tensors), strict=True):
+        axes, ones = [], []
+        for at, column in enumerate(zip(*(one.axes or () for one in tensors), strict=True)):
+            ones += [at] if at and any(size == 1 for _, size in column) else []
             labels = {label for label, _ in column}
             sizes = tuple(size for _, size in column)
             # Numbers are equal by accident, too.
@@ -143,7 +148,7 @@ def agreed(
             is_chance = is_number or (tied in axes and not (tied and tied[0] == axis[0] != ""))
             axes.append(columns.setdefault(len(columns) if is_chance else sizes, axis))
         dtype = functools.reduce(operator.or_, (one.dtype for one in tensors))
-        found[name] = Given(tuple(axes), dtype, len(values) > len(tensors))
+        found[name] = Given(tuple(axes), dtype, len(values) > len(tensors), tuple(ones))
     return found
 
 
@@ -162,7 +167,9 @@ def values(given: Mapping[str, Given], function: Study) -> dict[str, Value]:
             continue
         axes = [
             sizes.setdefault(number, Size.of(Sym.suppose(_name(label, own))))
-            for label, number in one.axes
+            if at not in one.ones
+            else Size.of(Sym.fresh(left_open=True))
+            for at, (label, number) in enumerate(one.axes)
         ]
         tensor = Tensor(Shape(tuple(axes)), one.dtype)
         found[name] = Union((tensor, None)) if one.may_be_none else tensor

@@ -70,7 +70,8 @@ class Names:
         own: Collection[str] = (),
         taken: Collection[str] = (),
     ) -> None:
-        self.sizes, self.code, self.own = sizes, code, own
+        self.sizes = {dims.whole(size): text for size, text in sizes.items()}
+        self.code, self.own = code, own
         self.hints = dict(hints or {})
         self.given: dict[Sym, str] = {}
         self.known: set[Sym] | None = None
@@ -187,7 +188,7 @@ class Names:
             return str(size) if size >= 0 else "_"
         if size in self.sizes:
             return "{" + self.sizes[size] + "}"
-        if any(symbol.options or self._is_loose(symbol) for symbol in size.symbols()):
+        if any(s.options or s.left_open or self._is_loose(s) for s in size.symbols()):
             return "_"
         named = {symbol: self._symbol(symbol, usual) for symbol in _in_order(size)}
         replaced = dims.substitute(size, {s: Size.of(Sym(n, Kind.NAME)) for s, n in named.items()})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import shapecheck.dims as dims
-from shapecheck.dims import DimExpr, Sym, size_of
+from shapecheck.dims import DimExpr, Size, Sym, size_of
 from shapecheck.ops.agree import loose
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, rule
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
@@ -51,6 +51,8 @@ def permute(call: Call, input: Value, dims: Value, **rest: Value) -> Value:
     if shape.rank is None:
         if len(dims) < shape.least_rank:
             raise mismatch(axis_count(shape, len(dims)), headline)
+        shape = call.facts.stretched(shape, count=len(dims))
+    if shape.rank is None:
         return Tensor(Shape.of_rank(len(dims)), tensor.dtype)
     if len(dims) != shape.rank:
         raise mismatch(axis_count(shape, len(dims)), headline)
@@ -158,8 +160,16 @@ def squeeze(call: Call, input: Value, dim: Value = None, **rest: Value) -> Value
         elif isinstance(item, Run):
             items.append(Run(dims.Sym.fresh("...")))
         elif (size := call.facts.dim(item)) != 1:
+            _left_open(call, size)
             items.append(Run(dims.Sym.fresh("...")) if loose(size) else item)
     return Tensor(Shape(tuple(items)), tensor.dtype)
+
+
+def _left_open(call: Call, size: DimExpr) -> None:
+    """Learn that an axis which is supposed, and dropped if it is 1, may be 1: it is no name."""
+    symbol = size.symbol if isinstance(size, Size) else None
+    if symbol is not None and symbol.supposed:
+        call.facts.learn(symbol, Size.of(Sym.fresh(left_open=True)))
 
 
 # Diagonals -------------------------------------------------------------------------------------

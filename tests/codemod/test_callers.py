@@ -116,3 +116,41 @@ def test_what_is_only_added_to_tensors_may_be_a_number(body: str, tmp_path: Path
     text = f"def f(x: torch.Tensor, gain):\n    b, t = x.shape\n    return {body}\n"
     found = annotated(tmp_path, text)
     assert 'f(x: Shaped[torch.Tensor, "b t"], gain)' in found
+
+
+def test_what_a_caller_gives_1_for_needn_t_be_as_long_as_what_it_meets(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def between(a: torch.Tensor, b: torch.Tensor, t: torch.Tensor):\n"
+        "    return a + (b - a) * t\n"
+        "def sample(x: torch.Tensor):\n"
+        "    B, T, D = x.shape\n"
+        "    return between(torch.randn(B, T, D), x, torch.rand((B, 1, 1)))\n",
+    )
+    assert 't: Float[torch.Tensor, "B _ _"]) -> Shaped[Tensor, "B T D"]:' in found
+
+
+def test_one_number_shows_nothing_of_how_many_axes_there_are(tmp_path: Path) -> None:
+    text = (
+        "def normalized(x: torch.Tensor):\n"
+        "    return x / x.sum(0)\n"
+        "def test_normalized():\n"
+        "    assert normalized(torch.zeros(1)).sum() == 0\n"
+    )
+    found = annotated(tmp_path, text)
+    assert 'def normalized(x: Shaped[torch.Tensor, "n *batch"])' in found
+
+
+def test_what_would_make_a_callers_size_a_number_is_no_guess(tmp_path: Path) -> None:
+    """The last axis of the positions is 1, and meets one of half the width."""
+    found = annotated(
+        tmp_path,
+        "def embedding(positions: torch.Tensor, dim: int):\n"
+        "    turns = torch.arange(dim // 2).view(1, 1, -1)\n"
+        "    return torch.cat([(positions * turns).cos(), (positions * turns).sin()], dim=-1)\n"
+        "def forward(x: torch.Tensor):\n"
+        "    B, T, C = x.shape\n"
+        "    return x + embedding(torch.arange(T).view(1, -1, 1), C)\n",
+    )
+    assert "def embedding(positions: torch.Tensor, dim: int):" in found
+    assert 'x: Shaped[torch.Tensor, "B T C"]) -> Shaped[Tensor, "B T C"]' in found

@@ -206,3 +206,46 @@ def test_what_a_sum_is_over_is_called_as_in_its_pattern(
         "b h j d",
         "b h i d",
     ]
+
+
+def test_a_parameter_that_is_reordered_has_an_axis_for_each_that_is_named(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(x):\n"
+        "    x = x.permute(0, 2, 1)\n"
+        '    return rearrange(x, "b c t -> b (c t)")\n'
+        "class Recurrent(nn.Module):\n"
+        "    def __init__(self, width):\n"
+        "        super().__init__()\n"
+        "        self.lstm = nn.LSTM(width, width)\n"
+        "    def forward(self, x):\n"
+        "        x = x.permute(2, 0, 1)\n"
+        "        y, _ = self.lstm(x)\n"
+        "        return (x + y).permute(1, 2, 0)\n",
+    )
+    assert 'def f(x: Shaped[torch.Tensor, "b t c"]) -> Shaped[torch.Tensor, "b c*t"]:' in found
+    assert 'x: Shaped[torch.Tensor, "b width d"]) -> Shaped[torch.Tensor, "b width d"]' in found
+
+
+@pytest.mark.parametrize("check", ["", "    assert dim % 2 == 0\n"])
+def test_a_size_is_that_of_an_int_parameter_whatever_is_said_of_it(
+    tmp_path: Path, check: str
+) -> None:
+    found = annotated(
+        tmp_path,
+        f"def f(n: int, dim: int):\n{check}    return torch.zeros(n, dim, dim // 2)\n",
+    )
+    assert '-> Float[torch.Tensor, "{n} {dim} {dim}//2"]:' in found
+
+
+def test_an_axis_that_is_dropped_where_it_is_1_is_no_name(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(x: torch.Tensor):\n"
+        "    return x.squeeze(1)\n"
+        "def g(x: torch.Tensor):\n"
+        "    b, c, t = x.shape\n"
+        "    return x.squeeze(1)\n",
+    )
+    assert 'def f(x: Shaped[torch.Tensor, "n ..."]) -> Shaped[Tensor, "n ..."]:' in found
+    assert 'def g(x: Shaped[torch.Tensor, "b _ t"]) -> Shaped[Tensor, "b ... t"]:' in found
