@@ -63,7 +63,8 @@ class Study:
     though no annotation says so, `clashes` how many errors there were on the way, `calls` the
     functions that it calls, with their arguments. `given` is what it was studied with. `nested` are
     the functions in it, with the states in which they are called. `rests_on` are the functions of
-    which annotations were read, each a path and a line.
+    which annotations were read, each a path and a line. `labels` are what the body calls dimensions
+    that have no name where they come from.
     """
 
     subject: Subject
@@ -77,6 +78,7 @@ class Study:
     given: Mapping[str, Value] = field(default_factory=dict)
     nested: list[tuple[Function, State]] = field(default_factory=list)
     rests_on: frozenset[Ground] = frozenset()
+    labels: Mapping[Sym, str] = field(default_factory=dict)
 
     @property
     def function(self) -> Function:
@@ -290,7 +292,24 @@ def _ran(subject: Subject, values: Mapping[str, Value], tensors: set[str], most:
         ],
         given={**values, **supposed},
         nested=[*interpreter.nested(frame)],
+        labels=_labels(facts),
     )
+
+
+def _labels(facts: Facts) -> dict[Sym, str]:
+    """Return the names of what turned out to be dimensions that have none."""
+    found: dict[Sym, str] = {}
+    for atom in facts.atoms:
+        if (
+            not isinstance(atom, Sym)
+            or not atom.supposed
+            or not atom.name.strip("_").isidentifier()
+        ):
+            continue
+        size = facts.size(Size.of(atom))
+        if isinstance(size, Size) and size.symbol is not None and not size.symbol.telling:
+            found.setdefault(size.symbol, atom.name)
+    return found
 
 
 @contextmanager

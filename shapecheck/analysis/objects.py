@@ -379,8 +379,15 @@ def _supposed(init: Function) -> dict[str, Value]:
         return {}
     arguments = declarations.arguments_of(init.node)
     bare = {one.arg for one in arguments[1:] if one.annotation is None}
-    params = declarations.declaration(init).params
-    return {p.name: Path(p.name) for p in params if p.name in bare and p.default is None}
+    found: dict[str, Value] = {}
+    for param in declarations.declaration(init).params:
+        default = param.default
+        if param.name in bare and default is None:
+            found[param.name] = Path(param.name)
+        elif param.name in bare and isinstance(default, ast.Constant):
+            if type(default.value) is int:
+                found[param.name] = own_size(param.name, default.value)
+    return found
 
 
 def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:

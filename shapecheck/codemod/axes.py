@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from shapecheck.analysis.inference import Study
 from shapecheck.codemod.leading import Group, Rows, groups
-from shapecheck.codemod.naming import USUAL, unused
+from shapecheck.codemod.naming import FRONT, REST, USUAL, unused
 from shapecheck.dims import Kind, Size, Sym, size_of
 from shapecheck.ops import Value
 from shapecheck.record.store import Call
@@ -77,7 +77,8 @@ class Axes:
         elif leaf.group is not None:
             which = leaf.group.number
             if which not in self._runs:
-                self._runs[which] = unused("batch", self._taken)
+                usual = REST if leaf.group.front else FRONT
+                self._runs[which] = unused(usual, self._taken)
             mark = "*#" if leaf.group.broadcasts else "*"
             words.insert(leaf.group.front, f"{mark}{self._runs[which]}")
         return " ".join(words)

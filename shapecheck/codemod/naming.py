@@ -11,6 +11,7 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from string import digits
 from typing import Final
 
@@ -41,11 +42,19 @@ USUAL: Final[Mapping[int, Sequence[str]]] = {
 """What people call the axes of a tensor of so many where the code has no names for them."""
 
 
+FRONT: Final = "batch"
+REST: Final = "rest"
+"""What a row of axes is called that a tensor begins with, and one that stands behind others."""
+
+
 _SIDES: Final = ("", *"hwxy")
 """What the names of an image's sides begin with."""
 
 
 _ANY: Final = spec.Group(None)
+
+_MOST_OFTEN: Final = 3
+"""What has so many axes is seldom combined with what has more."""
 
 _OPERATOR: Final = re.compile(r"\*\*|//|[-+*]|\b(?:min|max)\(")
 _READABLE: Final = 4
@@ -95,7 +104,11 @@ class Names:
         """Return a tensor's shape in the annotation language; None if it isn't sayable."""
         items = tensor.shape.dims
         usual = self._usual(items)
-        runs = {item: self._run(item.symbol) for item in items if isinstance(item, Run)}
+        runs = {
+            item: self._run(item.symbol, REST if at else FRONT)
+            for at, item in enumerate(items)
+            if isinstance(item, Run)
+        }
         words = []
         for at, item in enumerate(items):
             last = "d" if at == len(items) - 1 else "n"
@@ -123,8 +136,9 @@ class Names:
 
     def _usual(self, items: Sequence[DimExpr | Run]) -> Sequence[str]:
         """Return what to call axes without a name: as in images only where that fits the others."""
-        if any(isinstance(item, Run) for item in items[1:]):
-            return ()
+        run = next((at for at, item in enumerate(items) if isinstance(item, Run)), 0)
+        if run:
+            return ("b", *("n" for _ in items[1:run])) if run > 1 else ()
         usual = USUAL.get(len(items), ())
         if items and isinstance(items[0], Run) and len(items) != 4:
             return ()
@@ -164,12 +178,12 @@ class Names:
         is_callers = symbol.name.startswith("caller.")
         return name not in self._taken or (name in self._shared and not is_callers)
 
-    def _run(self, symbol: Sym) -> str:
+    def _run(self, symbol: Sym, usual: str) -> str:
         if self.whole is not None and symbol is not self.whole:
             parts = {*self.whole.spanned}
             if {*(symbol.spanned or (symbol,))} <= parts:
                 others = sum(self._often[one] for one in (*parts, self.whole))
-                return f"*#{self._run(self.whole)[1:]}" if others > 1 else "..."
+                return f"*#{self._run(self.whole, usual)[1:]}" if others > 1 else "..."
         if symbol is self.whole:
             pass
         elif symbol.options or (symbol.kind is Kind.UNKNOWN and self._often[symbol] < 2):
@@ -177,7 +191,7 @@ class Names:
         name = self.given.get(symbol)
         if name is None:
             label = self.hints.get(symbol, symbol.name)
-            label = label if label.isidentifier() and label != "_" else "batch"
+            label = label if label.isidentifier() and label != "_" else usual
             name = label if symbol.kind is Kind.NAME else unused(label, self._taken)
             self.given[symbol] = name
         return f"*{name}"
@@ -288,7 +302,7 @@ def proposals(study: Study, names: Names, wanted: Collection[str]) -> dict[str, 
     """
     values = {name: study.params[name] for name in study.params if name in wanted}
     if "return" in wanted and study.result is not UNKNOWN and study.result is not None:
-        values["return"] = study.result
+        values["return"] = _as_given(study.result, study)
     names.whole = _whole(study, values)
     trial = names.afresh()
     trial.count(values.values())
@@ -301,6 +315,24 @@ def proposals(study: Study, names: Names, wanted: Collection[str]) -> dict[str, 
     names.known = {s for slot, value in kept.items() if slot != "return" for s in _symbols(value)}
     found = ((slot, describe(value, names)) for slot, value in kept.items())
     return {slot: kind for slot, kind in found if kind is not None and _says_something(kind)}
+
+
+def _as_given(value: Value, study: Study) -> Value:
+    """Return what a function makes without axes in front of all those of its first parameter.
+
+    In `x + self.drop(x)` what isn't known of the second has no more axes than `x`, if that has
+    three or more.
+    """
+    if isinstance(value, tuple):
+        return tuple(_as_given(item, study) for item in value)
+    given = next((one for name, one in study.params.items() if name not in ("self", "cls")), None)
+    if isinstance(value, Tensor) and isinstance(given, Tensor):
+        first = given.shape.dims
+        lead, *rest = value.shape.dims or (None,)
+        is_all = len(first) >= _MOST_OFTEN and not any(isinstance(item, Run) for item in first)
+        if is_all and isinstance(lead, Run) and tuple(rest) == first:
+            return replace(value, shape=given.shape)
+    return value
 
 
 def named(study: Study) -> set[str]:

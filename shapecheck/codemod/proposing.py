@@ -141,7 +141,8 @@ class Proposer:
             self.waiting.add((one.qualname, one.nth))
         code = self.code - tensors_in(one)
         own = variables(one.function.node)
-        names = Names(one.sizes, claimed.hints, code, own, named(one))
+        hints = {**one.labels, **claimed.hints}
+        names = Names(one.sizes, hints, code, own, named(one))
         told = self._told.get(one.function.node, {})
         allowed = wanted(one)
         inferred = proposals(one, names, allowed - _numbers(one)) if "static" in origins else {}

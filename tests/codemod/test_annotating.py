@@ -120,7 +120,7 @@ def test_that_there_are_axes_is_not_worth_an_annotation(tmp_path: Path) -> None:
         ("nn.functional.linear(x, torch.zeros(4, 3))", "*batch 3 -> *batch 4"),
         ("nn.functional.layer_norm(x, (5, 6))", "*batch 5 6 -> *batch 5 6"),
         ("nn.BatchNorm2d(3)(x)", "b 3 h w -> b 3 h w"),
-        ("nn.BatchNorm1d(3)(x)", "n 3 *batch -> n 3 *batch"),
+        ("nn.BatchNorm1d(3)(x)", "b 3 *rest -> b 3 *rest"),
         ("nn.functional.conv2d(x, torch.zeros(8, 3, 1, 1))", "*batch 3 h w -> *batch 8 h w"),
     ],
 )
@@ -572,9 +572,9 @@ def test_the_names_of_an_ops_signature_are_not_the_codes(tmp_path: Path) -> None
     [
         ("return x.sum(dim=-1)", 'x: Shaped[torch.Tensor, "*batch d"]'),
         ("return x[..., :2]", 'x: Shaped[torch.Tensor, "*batch d"]'),
-        ("return x[:, None, 2:]", 'x: Shaped[torch.Tensor, "n n2 *batch"]'),
+        ("return x[:, None, 2:]", 'x: Shaped[torch.Tensor, "b n *rest"]'),
         ("return F.normalize(x, dim=-1)", 'x: Float[torch.Tensor, "*batch d"]'),
-        ("return x.softmax(1)", 'x: Float[torch.Tensor, "n n2 *batch"]'),
+        ("return x.softmax(1)", 'x: Float[torch.Tensor, "b n *rest"]'),
         ("return nn.Linear(3, 4)(x)", 'x: Float[torch.Tensor, "*batch 3"]'),
         ("a, b = x.unbind(-1)\n    return a", 'x: Shaped[torch.Tensor, "... 2"]'),
         ('return rearrange(x, "... h w -> ... w h")', 'x: Shaped[torch.Tensor, "*batch h w"]'),

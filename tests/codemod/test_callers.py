@@ -138,7 +138,7 @@ def test_one_number_shows_nothing_of_how_many_axes_there_are(tmp_path: Path) -> 
         "    assert normalized(torch.zeros(1)).sum() == 0\n"
     )
     found = annotated(tmp_path, text)
-    assert 'def normalized(x: Shaped[torch.Tensor, "n *batch"])' in found
+    assert 'def normalized(x: Shaped[torch.Tensor, "n *rest"])' in found
 
 
 def test_what_would_make_a_callers_size_a_number_is_no_guess(tmp_path: Path) -> None:

@@ -247,5 +247,59 @@ def test_an_axis_that_is_dropped_where_it_is_1_is_no_name(tmp_path: Path) -> Non
         "    b, c, t = x.shape\n"
         "    return x.squeeze(1)\n",
     )
-    assert 'def f(x: Shaped[torch.Tensor, "n ..."]) -> Shaped[Tensor, "n ..."]:' in found
+    assert 'def f(x: Shaped[torch.Tensor, "b ..."]) -> Shaped[Tensor, "b ..."]:' in found
     assert 'def g(x: Shaped[torch.Tensor, "b _ t"]) -> Shaped[Tensor, "b ... t"]:' in found
+
+
+def test_a_size_that_a_constructor_has_a_default_for_is_one(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "class Patches(nn.Module):\n"
+        "    def __init__(self, patch=4, in_chans=3, width=96, bias=True):\n"
+        "        super().__init__()\n"
+        "        self.in_chans, self.width = in_chans, width\n"
+        "        self.project = nn.Conv2d(in_chans, width, 3, stride=patch, padding=1, bias=bias)\n"
+        "        self.head = nn.Linear(width, 10)\n"
+        "    def forward(self, x):\n"
+        "        B, C, H, W = x.shape\n"
+        "        return self.head(self.project(x).mean((2, 3)))\n",
+    )
+    assert (
+        'x: Float[torch.Tensor, "B {self.in_chans} H W"]) -> Float[torch.Tensor, "B 10"]:' in found
+    )
+
+
+def test_a_body_has_names_for_dimensions_that_come_from_elsewhere(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "class Patches(nn.Module):\n"
+        "    def __init__(self, config):\n"
+        "        super().__init__()\n"
+        '        self.project = nn.Conv2d(int(config["chans"]), 8, 3)\n'
+        "    def forward(self, x):\n"
+        "        B, C, H, W = x.shape\n"
+        "        return self.project(x)\n",
+    )
+    assert 'x: Float[torch.Tensor, "B C H W"]) -> Float[torch.Tensor, "B 8 H-2 W-2"]:' in found
+
+
+def test_a_residual_has_the_axes_of_what_is_added_to(tmp_path: Path) -> None:
+    """Fewer axes, and those of another parameter than the first, may stand behind others."""
+    found = annotated(
+        tmp_path,
+        "class Block(nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        B, L, C = x.shape\n"
+        "        return x + self.run(x)\n"
+        "class Row(nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        b, d = x.shape\n"
+        "        return x + self.run(x)\n"
+        "class Scores(nn.Module):\n"
+        "    def forward(self, q, bias):\n"
+        "        h, t, s = bias.shape\n"
+        "        return self.run(q) + bias\n",
+    )
+    assert 'x: Shaped[torch.Tensor, "B L C"]) -> Shaped[torch.Tensor, "B L C"]:' in found
+    assert 'x: Shaped[torch.Tensor, "b d"]) -> Shaped[torch.Tensor, "... b d"]:' in found
+    assert 'q, bias: Shaped[torch.Tensor, "h t s"]) -> Shaped[torch.Tensor, "... h t s"]:' in found

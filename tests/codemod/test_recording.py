@@ -214,7 +214,7 @@ def test_axes_in_front_of_a_group_that_the_code_has_names_for(tmp_path: Path) ->
         ({"x": t(3, 6)}, t(3, 5)),
         ({"x": t(4, 2, 5, 8)}, t(4, 1, 5, 8)),
     )
-    assert found == ('def f(x: Float[Tensor, "b v *batch"]) -> Float[Tensor, "b v-1 *batch"]:')
+    assert found == ('def f(x: Float[Tensor, "b v *rest"]) -> Float[Tensor, "b v-1 *rest"]:')
 
 
 def test_a_small_square_that_never_varies_is_a_matrix_of_numbers(tmp_path: Path) -> None:
@@ -237,8 +237,8 @@ def test_axes_in_front_of_a_group(tmp_path: Path) -> None:
         ({"p": t(4, 2, 5, 8, 3), "m": t(4, 2, 4)}, t(4, 1, 5, 8, 2)),
     )
     assert found == (
-        'def f(p: Float[Tensor, "b t *batch 3"], m: Float[Tensor, "b t 4"])'
-        ' -> Float[Tensor, "b t-1 *batch 2"]: return g(p, m)'
+        'def f(p: Float[Tensor, "b t *rest 3"], m: Float[Tensor, "b t 4"])'
+        ' -> Float[Tensor, "b t-1 *rest 2"]: return g(p, m)'
     )
 
 
