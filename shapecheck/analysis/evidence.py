@@ -10,6 +10,7 @@ from shapecheck.analysis import declarations, objects
 from shapecheck.analysis.annotations import AnyDecl, TensorDecl
 from shapecheck.analysis.syntax import nodes
 from shapecheck.analysis.values import Bound, Class, Dotted, Function, OpInstance, Ref
+from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Tensor
 from shapecheck.signatures import Signature
@@ -76,6 +77,44 @@ def untold(function: Function) -> set[str]:
         and (param.default is None or _is_none(param.default))
     }
     return found - set(_told_apart(function.node)) if found else found
+
+
+_SHAPED: Final = frozenset("view reshape expand repeat new_zeros new_ones new_empty".split())
+_MADE: Final = frozenset("zeros ones empty rand randn full".split())
+"""Methods of a tensor, and functions, that are given sizes, one beside the other."""
+
+
+def shown_sizes(function: Function, seen: Study) -> set[str]:
+    """Return the parameters without annotation and default that their use shows to be ints.
+
+    One of several sizes is, and what a size is divided by; one alone may be several.
+    """
+    candidates = {
+        param.name
+        for param in declarations.declaration(function).params
+        if isinstance(param.declared, AnyDecl)
+        and param.kind in ("positional", "keyword")
+        and not is_annotated(function, param.name)
+        and param.default is None
+        and seen.params.get(param.name, UNKNOWN) is UNKNOWN
+    }
+    found: set[str] = set()
+    for node in nodes(function.node) if candidates else ():
+        match node:
+            case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args) if (
+                name in _SHAPED | _MADE and not isinstance(seen.values.get(receiver), (Ref, Class))
+            ):
+                several = [
+                    *([args] if name not in ("full", "repeat") else []),
+                    *(one.elts for one in args[:1] if isinstance(one, (ast.Tuple, ast.List))),
+                ]
+                for sizes in several:
+                    is_told = len(sizes) > 1 or sizes is not args
+                    found |= {one.id for one in sizes if is_told and isinstance(one, ast.Name)}
+            case ast.BinOp(left=left, op=ast.FloorDiv() | ast.Mod(), right=ast.Name(id=name)):
+                if isinstance(seen.values.get(left), Size):
+                    found.add(name)
+    return found & candidates
 
 
 def _told_apart(function: ast.AST) -> Iterator[str]:

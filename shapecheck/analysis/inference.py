@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from shapecheck.analysis import bodies, declarations, functions, interpreter, objects
-from shapecheck.analysis.evidence import is_annotated, shown, untold
+from shapecheck.analysis.evidence import is_annotated, shown, shown_sizes, untold
 from shapecheck.analysis.frame import EXPRESSIONS, BudgetExceeded, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.host import Host, Options, Source
@@ -135,9 +135,9 @@ def _first(subject: Subject) -> Study:
     Of a class with `d_in` and `d_out`, all instances may happen to have one for both: a parameter
     that is `d_in` isn't `{self.d_out}` for that.
     """
-    found = _study(subject, _shown_ahead(subject), {})
+    found = _study(subject, _ahead(subject), {})
     if found.clashes and subject.function.owner is not None:
-        other = _study(replace(subject, alike=True), found.bare, {})
+        other = _study(replace(subject, alike=True), found, {})
         found = other if other.clashes < found.clashes else found
     return found
 
@@ -149,7 +149,7 @@ def with_known(seen: Study, known: Mapping[str, Value]) -> Study:
     Where more goes wrong with them it stays as it was seen.
     """
     try:
-        found = _study(seen.subject, seen.bare, known)
+        found = _study(seen.subject, seen, known)
     except (BudgetExceeded, RecursionError):
         return seen
     if found.clashes > seen.clashes:
@@ -179,22 +179,23 @@ def defs(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef
             counts[name] += 1
 
 
-def _study(subject: Subject, tensors: set[str], known: Mapping[str, Value]) -> Study:
-    """Run a function with values of parameters that are known, and tensors for the others.
+def _study(subject: Subject, before: Study, known: Mapping[str, Value]) -> Study:
+    """Run a function with values of parameters that are known, and what is shown of the others.
 
-    It is run again while it shows more parameters to be `tensors`.
+    It is run again while it shows more than what was seen `before`.
     """
     function = subject.function
-    tensors = tensors | {name for name, value in known.items() if _is_tensor(value)}
-    rests_on: frozenset[Ground] = frozenset()
+    tensors = before.bare | {name for name, value in known.items() if _is_tensor(value)}
+    sizes = {name for name, value in before.given.items() if isinstance(value, Size)}
+    found, rests_on = before, frozenset[Ground]()
     while True:
-        found = _run(subject, {**_sizes_of(function), **known}, tensors)
-        found.rests_on |= rests_on
-        more = shown(function, function.owner, found) - tensors
-        if not more:
+        more = shown(function, function.owner, found) - tensors  # what is done with one is one, too
+        ints = shown_sizes(function, found) - sizes - tensors
+        if found is not before and not more and not ints:
             return found
-        rests_on = found.rests_on
-        tensors |= more  # what is done with a tensor is one, too
+        tensors, sizes = tensors | more, (sizes | ints) - more
+        found = _run(subject, {**_sizes_of(function, sizes), **known}, tensors)
+        rests_on = found.rests_on = found.rests_on | rests_on
 
 
 def run_again(seen: Study, values: Mapping[str, Value], most: float = math.inf) -> Study:
@@ -208,12 +209,12 @@ def run_again(seen: Study, values: Mapping[str, Value], most: float = math.inf) 
     return found
 
 
-def _shown_ahead(subject: Subject) -> set[str]:
-    """Return the parameters that are shown to be tensors without running the function."""
+def _ahead(subject: Subject) -> Study:
+    """Return what is seen of a function without running it: what it uses by names from outside."""
     function = subject.function
     state, start = interpreter.start(function, function.owner, subject.around, subject.alike)
     if not untold(function) - start.keys():
-        return set()
+        return Study(subject, start, None, {}, {})
     state.vars |= start
     frame = Frame(function.module, state, function=function, quiet=True)
     names = (one for one in nodes(function.node) if isinstance(one, ast.Name))
@@ -227,12 +228,14 @@ def _shown_ahead(subject: Subject) -> set[str]:
                 root = root.value
             if isinstance(root, ast.Name) and root.id not in own:
                 values[used] = frame.eval(used)
-    return shown(function, function.owner, Study(subject, start, None, values, {}))
+    return Study(subject, start, None, values, {})
 
 
 def _used(node: ast.AST) -> tuple[ast.expr, ...]:
-    """Return the parts of an expression that tell whether others are tensors."""
+    """Return the parts of an expression that tell whether others are tensors, or sizes."""
     match node:
+        case ast.Call(func=ast.Attribute(value=receiver) as called):
+            return (called, receiver)
         case ast.Call():
             return (node.func,)
         case ast.BinOp():
@@ -436,9 +439,9 @@ def _supposed(value: Value, is_bare: bool = False) -> Value:
     return value
 
 
-def _sizes_of(function: Function) -> dict[str, Value]:
-    """Return sizes for parameters without annotation whose default is an int."""
-    found: dict[str, Value] = {}
+def _sizes_of(function: Function, shown: Collection[str]) -> dict[str, Value]:
+    """Return sizes for parameters without annotation that are ints, by default or as is shown."""
+    found: dict[str, Value] = {name: own_size(name) for name in sorted(shown)}
     for param in declarations.declaration(function).params:
         default = param.default
         if (

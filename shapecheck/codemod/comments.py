@@ -27,10 +27,14 @@ from shapecheck.shapes import Facts, Item, Matcher, Run, Tensor
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A shape that the code is said to have somewhere, and the line that says so."""
+    """A shape that the code is said to have somewhere, and the line that says so.
+
+    `of_tensor`: it is said to be that of a tensor, and of no array.
+    """
 
     text: spec.Spec
     line: int
+    of_tensor: bool = False
 
 
 @dataclass(slots=True)
@@ -141,7 +145,8 @@ class Comments:
             if line not in self._said or ends[line] > 1 or line >= node.body[0].lineno:
                 continue
             one, said = self._said[line]
-            text, value = spelling.of(said.result), study.params.get(name, UNKNOWN)
+            value = study.params.get(name, UNKNOWN)
+            text = spelling.of(said.result, value)
             if one.alone or said.inputs or judge(text, value) is False:
                 continue
             if said.sure or not self._may_be_prose(said.result):
@@ -172,8 +177,9 @@ class Comments:
                 if one.line > until.get(name, 0) or self._may_be_prose(entries):
                     continue
                 yield one.line
-                text = spelling.of(entries)
-                if judge(text, study.params.get(name, UNKNOWN)) is not False:
+                value = study.params.get(name, UNKNOWN)
+                text = spelling.of(entries, value)
+                if judge(text, value) is not False:
                     found.params.setdefault(name, Claim(text, one.line))
 
     def _may_be_prose(self, text: spec.Spec) -> bool:
@@ -230,15 +236,35 @@ class Spelling:
                     found[symbol] = symbol.name if is_told else ""
         return found
 
-    def of(self, text: spec.Spec) -> spec.Spec:
-        """Return a shape as the code would spell it."""
+    def of(self, text: spec.Spec, value: Value = UNKNOWN) -> spec.Spec:
+        """Return a shape as the code would spell it, as far as this is what the value has."""
+        others = self._others(text, value)
         renamed = {n: self._labels.get(n.lower()) or n for n in text.names()}
+        renamed |= {n: n for n in others}
         groups = [entry for entry in text.entries if str(entry) in self._groups]
         if len(groups) + text.groups > 1 or len(set(renamed.values())) < len(renamed):
             return text
         renamed |= {str(entry): f"*{entry}" for entry in groups}
+        ints = {text for text in self._study.sizes.values() if text.isidentifier()}
+        renamed |= {name: f"{{{name}}}" for name in text.names() if name in ints}
         words = (renamed.get(word, word) for word in re.split(r"(\{[^}]*\}|\w+)", str(text)))
         return spec.parse("".join(words))
+
+    def _others(self, text: spec.Spec, value: Value) -> set[str]:
+        """Return the names in a text of axes that are none of those that the code has names for.
+
+        `H` is no `h` after `h = x.shape[2] // 16`.
+        """
+        found: set[str] = set()
+        items = value.shape.dims if isinstance(value, Tensor) else ()
+        for entry, item in zip(text.entries, items, strict=False):
+            if isinstance(item, Run):
+                break
+            symbol = item.symbol if isinstance(item, Size) else None
+            if isinstance(entry, spec.Axis) and isinstance(entry.expr, spec.Name):
+                if symbol is not None and not symbol.telling:
+                    found.add(entry.expr.id)
+        return found
 
     def of_result(self, text: spec.Spec, value: Value) -> spec.Spec:
         """Return a shape of what a function gives, its axes called as they are in the parameters.

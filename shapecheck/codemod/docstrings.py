@@ -40,6 +40,7 @@ _AS: Final = re.compile(r"(?i)\b(?:in|as)(?: the)?(?: form)?$")
 _FIRST: Final = re.compile(r"\s*`*\[[A-Z]\]`*(?:\s|$)")
 _TIMES: Final = re.compile(r"\s[xX]\s")
 _ATTRIBUTES: Final = re.compile(r"(?im)^attributes\s*:?\s*$")
+_TENSOR: Final = re.compile(r"(?i)\b(?:torch\.)?\w*tensors?\b")
 _WHERE: Final = re.compile(r"(?i)\bwhere$")
 _RESULT: Final = "return"
 _RESULTS: Final = frozenset((_RESULT, "returns", "ret", "output", "outputs"))
@@ -60,10 +61,10 @@ def claims(study: Study) -> Claims:
     for name, prose in _entries(text):
         if name == _RESULT and isinstance(study.result, tuple):
             found.results = found.results or _each(prose, study, spelling, line)
-        said = _shape(prose, tensors)
+        said = _shape(prose, tensors, [one for one in study.params if one not in tensors])
         if said is None:
             continue
-        shape = spelling.of(said)
+        shape = spelling.of(said, study.params.get(name, UNKNOWN))
         if name not in study.params and name.lower() in _RESULTS:
             if judge(shape, study.result) is not False and found.result is None:
                 found.result = Claim(spelling.of_result(shape, study.result), line)
@@ -71,9 +72,10 @@ def claims(study: Study) -> Claims:
         if name == "input" and name not in study.params and len(tensors) == 1:
             name = tensors[0]
         if name in study.params and judge(shape, study.params.get(name, UNKNOWN)) is not False:
-            found.params.setdefault(name, Claim(shape, line))
+            of_tensor = _TENSOR.search(prose) is not None and "array" not in prose.lower()
+            found.params.setdefault(name, Claim(shape, line, of_tensor))
     for name, said in named(text):
-        shape = spelling.of(said)
+        shape = spelling.of(said, study.params.get(name, UNKNOWN))
         if name in tensors and judge(shape, study.params[name]) is not False:
             found.params.setdefault(name, Claim(shape, line))
     return found
@@ -173,15 +175,20 @@ def _begin(line: str, section: str) -> tuple[str, str] | None:
     return None
 
 
-def _shape(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
-    """Return the one shape that a description states; None where it states two, or none."""
-    found = dict(_stated(prose, tensors) or ())
+def _shape(prose: str, tensors: Sequence[str], others: Sequence[str] = ()) -> spec.Spec | None:
+    """Return the one shape that a description states; None where it states two, or none.
+
+    `others` are parameters that aren't tensors, but may be sizes.
+    """
+    found = dict(_stated(prose, tensors, others) or ())
     explicit = [text for text, told in found.items() if told]
     some = explicit or list(found)
     return spec.parse(some[0]) if len(some) == 1 else None
 
 
-def _stated(prose: str, tensors: Sequence[str]) -> list[tuple[str, bool]] | None:
+def _stated(
+    prose: str, tensors: Sequence[str], others: Sequence[str] = ()
+) -> list[tuple[str, bool]] | None:
     """Return the shapes that a description states, and which it calls so; None if it is unclear.
 
     Values are in brackets too: `in (w, x, y, z) format`, `(x1, y1, x2, y2)`, or the `tensors` that
@@ -204,7 +211,8 @@ def _stated(prose: str, tensors: Sequence[str]) -> list[tuple[str, bool]] | None
             continue
         names = list(shape.names())
         is_joined = "," in inside or _TIMES.search(inside) is not None
-        plain = len(shape.entries) > 1 and is_joined and all(map(_is_short, names))
+        are_short = all(_is_short(name) or name in others for name in names)
+        plain = len(shape.entries) > 1 and is_joined and are_short
         counted = sum(name[-1].isdigit() for name in names) > 2
         if _WHERE.search(before) and not told:  # (H, W) are the sides
             continue

@@ -110,7 +110,9 @@ class Proposer:
             claims = self.comments.of(one).params
             found |= {n: (claim, "comments") for n, claim in claims.items() if n in open_}
         if "docstrings" in self.settings.origins:
-            for name, claim in docstrings.claims(one).params.items():
+            claims = docstrings.claims(one).params
+            open_ = _open_parameters(one, [n for n, claim in claims.items() if claim.of_tensor])
+            for name, claim in claims.items():
                 if name in open_:
                     found.setdefault(name, (claim, "docstrings"))
         return found
@@ -212,10 +214,10 @@ def is_vague(proposal: Proposal) -> bool:
     )
 
 
-def _open_parameters(one: Study) -> Collection[str]:
+def _open_parameters(one: Study, told: Collection[str] = ()) -> Collection[str]:
     """Return the parameters that may be annotated if a text says that they have a shape.
 
-    Where there is numpy, a shape alone doesn't make a tensor.
+    Where there is numpy, a shape alone doesn't make a tensor. `told` are said to be some.
     """
     says = declaration(one.function)
     arrays = any(root in one.function.module.bindings for root in ("np", "numpy", "jnp", "tf"))
@@ -227,7 +229,7 @@ def _open_parameters(one: Study) -> Collection[str]:
         if not speaks(param.declared)
         and (
             has_tensor(param.declared)
-            or (param.name in bare and (not arrays or param.name in one.bare))
+            or (param.name in bare and (not arrays or param.name in (*one.bare, *told)))
         )
     }
 

@@ -294,7 +294,8 @@ class Facts:
     ) -> Shape:
         """Return what is known of a shape that an operation needs to have so many axes.
 
-        `front` and `back` are axes that it uses from either end, `count` is how many there must be.
+        `front` and `back` are axes that it uses from either end, different ones if it uses both,
+        `count` is how many there must be.
         Only what is supposed, as the parameters of a function that is studied, learns from it.
         """
         shape = self.shape(shape)
@@ -310,7 +311,14 @@ class Facts:
         if front > runs[0]:
             self.reach(shape.dims, front - 1)
         shape = self.shape(shape)
-        if back > shape.least_rank or (back and isinstance(shape.dims[-back], Run)):
+        at = next((at for at, item in enumerate(shape.dims) if isinstance(item, Run)), None)
+        missing = 0 if at is None else back - (len(shape.dims) - at - 1)
+        if missing > 0 and at and at <= front:  # those in front are others
+            rest = shape.dims[at]
+            assert isinstance(rest, Run)
+            made = tuple(rest.another() for _ in range(missing))
+            self.learn_run(rest.symbol, (Run(rest.symbol.again()), *made))
+        elif back > shape.least_rank or (back and isinstance(shape.dims[-back], Run)):
             self.reach(shape.dims, -back)
         return self.shape(shape)
 

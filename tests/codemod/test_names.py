@@ -303,3 +303,60 @@ def test_a_residual_has_the_axes_of_what_is_added_to(tmp_path: Path) -> None:
     assert 'x: Shaped[torch.Tensor, "B L C"]) -> Shaped[torch.Tensor, "B L C"]:' in found
     assert 'x: Shaped[torch.Tensor, "b d"]) -> Shaped[torch.Tensor, "... b d"]:' in found
     assert 'q, bias: Shaped[torch.Tensor, "h t s"]) -> Shaped[torch.Tensor, "... h t s"]:' in found
+
+
+def test_what_sizes_are_made_of_is_an_int(tmp_path: Path) -> None:
+    """One argument alone may be several sizes, and what a method is given may be anything."""
+    found = annotated(
+        tmp_path,
+        "def split(x, heads):\n"
+        "    b, t, c = x.shape\n"
+        "    return x.view(b, t, heads, c // heads).transpose(1, 2)\n"
+        "def times(batch, device):\n"
+        "    return torch.zeros((batch,), device=device).uniform_(0, 1)\n"
+        "def noise(size, device):\n"
+        "    return torch.randn(size, device=device)\n"
+        "class Pair:\n"
+        "    def view(self, x, y):\n"
+        "        return x + y\n"
+        "    def both(self, x, y):\n"
+        "        return self.view(x, y)\n",
+    )
+    assert (
+        'x: Shaped[torch.Tensor, "b t c"], heads)'
+        ' -> Shaped[torch.Tensor, "b {heads} t c//{heads}"]:'
+    ) in found
+    assert 'def times(batch, device) -> Float[torch.Tensor, "{batch}"]:' in found
+    assert "def noise(size, device):" in found
+    assert "def both(self, x, y):" in found
+
+
+def test_a_docstring_may_speak_of_int_parameters(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def merged(windows, window):\n"
+        '    """Put windows together.\n'
+        "\n"
+        "    Args:\n"
+        "        windows: (B, window, C)\n"
+        "        window: their width\n"
+        '    """\n'
+        "    return windows.relu().view(-1, window, 2)\n",
+    )
+    assert 'windows: Shaped[torch.Tensor, "B {window} C"], window)' in found
+
+
+def test_what_a_text_speaks_of_is_no_variable_of_another_size(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def patches(images: torch.Tensor, size):\n"
+        '    """images: (N, 3, H, W)"""\n'
+        "    h = w = images.shape[2] // size\n"
+        "    return images.reshape(images.shape[0], 3, h, size, w, size)\n"
+        "def rows(images: torch.Tensor):\n"
+        '    """images: (N, 3, H, W)"""\n'
+        "    n, c, h, w = images.shape\n"
+        "    return images.reshape(n, c * h, w)\n",
+    )
+    assert 'def patches(images: Shaped[torch.Tensor, "N 3 H W"], size)' in found
+    assert 'def rows(images: Shaped[torch.Tensor, "n 3 h w"])' in found
