@@ -360,3 +360,36 @@ def test_what_a_text_speaks_of_is_no_variable_of_another_size(tmp_path: Path) ->
     )
     assert 'def patches(images: Shaped[torch.Tensor, "N 3 H W"], size)' in found
     assert 'def rows(images: Shaped[torch.Tensor, "n 3 h w"])' in found
+
+
+def test_a_pattern_says_which_axes_there_are_on_either_side(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(x):\n    x = rearrange(x, 'b ... t -> b t ...')\n    return x.relu()\n",
+    )
+    assert 'x: Shaped[torch.Tensor, "b *rest t"]) -> Shaped[torch.Tensor, "b t *rest"]:' in found
+
+
+def test_a_docstring_says_what_is_a_tensor_beside_arrays(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "import numpy as np\n"
+        "class Up(nn.Module):\n"
+        "    def forward(self, x, steps, table):\n"
+        '        """Apply.\n'
+        "\n"
+        "        :param x: an [N x C x ...] Tensor of features.\n"
+        "        :param steps: an [N x C] batch.\n"
+        "        :param table: an [N x C] array, and no tensor.\n"
+        "        :return: an [N x C x ...] Tensor of outputs.\n"
+        '        """\n'
+        "        return self.run(x, steps, table)\n"
+        "def embedding(steps, dim):\n"
+        '    """:return: an [N x dim] Tensor of embeddings."""\n'
+        "    return table(steps, dim)\n",
+    )
+    assert (
+        'def forward(self, x: Shaped[torch.Tensor, "N C ..."], steps, table)'
+        ' -> Shaped[torch.Tensor, "N C ..."]:'
+    ) in found
+    assert 'def embedding(steps, dim) -> Shaped[torch.Tensor, "N dim"]:' in found
