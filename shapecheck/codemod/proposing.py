@@ -189,11 +189,12 @@ class Proposer:
 
 def _numbers(one: Study) -> set[str]:
     """Return the parameters that may be numbers: tensors are added to them, and no more."""
+    ints = {size for size, text in one.sizes.items() if text.isidentifier()}
     open_ = {
         name
         for name in one.bare
         if (value := tensor_of(one.params.get(name, UNKNOWN))) is not None
-        and all(isinstance(item, Run) for item in value.shape.dims)
+        and all(isinstance(item, Run) or item in ints for item in value.shape.dims)
         and value.shape.dims
     }
     return open_ - shown(one.function, one.function.owner, one, counted=False) if open_ else open_

@@ -154,3 +154,11 @@ def test_what_would_make_a_callers_size_a_number_is_no_guess(tmp_path: Path) -> 
     )
     assert "def embedding(positions: torch.Tensor, dim: int):" in found
     assert 'x: Shaped[torch.Tensor, "B T C"]) -> Shaped[Tensor, "B T C"]' in found
+
+
+def test_what_meets_as_many_as_a_parameter_says_may_be_a_number(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def noise(mean, std, batch):\n    return (mean + std * torch.randn((batch,))).exp()\n",
+    )
+    assert "def noise(mean, std, batch)" in found
