@@ -97,7 +97,9 @@ class Comments:
         for line in lines:
             one, said = self._said[line]
             near = _beside(one, statements)
-            found.waits |= any(study.values.get(v, UNKNOWN) is UNKNOWN for _, v in near)
+            found.waits |= any(
+                judge(said.result, study.values.get(v, UNKNOWN)) is None for _, v in near
+            )
             if one.alone:  # what the analysis says decides
                 values = [(s, v, study.values.get(v, UNKNOWN)) for s, v in near]
                 near = [(s, v) for s, v, known in values if judge(said.result, known)]

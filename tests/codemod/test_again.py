@@ -35,6 +35,22 @@ def use(x: Tensor):
     return second.tolist()
 """
 
+SCORED = """\
+def turned(
+    x: Tensor,  # (b, t, d)
+    cos: Tensor,  # (t, d)
+):
+    return x * cos[:, :].unsqueeze(0)
+
+def scores(
+    x: Tensor,  # (b, t, d)
+):
+    keys = turned(x, LOG.run())
+    # (b, t, t)
+    found = x @ keys.transpose(1, 2)
+    return x
+"""
+
 OTHER = """\
 def rows(x, y):
     n, k = x.shape
@@ -102,6 +118,13 @@ def annotate(path: Path) -> tuple[str, list[str]]:
                 '    second: Shaped[torch.Tensor, "N K"] = rows(x, first)',
             ],
             id="comments on what another function returns",
+        ),
+        pytest.param(
+            SCORED,
+            [
+                '    found: Shaped[torch.Tensor, "b t t"] = x @ keys.transpose(1, 2)',
+            ],
+            id="comments on tensors of which it is not known yet how many axes they have",
         ),
     ],
 )
