@@ -94,12 +94,13 @@ class Comments:
             return found
         statements = list(_statements(node.body))
         returned: list[Claim | None] = []
+        undecided: list[ast.Assign] = []
         for line in lines:
             one, said = self._said[line]
             near = _beside(one, statements)
-            found.waits |= any(
-                judge(said.result, study.values.get(v, UNKNOWN)) is None for _, v in near
-            )
+            for statement, value in near:
+                if judge(said.result, study.values.get(value, UNKNOWN)) is None:
+                    undecided += [statement] if isinstance(statement, ast.Assign) else []
             if one.alone:  # what the analysis says decides
                 values = [(s, v, study.values.get(v, UNKNOWN)) for s, v in near]
                 near = [(s, v) for s, v, known in values if judge(said.result, known)]
@@ -126,6 +127,8 @@ class Comments:
                 target = statement.targets[0]
                 assert isinstance(target, ast.Name)
                 found.locals[target.id] = claim, value
+        waiting = (one.targets[0] for one in undecided if _is_first(one, node))
+        found.waits |= any(ast.unparse(target) not in found.locals for target in waiting)
         returns = [s for s in statements if isinstance(s, ast.Return) and s.value is not None]
         if len(returned) == len(returns) == 1:
             found.result = returned[0]
