@@ -70,13 +70,18 @@ def untold(function: Function) -> set[str]:
     """Return the parameters without annotation that may be tensors."""
     found = {
         param.name
-        for param in declarations.declaration(function).params
-        if isinstance(param.declared, AnyDecl)
-        and param.kind in ("positional", "keyword")
-        and not is_annotated(function, param.name)
-        and (param.default is None or _is_none(param.default))
+        for param in _unannotated(function)
+        if param.default is None or _is_none(param.default)
     }
     return found - set(_told_apart(function.node)) if found else found
+
+
+def _unannotated(function: Function) -> Iterator[declarations.Parameter]:
+    """Yield the parameters without annotation, but for `*args` and `**kwargs`."""
+    for param in declarations.declaration(function).params:
+        if isinstance(param.declared, AnyDecl) and param.kind in ("positional", "keyword"):
+            if not is_annotated(function, param.name):
+                yield param
 
 
 _SHAPED: Final = frozenset("view reshape expand repeat new_zeros new_ones new_empty".split())
@@ -91,12 +96,8 @@ def shown_sizes(function: Function, seen: Study) -> set[str]:
     """
     candidates = {
         param.name
-        for param in declarations.declaration(function).params
-        if isinstance(param.declared, AnyDecl)
-        and param.kind in ("positional", "keyword")
-        and not is_annotated(function, param.name)
-        and param.default is None
-        and seen.params.get(param.name, UNKNOWN) is UNKNOWN
+        for param in _unannotated(function)
+        if param.default is None and seen.params.get(param.name, UNKNOWN) is UNKNOWN
     }
     found: set[str] = set()
     for node in nodes(function.node) if candidates else ():

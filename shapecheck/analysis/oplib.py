@@ -139,7 +139,6 @@ def apply(
     values = (*given, *named.values(), *attrs)
     seen = view(values, {}, facts, signature.name, len(given), *named, facts.guarded)
     mind_call(frame, signature, given, named, instance)
-    mind_call(frame, signature, given, named, instance)
     results = frame.program.memo.results
     known = None if seen is None else results.get(seen.key)
     try:
