@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit conformance agreement bench soak corpus mutants clean
+.PHONY: help install demo test lint typecheck unit conformance agreement bench soak corpus same mutants clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ soak: $(INSTALLED) ## Run ten million ops with names, and compare the memory on 
 
 corpus: $(INSTALLED) ## Fetch public repositories, and run mypy and the analysis over them
 	$(BIN)/python benchmarks/corpus/run.py --fetch $(CORPUS_ARGS)
+
+same: $(INSTALLED) ## Compare what the working tree says of all programs with what a commit says
+	$(BIN)/python benchmarks/same.py $(SAME_ARGS)
 
 mutants: $(INSTALLED) ## Break the examples in one place at a time, and count what is found
 	$(BIN)/python benchmarks/mutate.py --missed $(MUTANTS_ARGS)
