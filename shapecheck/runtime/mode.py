@@ -20,7 +20,7 @@ from shapecheck.ops import UNKNOWN, DType, Repeated, Value, ragged
 from shapecheck.runtime import blame, fast_paths, first_class, ops, wrapped
 from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
-from shapecheck.runtime.facts import ValueFacts, value_of
+from shapecheck.runtime.facts import ValueFacts, simplest, value_of
 from shapecheck.runtime.hints import dtype_mask
 from shapecheck.runtime.keys import GETITEM, PLAIN, SETITEM, Key, key_of
 from shapecheck.runtime.lengths import GIVEN, READ, Lengths, Passed, Readings, is_told, lengths_of
@@ -329,7 +329,7 @@ def _record(known: Known, result: torch.Tensor, values: Mapping[Any, int]) -> Re
         value = value_of(item, values)
         if value is not None and value != size:
             return None
-        found.append(size if value is None else item)
+        found.append(size if value is None else simplest(item, values))
     return record(tuple(found), sizes, values, known.inserted)
 
 
