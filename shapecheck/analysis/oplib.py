@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -31,6 +31,7 @@ from shapecheck.analysis.views import Lesson, View, view
 from shapecheck.dims import Dim, IntSize, Size, symbols, unknown
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value, ragged
 from shapecheck.ops.first_class import free_in, loosen
+from shapecheck.ops.source import outer
 from shapecheck.shapes import CertainFacts, Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature
 
@@ -154,8 +155,8 @@ def apply(
         _mind_padding(frame, signature, given, named, site, value)
         return _listed(frame, value)
     except Mismatch as mismatch:
-        if mismatch.problem.code == "shape-broadcast" and _one_source(frame, site):
-            return signature.apply(facts, given, named, site.label, instance, same_source=True)
+        if mismatch.problem.code == "shape-broadcast" and _is_outer(frame, given, site):
+            return signature.apply(facts, given, named, site.label, instance, meant=True)
         facts.atoms, facts.runs = before.atoms, before.runs
         for dim in free_in((*given, *named.values())):  # one that is unbound is told of once
             loosen(facts, dim)
@@ -259,23 +260,19 @@ class Outcome:
         )
 
 
-def _one_source(frame: Frame, site: Site) -> bool:
-    """Whether the operands of an op come from one variable, as in `x[:, None] - x`."""
-    roots = [set(_sources(frame, node)) for _, node in site.operands if node is not None]
-    return len(roots) > 1 and len(set().union(*roots)) == 1 and all(roots)
+def _is_outer(frame: Frame, given: Sequence[Value], site: Site) -> bool:
+    """Whether an outer product by broadcasting is written down, as in `x[:, None] - x`."""
 
+    def look(node: ast.expr) -> Tensor | None:
+        value = frame.hush(Frame.eval, node)
+        return value if isinstance(value, Tensor) else None
 
-def _sources(frame: Frame, node: ast.AST) -> Iterator[str]:
-    """Yield the variables and attributes with tensors that an expression is made from."""
-    if isinstance(node, (ast.Name, ast.Attribute)):
-        owner = node.value if isinstance(node, ast.Attribute) else None
-        inner = [] if owner is None else list(_sources(frame, owner))
-        if not inner and isinstance(frame.hush(Frame.eval, node), Tensor):
-            inner = [ast.unparse(node)]
-        yield from inner
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _sources(frame, child)
+    operands = {
+        node: tensor
+        for (_, node), tensor in zip(site.operands, given, strict=False)
+        if node is not None and isinstance(tensor, Tensor)
+    }
+    return outer(operands, look, None if frame.function is None else frame.function.node)
 
 
 def _positions(given: Sequence[Value]) -> list[int]:

@@ -59,7 +59,7 @@ def permute(call: Call, input: Value, dims: Value, **rest: Value) -> Value:
     axes = call.axes(shape, dims)
     if axes is None:
         return Tensor(of_rank(shape), tensor.dtype)
-    return Tensor(Shape(tuple(shape.dims[axis] for axis in axes)), tensor.dtype)
+    return Tensor(Shape(tuple(shape.dims[axis] for axis in axes)), tensor.dtype, tensor.inserted)
 
 
 @rule("transpose")
@@ -72,7 +72,7 @@ def transpose(call: Call, input: Value, dim0: Value, dim1: Value, **rest: Value)
     items = list(shape.dims)
     if items:
         items[first], items[second] = items[second], items[first]
-    return Tensor(Shape(tuple(items)), tensor.dtype)
+    return Tensor(Shape(tuple(items)), tensor.dtype, tensor.inserted)
 
 
 @rule("reverse_axes")
@@ -90,7 +90,7 @@ def reverse_axes(call: Call, input: Value, most: Value = None, **rest: Value) ->
     items = (
         Run(Sym.fresh("...")) if isinstance(item, Run) else item for item in reversed(shape.dims)
     )  # what a run stands for is reversed, too
-    return Tensor(Shape(tuple(items)), tensor.dtype)
+    return Tensor(Shape(tuple(items)), tensor.dtype, tensor.inserted)
 
 
 @rule("matrix_transpose")
@@ -133,7 +133,7 @@ def movedim(call: Call, input: Value, source: Value, destination: Value, **rest:
         shape.dims[moved[index]] if index in moved else next(rest_items)
         for index in range(shape.rank)
     ]
-    return Tensor(Shape(tuple(items)), tensor.dtype)
+    return Tensor(Shape(tuple(items)), tensor.dtype, tensor.inserted)
 
 
 # Axes of size 1 -------------------------------------------------------------------------------

@@ -95,15 +95,15 @@ class Call:
 
     `label` is the op as the user wrote it (`@`, `F.softmax`, `view`), for messages.
     `operands` are the shapes of all tensor arguments before the op; see `Facts.unify`.
-    `extra` holds the constants of `Rule["name", constant...]`. `same_source` says that the
-    operands come from one variable, as in `x[:, None] - x`.
+    `extra` holds the constants of `Rule["name", constant...]`. `meant` says that the
+    program means an outer product where it broadcasts, as in `x[:, None] - x`.
     """
 
     facts: Facts
     label: str
     operands: Sequence[Shape] = ()
     extra: tuple[Value, ...] = field(default=())
-    same_source: bool = False
+    meant: bool = False
 
     def unify(self, a: DimExpr, b: DimExpr) -> bool:
         """Make two dimensions equal, learning what that needs; False where they can't be."""
@@ -150,13 +150,12 @@ class Call:
     def _meant(self, parts: Sequence[Tensor]) -> bool:
         """Whether every against every is what the program means.
 
-        It is where an axis was put in on purpose (`i[:, None] - i`) and either the operands are
-        index-like or they come from the same variable.
+        It is where an axis was put in on purpose (`i[:, None] - i`) and the operands are
+        index-like, and where the source says so.
         """
-        if not any(part.inserted for part in parts):
-            return False
-        return self.same_source or all(
-            not part.dtype & ~(dtypes.BOOL | dtypes.INTEGER) for part in parts
+        return self.meant or (
+            any(part.inserted for part in parts)
+            and all(not part.dtype & ~(dtypes.BOOL | dtypes.INTEGER) for part in parts)
         )
 
     def axis(self, shape: Shape, dim: Value, insert: bool = False) -> int | None:

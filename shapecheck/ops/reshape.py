@@ -27,7 +27,8 @@ def reshape(call: Call, input: Value, shape: Value, **rest: Value) -> Value:
             return Tensor(Shape.unknown(), tensor.dtype)
     source = call.facts.shape(tensor.shape)
     headline = f"can't {_verb(call)} {source} as ({' '.join(map(_written, shape))})"
-    return Tensor(regroup(call, source, shape, headline), tensor.dtype)
+    grouped = regroup(call, source, shape, headline)
+    return Tensor(grouped, tensor.dtype, _puts_in(source.dims, shape))
 
 
 @rule("reshape_as")
@@ -82,7 +83,14 @@ def unflatten(call: Call, input: Value, dim: Value, sizes: Value, **rest: Value)
     wanted = " ".join(_written(size) for size in sizes)
     headline = f"can't unflatten axis {dim} of {shape} into ({wanted})"
     parts = regroup(call, axis, sizes, headline)
-    return Tensor(replace(shape, position, *parts.dims), tensor.dtype)
+    inserted = _puts_in(axis.dims, sizes)
+    return Tensor(replace(shape, position, *parts.dims), tensor.dtype, inserted)
+
+
+def _puts_in(source: Sequence[Item], wanted: Sequence[Value]) -> bool:
+    """Whether a regrouping is written with more axes of size 1 than there were: `view(-1, 1)`."""
+    before = [item for item in source if isinstance(item, int) and item == 1]
+    return len([size for size in wanted if isinstance(size, int) and size == 1]) > len(before)
 
 
 def _verb(call: Call) -> str:

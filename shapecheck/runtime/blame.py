@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import CodeType, MethodDescriptorType
 from typing import TYPE_CHECKING, Final
@@ -178,21 +178,31 @@ def _call(asked: Question, node: ast.Call) -> Spelled:
 def _operands(
     asked: Question, texts: Sequence[tuple[str, ast.expr | None]], place: Place | None
 ) -> list[explain.Operand]:
-    """Pair the op's tensors with their source, where it is certain which is which."""
-    expressions = _flat(texts)
+    """Return the op's tensors as messages show them."""
     spoken: list[explain.Operand] = []
-    positions = [i for i, arg in enumerate(asked.args) if isinstance(arg, Known)]
-    for index, known in enumerate(asked.known):
-        at = positions[index] if index < len(positions) else None
-        role, node = ("argument", None)
-        if at is not None and at < len(expressions):
-            role, node = expressions[at]
-        if node is None or isinstance(node, ast.Starred):
+    for known, (role, node) in zip(asked.known, _paired(asked, texts), strict=True):
+        if node is None:
             spoken.append(explain.Operand(role, known))
             continue
         since = place.since(node.id) if place is not None and isinstance(node, ast.Name) else None
         spoken.append(explain.Operand(role, known, ast.unparse(node), since))
     return spoken
+
+
+def operand_nodes(asked: Question, place: Place) -> list[ast.expr | None]:
+    """Return the expressions of an op's tensors, None where it isn't certain which it is."""
+    return [node for _, node in _paired(asked, _spelling(asked, place)[1])]
+
+
+def _paired(
+    asked: Question, texts: Sequence[tuple[str, ast.expr | None]]
+) -> Iterator[tuple[str, ast.expr | None]]:
+    """Yield the role and the source of each of an op's tensors."""
+    expressions = _flat(texts)
+    positions = [i for i, arg in enumerate(asked.args) if isinstance(arg, Known)]
+    for index in range(len(asked.known)):
+        at = positions[index] if index < len(positions) else len(expressions)
+        yield expressions[at] if at < len(expressions) else ("argument", None)
 
 
 def _flat(texts: Sequence[tuple[str, ast.expr | None]]) -> list[tuple[str, ast.expr | None]]:

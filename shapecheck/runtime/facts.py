@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from shapecheck.dims import (
     Sym,
     Verdict,
 )
+from shapecheck.dims.algebra import parts_of
 from shapecheck.runtime.braced import stand_beside
 from shapecheck.shapes import Facts, Shape
 
@@ -49,6 +50,43 @@ def value_of(dim: DimExpr, values: Mapping[Sym, int]) -> int | None:
     except ZeroDivisionError:
         return None
     return found if isinstance(found, int) else None
+
+
+def decided(dim: DimExpr, values: Mapping[Sym, int]) -> DimExpr:
+    """Put what a minimum or maximum is here in its place: a number, where that isn't one size.
+
+    `min(n,2)` is 2, so that what is left of two dimensions after `x[:2]` and `y[:2]` is equal.
+    """
+    if not isinstance(dim, Size):
+        return dim
+    found: dict[Atom, IntSize] = {}
+    for atom in _extremes(dim):
+        value = value_of(Size.of(atom), values)
+        if value is not None:
+            chosen = [arg for arg in atom.args if value_of(arg, values) == value]
+            found[atom] = dims.size_of(decided(chosen[0], values)) if len(chosen) == 1 else value
+    return dims.substitute(dim, found) if found else dim
+
+
+def simplest(dim: DimExpr, values: Mapping[Sym, int]) -> DimExpr:
+    """Return the name that a size comes to once its minima and maxima are numbers, or the size.
+
+    `d+min(d,4)-4`, the two halves of `d` put together, is `d`.
+    """
+    if not isinstance(dim, Size) or isinstance(dim.atom, Extreme):
+        return dim
+    found = decided(dim, values)
+    return found if isinstance(found, Size) and found.symbol is not None else dim
+
+
+def _extremes(size: Size) -> Iterator[Extreme]:
+    """Yield the minima and maxima in a size, but for those that are inside of others."""
+    for atom in size.atoms():
+        if isinstance(atom, Extreme):
+            yield atom
+        else:
+            for part in parts_of(atom):
+                yield from _extremes(part) if isinstance(part, Size) else ()
 
 
 class ValueFacts(Facts):
@@ -90,9 +128,14 @@ class ValueFacts(Facts):
             lone = any(v == 1 and not isinstance(d, int) for d, v in ((a, left), (b, right)))
             loose = not self.strict and lone and not (_name(a) and _name(b))
             return _POSSIBLE if loose else _DIFFERENT
-        a, b = self._decided(a), self._decided(b)
-        if isinstance(a, int) or isinstance(b, int):
+        one, other = decided(a, self.values), decided(b, self.values)
+        if one == other:
+            return _SAME
+        if isinstance(one, int) or isinstance(other, int):
             return _POSSIBLE
+        if (one, other) != (a, b) and super().compare(a, b).relation is not Relation.DIFFERENT:
+            return _POSSIBLE  # as `min(n,8)` and `m`, which may be 8 another time
+        a, b = one, other
         if stand_beside(a, b):
             return _DIFFERENT
         if _name(a) and _name(b):
@@ -112,21 +155,6 @@ class ValueFacts(Facts):
     def stand_together(self, a: Any, b: Any, beside: Sequence[Shape]) -> bool:
         """Two axes of one tensor may be of one size: here the sizes are known."""
         return False
-
-    def _decided(self, dim: DimExpr) -> DimExpr:
-        """Put what a minimum or maximum is here in its place: a number, where that isn't one name.
-
-        `min(n,2)` is 2, so that what is left of two dimensions after `x[:2]` and `y[:2]` is equal.
-        """
-        if not isinstance(dim, Size):
-            return dim
-        found: dict[Atom, IntSize] = {}
-        for atom in dim.atoms():
-            value = value_of(Size.of(atom), self.values) if isinstance(atom, Extreme) else None
-            if isinstance(atom, Extreme) and value is not None:
-                chosen = [arg for arg in atom.args if value_of(arg, self.values) == value]
-                found[atom] = chosen[0] if len(chosen) == 1 else value
-        return dims.substitute(dim, found) if found else dim
 
     def _same_order(self, a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:
         """Whether composites of equal size can be the same merge: cut where the sizes agree.

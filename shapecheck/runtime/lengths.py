@@ -19,6 +19,7 @@ import torch
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Size, Sym, size_of
+from shapecheck.ops.source import bindings
 from shapecheck.runtime.facts import MIXED, marked, value_of
 from shapecheck.runtime.names import Frame, Record
 from shapecheck.runtime.source import FUNCTIONS, function_of, own_syntax, span_at, users_frame
@@ -291,7 +292,7 @@ class _Finder:
 
     def _variable(self, name: str) -> None:
         """Follow a variable that is bound just once; elsewhere it may be anything."""
-        bound = [node for node in ast.walk(self.function) if _binds(node, name)]
+        bound = bindings(self.function, name)
         if len(bound) != 1:
             return
         if isinstance(bound[0], ast.arg):
@@ -325,23 +326,6 @@ def _place_in(target: ast.expr, name: str) -> int | None:
 def _own_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
     given = function.args
     return [*given.posonlyargs, *given.args, *given.kwonlyargs]
-
-
-def _binds(node: ast.AST, name: str) -> bool:
-    """Whether a piece of syntax gives a variable a value, or takes it out of this function."""
-    match node:
-        case ast.Name(id=found, ctx=ast.Store() | ast.Del()) | ast.arg(arg=found):
-            return found == name
-        case ast.Global(names=found) | ast.Nonlocal(names=found):
-            return name in found
-        case ast.ExceptHandler(name=found) | ast.MatchAs(name=found) | ast.MatchStar(name=found):
-            return found == name
-        case ast.alias(name=found, asname=other):
-            return (other or found.partition(".")[0]) == name
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            return node.name == name
-        case _:
-            return False
 
 
 def _reads(node: ast.expr) -> bool:

@@ -14,13 +14,13 @@ from typing import Any, Final
 import torch
 from torch.overrides import TorchFunctionMode
 
-from shapecheck import dtypes
 from shapecheck.dims import Dim, Sym, symbols
+from shapecheck.dtypes import ANY
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value, ragged
 from shapecheck.runtime import blame, fast_paths, first_class, ops, wrapped
 from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
-from shapecheck.runtime.facts import ValueFacts, value_of
+from shapecheck.runtime.facts import ValueFacts, simplest, value_of
 from shapecheck.runtime.hints import dtype_mask
 from shapecheck.runtime.keys import GETITEM, PLAIN, SETITEM, Key, key_of
 from shapecheck.runtime.lengths import GIVEN, READ, Lengths, Passed, Readings, is_told, lengths_of
@@ -35,6 +35,7 @@ from shapecheck.runtime.names import (
     sizes_of,
     state,
 )
+from shapecheck.runtime.outer import outer
 from shapecheck.runtime.regroup import REGROUPING, crossed, regrouped
 from shapecheck.shapes import Mismatch, Problem, Run, Shape
 from shapecheck.shapes import Tensor as Known
@@ -208,6 +209,7 @@ def _first_time(
     known: Value = UNKNOWN
     values: dict[Any, int] = {}
     asked: Question | None = None
+    lasting = True
     first_class.install()
     try:
         with LOCK:
@@ -221,8 +223,11 @@ def _first_time(
         # A view's sizes are plain numbers, which may be a name's size by chance: see `regroup`.
         certain = func not in REGROUPING or asked.told
         if certain and asked.by_names(refused.problem):
-            _remember(key, _REFUSED)
-            raise blame.op_error(frame, asked, refused.problem, None) from None
+            found = outer(asked, refused.problem)
+            if found is None:
+                _remember(key, _REFUSED)
+                raise blame.op_error(frame, asked, refused.problem, None) from None
+            known, lasting = found, False
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault(f"on {getattr(func, '__name__', func)}", error)
     moved = ops.reshapes_in_place(func)
@@ -245,7 +250,7 @@ def _first_time(
         for item, part in zip(result, outcome, strict=False):
             if part is not None:
                 frame.name(item, part)
-    if outcome is not _NEW:
+    if lasting and outcome is not _NEW:
         symbol = None if asked is None else asked.padded(known)
         if isinstance(outcome, Record):  # `Frame.name` must see a parameter
             sure = symbol is None and _decided(known, values)
@@ -302,12 +307,13 @@ def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record
     if sizes is None or before is None:
         return None
     told = outcome.dims if isinstance(outcome, Record) else sizes
+    inserted = isinstance(outcome, Record) and outcome.inserted
     made = _by_numbers(asked, result) if asked.lengths is not None else outcome
     targets = made.dims if isinstance(made, Record) else sizes
     found, values, cutting = regrouped(before, asked.values, targets, sizes)
     if asked.lengths is not None:
         found = crossed(found, told, sizes, values, cutting)
-    return record(found, sizes, values)
+    return record(found, sizes, values, inserted)
 
 
 def _by_numbers(asked: Question, result: torch.Tensor) -> object:
@@ -329,7 +335,7 @@ def _record(known: Known, result: torch.Tensor, values: Mapping[Any, int]) -> Re
         value = value_of(item, values)
         if value is not None and value != size:
             return None
-        found.append(size if value is None else item)
+        found.append(size if value is None else simplest(item, values))
     return record(tuple(found), sizes, values, known.inserted)
 
 
@@ -364,6 +370,7 @@ class Question:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         strict: bool = False,
+        dtypes: bool = False,
     ) -> None:
         self.func = func
         self.frame = frame
@@ -371,7 +378,7 @@ class Question:
         self.known: list[Known] = []
         self.values: dict[Any, int] = {}
         self.strict = strict
-        self.dtypes = strict or func in ops.DTYPE_MATTERS
+        self.dtypes = dtypes or strict or func in ops.DTYPE_MATTERS
         self.raw = (args, kwargs)
         self.args = [self.convert(arg) for arg in args]
         self.kwargs = {name: self.convert(arg) for name, arg in kwargs.items()}
@@ -410,7 +417,7 @@ class Question:
     def tensor(self, arg: torch.Tensor) -> Known:
         """Return a tensor with the names that the running call knows."""
         found = self.frame.of(arg)
-        mask = dtype_mask(dtype_of(arg)) if self.dtypes else dtypes.ANY
+        mask = dtype_mask(dtype_of(arg)) if self.dtypes else ANY
         sizes = sizes_of(arg)
         if sizes is None:
             made = Known(Shape.unknown(), mask)
@@ -424,10 +431,20 @@ class Question:
         self.known.append(made)
         return made
 
-    def answer(self, label: str = "", replaced: Mapping[int, Known] | None = None) -> Value:
+    def with_dtypes(self) -> Question:
+        """Return the same question, with what is known of the operands' dtypes."""
+        return Question(self.frame, self.func, *self.raw, dtypes=True)
+
+    def answer(
+        self,
+        label: str = "",
+        replaced: Mapping[int, Known] | None = None,
+        meant: bool = False,
+    ) -> Value:
         """Return what the rule says of the result; raises `Mismatch`.
 
         `replaced` puts other tensors in the place of some, by their index in `known`.
+        `meant`: see `Call`.
         """
         if self.signature is None:
             return UNKNOWN
@@ -437,7 +454,7 @@ class Question:
             args = [_swapped(arg, by_identity) for arg in args]
             kwargs = {name: _swapped(arg, by_identity) for name, arg in kwargs.items()}
         facts = ValueFacts(self.values, self.strict)
-        return self.signature.apply(facts, args, kwargs, label)
+        return self.signature.apply(facts, args, kwargs, label, meant=meant)
 
     def padded(self, known: Value) -> Sym | None:
         """Return the padded dimension that an op counts the padding of, by its rule's answer."""

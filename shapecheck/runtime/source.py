@@ -69,7 +69,8 @@ def user_place() -> Place | None:
     if frame is None:
         return None
     function = function_of(frame.f_code)
-    return Place(frame.f_code, frame.f_lineno, _node_of(frame, function), function)
+    node = _node_at(frame.f_code, frame.f_lasti)
+    return Place(frame.f_code, frame.f_lineno, node, function)
 
 
 def users_frame(frame: FrameType | None) -> FrameType | None:
@@ -77,6 +78,18 @@ def users_frame(frame: FrameType | None) -> FrameType | None:
     while frame is not None and not is_users(frame.f_code):
         frame = frame.f_back
     return frame
+
+
+def value_at(frame: FrameType, node: ast.expr) -> object:
+    """Return what a variable or an attribute is in a frame; nothing of the user's runs for it."""
+    match node:
+        case ast.Name(id=name):
+            return frame.f_locals.get(name, frame.f_globals.get(name))
+        case ast.Attribute(value=value, attr=attr):
+            own = getattr(value_at(frame, value), "__dict__", None) or {}
+            kept = (own, own.get("_parameters"), own.get("_buffers"))
+            return next((one[attr] for one in kept if isinstance(one, dict) and attr in one), None)
+    return None
 
 
 def told_at_users_line(error: Exception) -> Exception:
@@ -169,8 +182,9 @@ def span_at(code: CodeType, offset: int) -> tuple[int | None, ...] | None:
     return next(islice(positions(), max(offset, 0) // 2, None), None)
 
 
-def _node_of(frame: FrameType, function: ast.AST | None) -> ast.AST | None:
-    span = span_at(frame.f_code, frame.f_lasti)
+@lru_cache(maxsize=1024)
+def _node_at(code: CodeType, offset: int) -> ast.AST | None:
+    function, span = function_of(code), span_at(code, offset)
     if function is None or span is None:
         return None
     found: ast.AST | None = None

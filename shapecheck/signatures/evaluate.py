@@ -150,8 +150,8 @@ class _Evaluator:
         if target is None or self.call is None:
             return UNKNOWN
         kwargs = {k.arg: self.value(k.value) for k in node.keywords if k.arg is not None}
-        same = self.call.same_source
-        return target.apply(self.call.facts, args, kwargs, self.call.label, same_source=same)
+        same = self.call.meant
+        return target.apply(self.call.facts, args, kwargs, self.call.label, meant=same)
 
 
 _HANDLERS: Final[Mapping[type[ast.expr], Callable[..., Value]]] = {

@@ -183,16 +183,16 @@ class Signature:
         label: str = "",
         instance: Mapping[str, Value] | None = None,
         *,
-        same_source: bool = False,
+        meant: bool = False,
     ) -> Value:
         """Return what is known of the result of a call; raises `Mismatch` where it can't be.
 
         `instance` holds the attributes of the module that a method belongs to (`self.x`);
-        `same_source`: see `Call`.
+        `meant`: see `Call`.
         """
         if self.result.rule not in AWARE and (has_free(args) or has_free(kwargs.values())):
             return batched(
-                lambda a, k: self.apply(facts, a, k, label, instance, same_source=same_source),
+                lambda a, k: self.apply(facts, a, k, label, instance, meant=meant),
                 self._selects,
                 facts,
                 args,
@@ -201,7 +201,7 @@ class Signature:
         for candidate in (self, *self.overloads):
             bound = candidate.bind(args, kwargs)
             if bound is not None and candidate.admits(bound):
-                about = label or self.name, instance, same_source
+                about = label or self.name, instance, meant
                 known, given = facts.runs, dict(bound)
                 found = candidate.run(facts, bound, *about)
                 if facts.runs is not known and any(map(_is_supposed, given.values())):
@@ -239,7 +239,7 @@ class Signature:
         bound: dict[str, Value],
         label: str,
         instance: Mapping[str, Value] | None,
-        same_source: bool = False,
+        meant: bool = False,
     ) -> Value:
         """Judge one call whose arguments are bound."""
         for param in self.params:
@@ -250,7 +250,7 @@ class Signature:
             if isinstance(value, (tuple, list)):
                 operands += [item.shape for item in value if isinstance(item, Tensor)]
         operands = facts.resolved(operands)
-        call = Call(facts, label, operands, self.result.extra, same_source)
+        call = Call(facts, label, operands, self.result.extra, meant)
         scope = bound if instance is None else {**bound, "self": instance}
         matcher = Matcher(facts, lambda source: self.evaluator.size(source, scope), beside=operands)
         kind = self._match(bound, matcher, call)

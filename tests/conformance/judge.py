@@ -212,7 +212,7 @@ def _meant(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     signature = table().signature(name)
     assert signature is not None
     marked = [replace(arg, inserted=True) if isinstance(arg, Tensor) else arg for arg in args]
-    return signature.apply(Facts(), marked, kwargs, name, same_source=True)
+    return signature.apply(Facts(), marked, kwargs, name, meant=True)
 
 
 def _by_number(rule: Callable[..., Any], call: Call) -> Any:
