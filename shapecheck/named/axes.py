@@ -8,7 +8,17 @@ import torch
 from torch import Tensor
 
 from shapecheck.dims import Size
-from shapecheck.named.core import Name, Names, called, carry, meant, name_of, planned
+from shapecheck.named.core import (
+    Name,
+    Names,
+    called,
+    carry,
+    meant,
+    name_of,
+    new_name,
+    planned,
+    refuse,
+)
 from shapecheck.ops import named as rules
 from shapecheck.ops import naming
 from shapecheck.runtime.facts import value_of
@@ -48,12 +58,17 @@ def stack(x: Tensor, dims: Names | None = None, /, **new: Names) -> Tensor:
     if dims is not None:
         x = _merged(x, dims, None)[0]
     for name, given in new.items():
-        x, first = _merged(x, given, name)
-        called(x, ((first, name),))
+        x = merged(x, given, name)
     return x
 
 
-def _merged(x: Tensor, dims: Names, name: str | None) -> tuple[Tensor, int]:
+def merged(x: Tensor, dims: Names, name: Name) -> Tensor:
+    """Return a tensor in which dimensions are merged into one of a new name."""
+    x, first = _merged(x, dims, new_name(name))
+    return called(x, ((first, name),))
+
+
+def _merged(x: Tensor, dims: Names, name: Name | None) -> tuple[Tensor, int]:
     """Return a tensor in which dimensions are merged, and where the one that they are now is."""
     axes, first, last = planned(_merge, (x,), meant(dims), name)
     if axes is not None:
@@ -61,9 +76,9 @@ def _merged(x: Tensor, dims: Names, name: str | None) -> tuple[Tensor, int]:
     return carry(torch.flatten, x, first, last), first
 
 
-def _merge(call: Any, shape: Any, dims: Any, name: str | None) -> Any:
+def _merge(call: Any, shape: Any, dims: Any, name: Any) -> Any:
     """Return the order that makes dimensions neighbours, None where they are, and where that is."""
-    plan = rules.merge(call, shape, dims, name)
+    plan = rules.merge(call, shape, dims, meant(name))
     if plan is None:
         return None
     in_order = plan.axes == tuple(range(len(plan.axes)))
@@ -133,15 +148,17 @@ def index(x: Tensor, dim: Name | None = None, index: Any = None, /, **at: Any) -
 
 
 def _indexed(x: Tensor, dim: Name | None, index: Any, at: dict[str, Any]) -> Tensor:
-    given: dict[Name, Any] = {**at}  # type: ignore[dict-item]  # a text is a name
+    given: list[tuple[Name, Any]] = list(at.items())
     if dim is not None:
-        given[dim] = index
-    places = [planned(rules.only, (x,), meant(name)) for name in given]
-    first = next(iter(given.values()))
+        given.append((dim, index))
+    if not given:
+        refuse('write get(x, "b", 0) or get(x, b=0)', "takes a dimension and an index")
+    places = [planned(rules.only, (x,), meant(name)) for name, _ in given]
+    first = given[0][1]
     if len(places) == 1 and type(first) is int:
         return carry(torch.select, x, places[0], first)
     subscript: list[Any] = [slice(None)] * x.dim()
-    for place, item in zip(places, given.values(), strict=True):
+    for place, (_, item) in zip(places, given, strict=True):
         subscript[place] = item
     return carry(torch.Tensor.__getitem__, x, tuple(subscript))
 

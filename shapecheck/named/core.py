@@ -12,7 +12,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from types import EllipsisType
+from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 import torch
 from torch._C import DisableTorchFunction
@@ -21,9 +22,9 @@ from shapecheck import explain
 from shapecheck.dims import Composite, Dim, DimExpr, Kind, Size, Sym
 from shapecheck.dims.objects import alone
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Call
+from shapecheck.ops import UNKNOWN, Call, Other, said
 from shapecheck.runtime import traced, wrapped
-from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError
+from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, kind_of
 from shapecheck.runtime.facts import ValueFacts, value_of
 from shapecheck.runtime.lookup import kept
 from shapecheck.runtime.mode import thread_mode
@@ -76,7 +77,18 @@ def meant(given: Any) -> Any:
         return given.name if _compiling() else given.dim
     if isinstance(given, (tuple, list)):
         return tuple([meant(one) for one in given])
-    return given
+    return given if isinstance(given, _PLAIN) else Other(kind_of(given))
+
+
+_PLAIN: Final = (str, int, float, complex, bytes, EllipsisType, Size, Composite, Other)
+
+
+def new_name(given: Any) -> Any:
+    """Return an argument that is to be a new name so that it can be looked up.
+
+    What is neither a text nor a `Dim` comes out as what `ops.naming.fresh` refuses.
+    """
+    return given if isinstance(given, str | Dim) else Other(given_as(given))
 
 
 def name_of(size: Size) -> Name:
@@ -150,8 +162,7 @@ def _planned(
     merged: Sequence[Composite],
 ) -> Any:
     for tensor in tensors:
-        if not isinstance(tensor, torch.Tensor):
-            raise TypeError(f"operations by name take tensors, not {type(tensor).__name__}")
+        tensor_only(tensor)
     place = user_place()
     values: dict[Sym, int] = {}
     shapes: list[Shape] = []
@@ -171,6 +182,37 @@ def _planned(
             return plan(call, *shapes, *args)
         except Mismatch as refused:
             raise _error(refused, shapes, place) from None
+
+
+def tensor_only(given: object) -> None:
+    """Refuse what is no tensor. Raises `ShapeError`."""
+    if not isinstance(given, torch.Tensor):
+        refuse(f"{given_as(given)} isn't one", "takes a tensor")
+
+
+def tensors_only(given: Any) -> None:
+    """Refuse what is no list of tensors. Raises `ShapeError`."""
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        refuse(f"{given_as(given)} isn't one", "takes a list of tensors")
+    for one in given:
+        tensor_only(one)
+
+
+def function_only(given: object) -> None:
+    """Refuse what can't be called. Raises `ShapeError`."""
+    if not callable(given):
+        refuse(f"{given_as(given)} isn't one", "takes a function")
+
+
+def given_as(value: object) -> str:
+    """Return an argument as a message calls it."""
+    return f'"{value}"' if isinstance(value, Dim) else said(value, kind_of(value))
+
+
+def refuse(reason: str, headline: str) -> NoReturn:
+    """Say of an operation by name what is wrong with how it is called. Raises `ShapeError`."""
+    place = None if _compiling() else user_place()
+    raise _error(mismatch(reason, headline), (), place)
 
 
 def _with_merged(shape: Shape, values: Mapping[Sym, int], merged: Sequence[Composite]) -> Shape:

@@ -7,7 +7,18 @@ from typing import Any
 
 from torch import Tensor
 
-from shapecheck.named.core import Name, Names, called, carrying, meant, planned, settled
+from shapecheck.named.core import (
+    Name,
+    Names,
+    called,
+    carrying,
+    function_only,
+    meant,
+    new_name,
+    planned,
+    settled,
+    tensor_only,
+)
 from shapecheck.ops import named_functions as rules
 
 
@@ -19,6 +30,8 @@ def op(x: Tensor, *functions: Callable[..., Any], **new: Name) -> Any:
     Names go through torch's ops by their rules. `c2="c"` calls what becomes of the dimension `c`
     `c2`: the axis in its place, or where the result has more axes or fewer, the one of its name.
     """
+    for function in functions:
+        function_only(function)
     with carrying():
         found: Any = x
         for function in functions:
@@ -39,6 +52,8 @@ def reduce(x: Tensor, function: Callable[[Tensor], Tensor], dim: Names) -> Tenso
     The result has the other dimensions of `x`, in their order. Raises `ShapeError` where the
     function gives another shape.
     """
+    tensor_only(x)
+    function_only(function)
     with carrying():
         found = function(x)
     return settled(found, x, planned(rules.less, (x, found), meant(dim)))
@@ -49,8 +64,14 @@ def augment(x: Tensor, function: Callable[[Tensor], Tensor], name: Name) -> Tens
 
     Raises `ShapeError` where the function gives another shape.
     """
+    tensor_only(x)
+    function_only(function)
     with carrying():
         found = function(x)
-    planned(rules.more, (x, found), name if isinstance(name, str) else name.name)
+    planned(_more, (x, found), new_name(name))
     settled(found, x, (*range(x.dim()), None))
     return called(found, ((found.dim() - 1, name),))
+
+
+def _more(call: Any, before: Any, after: Any, name: Any) -> Any:
+    return rules.more(call, before, after, meant(name))

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapecheck.named.core import Name, Names, called, carry, meant, planned
+from shapecheck.named.core import Name, Names, called, carry, meant, new_name, planned, tensors_only
 from shapecheck.ops import named_joins as rules
 from shapecheck.ops.named import only
+from shapecheck.ops.naming import fresh
 
 
 def dot(x: Tensor, y: Tensor, dim: Names) -> Tensor:
@@ -24,6 +25,7 @@ def dot(x: Tensor, y: Tensor, dim: Names) -> Tensor:
 
 def contract(tensors: Sequence[Tensor], dim: Names) -> Tensor:
     """Multiply any number of tensors and sum over dimensions that all of them have."""
+    tensors_only(tensors)
     return carry(torch.einsum, planned(_product, tensors, meant(dim)), *tensors)
 
 
@@ -40,13 +42,15 @@ def cat(tensors: Sequence[Tensor], dim: Name) -> Tensor:
     Their other dimensions are brought into the order of the first tensor's. Raises `ShapeError`
     where one lacks a dimension.
     """
+    tensors_only(tensors)
     orders, axis = planned(_join, tensors, meant(dim))
     return carry(torch.cat, _in_order(tensors, orders), axis)
 
 
 def stack_new(tensors: Sequence[Tensor], name: Name) -> Tensor:
     """Put tensors beside each other along a new dimension, which stands in front."""
-    orders, _ = planned(_join, tensors, ())
+    tensors_only(tensors)
+    (orders,) = planned(_beside, tensors, new_name(name))
     return called(carry(torch.stack, _in_order(tensors, orders), 0), ((0, name),))
 
 
@@ -58,6 +62,14 @@ def _join(call: Any, *shapes_and_dim: Any) -> Any:
     orders = rules.alike(call, shapes, dim) or []
     moved = [None if axes == tuple(range(len(axes))) else axes for axes in orders]
     return moved if any(moved) else None, only(call, shapes[0], dim) if dim else 0
+
+
+def _beside(call: Any, *shapes_and_name: Any) -> Any:
+    """Return the orders of tensors that are put beside each other under a new name, in a tuple."""
+    *shapes, name = shapes_and_name
+    orders, _ = _join(call, *shapes, ())
+    fresh(call, shapes[0], meant(name))
+    return (orders,)
 
 
 def _in_order(tensors: Sequence[Tensor], orders: Any) -> Sequence[Tensor]:

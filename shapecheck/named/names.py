@@ -9,14 +9,16 @@ import torch
 from torch import Tensor
 from torch._C import DisableTorchFunction
 
-from shapecheck.named.axes import stack
+from shapecheck.named.axes import merged
 from shapecheck.named.core import (
     Name,
     Names,
     called,
     carry,
     meant,
+    new_name,
     planned,
+    tensor_only,
     unnamed,
 )
 from shapecheck.ops import named_names as rules
@@ -28,15 +30,14 @@ def rename(x: Tensor, old: Name | None = None, new: Name | None = None, /, **nam
 
     Also `rename(x, Time, Query)`, for dimension objects.
     """
-    pairs: dict[Name, Name] = names  # type: ignore[assignment]  # a text is a name
-    if old is not None and new is not None:
-        pairs = {**pairs, new: old}
-    keys = tuple([(name, meant(given)) for name, given in pairs.items()])
+    keys = tuple([(name, meant(given)) for name, given in names.items()])
+    if old is not None or new is not None:
+        keys = (*keys, (new_name(new), meant(old)))
     return _view(x, planned(_renamed, (x,), keys))
 
 
 def _renamed(call: Any, shape: Any, pairs: tuple[tuple[Name, Any], ...]) -> Any:
-    found = rules.renamed(call, shape, {meant(name): given for name, given in pairs})
+    found = rules.renamed(call, shape, [(meant(name), given) for name, given in pairs])
     if found is None:
         return None
     return tuple([(at, name) for (at, _), (name, _) in zip(found, pairs, strict=True)])
@@ -54,9 +55,20 @@ def assert_size(x: Tensor, **sizes: int) -> Tensor:
     """
     if torch.compiler.is_compiling():
         return x
+    tensor_only(x)
     with DisableTorchFunction():
-        planned(_assert_size, (x,), tuple(x.shape), tuple(sizes.items()))
+        planned(_assert_size, (x,), tuple(x.shape), tuple(map(_asserted, sizes.items())))
     return x
+
+
+def _asserted(pair: tuple[str, Any]) -> tuple[str, Any]:
+    """Return a name and the size that it is to have so that they can be looked up."""
+    name, size = pair
+    try:
+        hash(size)
+    except TypeError:
+        return name, meant(size)
+    return pair
 
 
 def _assert_size(call: Any, shape: Any, found: tuple[int, ...], sizes: Any) -> None:
@@ -72,21 +84,26 @@ def refine_names(x: Tensor, *names: str | None) -> Tensor:
     `"..."` stands for any number that stay as they are. Raises `ShapeError` where a dimension has
     another name already.
     """
-    return _view(x, planned(rules.refined, (x,), names))
+    return _view(x, planned(rules.refined, (x,), tuple(map(_refining, names))))
 
 
-def flatten(x: Tensor, dims: Names, name: str) -> Tensor:
+def _refining(name: Any) -> Any:
+    """Return what a dimension without a name is to be called so that it can be looked up."""
+    return name if name is None or name is ... else new_name(name)
+
+
+def flatten(x: Tensor, dims: Names, name: Name) -> Tensor:
     """Merge dimensions into one of a new name; `stack(x, name=dims)`."""
-    return stack(x, **{name: dims})
+    return merged(x, dims, name)
 
 
 def unflatten(x: Tensor, dim: Name, sizes: Sequence[tuple[str, int]]) -> Tensor:
     """Take a dimension apart into (name, size) pairs: `unflatten(x, "f", [("c", 2), ("h", 3)])`."""
-    pairs = tuple((name, size) for name, size in sizes)
-    plan = planned(_unflatten, (x,), meant(dim), pairs)
-    found = carry(torch.unflatten, x, plan.at, [size for _, size in pairs])
+    plan = planned(_unflatten, (x,), meant(dim), meant(sizes))
+    found = carry(torch.unflatten, x, plan.at, [size for _, size in sizes])
     return called(found, tuple(enumerate(plan.names, plan.at)))
 
 
 def _unflatten(call: Any, shape: Any, dim: Any, pairs: Any) -> Any:
-    return split(call, shape, dim, tuple(name for name, _ in pairs), dict(pairs))
+    sizes = rules.named_sizes(pairs)
+    return None if sizes is None else split(call, shape, dim, tuple(sizes), sizes)

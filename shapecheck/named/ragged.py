@@ -14,11 +14,25 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from shapecheck.dims import Dim
-from shapecheck.named.core import Name, Names, called, carry, meant, planned, record_of, settled
+from shapecheck.dims import Dim, Size
+from shapecheck.named.core import (
+    Name,
+    Names,
+    called,
+    carry,
+    given_as,
+    meant,
+    new_name,
+    planned,
+    record_of,
+    refuse,
+    settled,
+)
 from shapecheck.ops import named as rules
 from shapecheck.ops import named_sequences as sequences
+from shapecheck.ops.naming import fresh
 from shapecheck.runtime.names import state
+from shapecheck.shapes import Shape
 
 T = TypeVar("T")
 Fill: TypeAlias = 'float | bool | Literal["lowest", "highest"]'
@@ -69,7 +83,7 @@ def mask(x: Tensor, dim: Dim) -> Tensor:
     that it broadcasts. Raises ValueError where it isn't clear which dimensions of `x` the lengths
     belong to.
     """
-    at = planned(rules.only, (x,), meant(dim))
+    at = _with_lengths(x, dim)
     places = _places(x, at, dim)
     plain = dim.mask(x.shape[at])
     for _ in range(x.dim() - plain.dim()):
@@ -82,6 +96,19 @@ def mask(x: Tensor, dim: Dim) -> Tensor:
     return settled(
         found, x, [place if place in (*places, at) else None for place in range(x.dim())]
     )
+
+
+def _with_lengths(x: Tensor, dim: Dim) -> int:
+    """Return which axis a dimension with lengths is. Raises `ShapeError` where it has none."""
+    has = isinstance(dim, Dim) and dim.lengths is not None
+    at: int = planned(_lengthy, (x,), meant(dim), has)
+    return at
+
+
+def _lengthy(call: Any, shape: Any, dim: Any, has: bool) -> Any:
+    if not has:
+        sequences.lengths_needed(str(dim) if isinstance(dim, Size) else dim)
+    return rules.only(call, shape, dim)
 
 
 def _places(x: Tensor, at: int, dim: Dim) -> list[int]:
@@ -146,7 +173,7 @@ def pack(x: Tensor, dim: Dim) -> PackedSequence:
     `dim` has one length for each sequence, `pack(x, Time.with_lengths(lengths))`; `x` has these
     two dimensions and features behind them. `unpack` is the inverse.
     """
-    at = planned(rules.only, (x,), meant(dim))
+    at = _with_lengths(x, dim)
     (batch,) = _places(x, at, dim)
     others = [place for place in range(x.dim()) if place not in (at, batch)]
     plain = x.permute([batch, at, *others])
@@ -159,11 +186,15 @@ def unpack(packed: PackedSequence, dim: Dim, batch: Name, *others: Name) -> Tens
     `unpack(packed, Time, "batch", "features")`: these names are given, in this order. Raises
     `ShapeError` where there are more dimensions, or fewer.
     """
+    if not isinstance(packed, PackedSequence):
+        refuse(f"{given_as(packed)} isn't one", "takes a PackedSequence")
     whole, _ = pad_packed_sequence(packed, batch_first=True)
     names = (batch, dim, *others)
-    planned(_as_many, (whole,), len(names))
+    planned(_unpacked, (whole,), tuple(map(new_name, names)))
     return called(whole, tuple(enumerate(names)))
 
 
-def _as_many(call: Any, shape: Any, count: int) -> bool:
-    return not sequences.other_count(len(shape.dims), count)
+def _unpacked(call: Any, shape: Any, names: tuple[Any, ...]) -> bool:
+    for name in names:
+        fresh(call, Shape(()), meant(name))
+    return not sequences.other_count(len(shape.dims), len(names))

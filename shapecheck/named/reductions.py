@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapecheck.named.core import Name, Names, carry, meant, planned
+from shapecheck.named.core import Name, Names, carry, meant, planned, tensor_only
 from shapecheck.named.ragged import Fill, filled, moments, padded_in, reduced, without
 from shapecheck.ops import named as rules
 
@@ -25,6 +25,7 @@ def _axis(x: Tensor, dim: Name) -> Any:
 
 def _axes(x: Tensor, dim: Names | None) -> Any:
     if dim is None:
+        tensor_only(x)
         return tuple(range(x.dim()))
     return planned(rules.every, (x,), meant(dim))
 
@@ -40,9 +41,9 @@ def _picked(
 
 def _spread(x: Tensor, dim: Names | None, keepdim: bool, correction: float) -> Tensor | None:
     """Return the variance without padding, None where there is none to leave out."""
+    axes = _axes(x, dim)
     if dim is None or not padded_in(dim):
         return None
-    axes = _axes(x, dim)
     return without(moments(x, dim, axes, correction), axes, keepdim)
 
 

@@ -50,12 +50,14 @@ from shapecheck.ops.call import (
     UNKNOWN,
     Call,
     DType,
+    Other,
     Packed,
     Repeated,
     Scalar,
     Unknown,
     Value,
     rule,
+    said,
 )
 
 __all__ = [
@@ -63,10 +65,12 @@ __all__ = [
     "UNKNOWN",
     "Call",
     "DType",
+    "Other",
     "Packed",
     "Repeated",
     "Scalar",
     "Unknown",
     "Value",
     "rule",
+    "said",
 ]

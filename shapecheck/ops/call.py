@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from types import EllipsisType
 from typing import Any, Final, TypeAlias
 
 import shapecheck.dims as dims
@@ -61,13 +62,54 @@ class Packed:
     batch: Item = field(default_factory=lambda: Shape.unknown().dims[0])
 
 
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A value that no rule takes, by what a user calls it: `a function`, `the class Net`."""
+
+    kind: str
+
+
 Value: TypeAlias = Any
 """An argument or a result as rules see it.
 
 A `Tensor`; a size (`int` or `dims.Size`); a `Scalar`; a Python `bool`, `float`, `str`, `None`,
-`slice` or `Ellipsis`; a `tuple` or `list` of values; a `Repeated`; a `Packed`; a `DType`; or
-`UNKNOWN`.
+`slice` or `Ellipsis`; a `tuple` or `list` of values; a `Repeated`; a `Packed`; a `DType`; an
+`Other`; or `UNKNOWN`.
 """
+
+_LITERALS: Final = (str, bytes, bool, int, float, complex, type(None), EllipsisType)
+_CALLED: Final[dict[type, str]] = {
+    DType: "a dtype",
+    Packed: "a PackedSequence",
+    Repeated: "a list",
+    Scalar: "a number",
+    Tensor: "a tensor",
+    dict: "a dict",
+    frozenset: "a frozenset",
+    list: "a list",
+    set: "a set",
+    slice: "a slice",
+    tuple: "a tuple",
+}
+_LONGEST: Final = 40
+
+
+def said(value: Value, otherwise: str = "what is given") -> str:
+    """Return a value as a message calls it: a literal as it is written, else what it is."""
+    if isinstance(value, Other):
+        return value.kind
+    if isinstance(value, (Size, Composite)):
+        return f'"{value}"'
+    if _is_literal(value) and len(text := repr(value)) <= _LONGEST:
+        return "..." if value is ... else text
+    return _CALLED.get(type(value), otherwise)
+
+
+def _is_literal(value: Value) -> bool:
+    if type(value) in (tuple, list):
+        return all(map(_is_literal, value))
+    return isinstance(value, _LITERALS)
+
 
 Rule: TypeAlias = Callable[..., Value]
 

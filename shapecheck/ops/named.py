@@ -85,10 +85,10 @@ class Merge(NamedTuple):
     axes: tuple[int, ...]
     first: int
     last: int
-    name: str | None
+    name: str | Size | None
 
 
-def merge(call: Call, shape: Shape, dim: Value, name: str | None) -> Merge | None:
+def merge(call: Call, shape: Shape, dim: Value, name: Value) -> Merge | None:
     """Return how to merge dimensions where the first of them is, in the order in which given."""
     found = positions(call, shape, _spelled(call, shape, dim))
     if found is None or shape.rank is None:
@@ -113,9 +113,14 @@ def _spelled(call: Call, shape: Shape, dim: Value) -> Value:
 @rule("named.stack")
 def stack(call: Call, x: Value, dim: Value, kwargs: Mapping[str, Value]) -> Value:
     """Merge dimensions into one: `stack(x, fc="c h w")`, or `stack(x, "c h w")` for `(c h w)`."""
-    result = as_tensor(x)
-    todo: list[tuple[Value, str | None]] = [] if dim is None else [(dim, None)]
+    todo: list[tuple[Value, Value]] = [] if dim is None else [(dim, None)]
     todo += [(given, name) for name, given in kwargs.items()]
+    return merged(call, x, todo)
+
+
+def merged(call: Call, x: Value, todo: Sequence[tuple[Value, Value]]) -> Value:
+    """Merge dimensions under new names; None for the name that says what was merged."""
+    result = as_tensor(x)
     for given, name in todo:
         plan = merge(call, call.facts.shape(result.shape), given, name)
         if plan is None:

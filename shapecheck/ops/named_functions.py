@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import shapecheck.dims as dims
-from shapecheck.dims import Size
 from shapecheck.ops.agree import counted
 from shapecheck.ops.axes import of_rank
 from shapecheck.ops.call import Call, Unknown, Value, rule
@@ -93,7 +92,7 @@ def augmented(call: Call, x: Value, result: Value, name: Value, **rest: Value) -
     """Name what a function makes of a tensor by adding a dimension behind the others."""
     if not isinstance(x, Tensor) or not isinstance(result, Tensor):
         return result
-    if not isinstance(name, (str, Size)):
+    if isinstance(name, Unknown):
         return result
     before, after = (call.facts.shape(one.shape) for one in (x, result))
     more(call, before, after, name)

@@ -9,7 +9,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import Composite, Kind, Size, size_of
 from shapecheck.ops.agree import listed, tensors_of
 from shapecheck.ops.axes import of_rank, permute, resolved
-from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, replace, rule
+from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, replace, rule
 from shapecheck.ops.einsum import contract
 from shapecheck.ops.joining import concatenate
 from shapecheck.ops.joining import stack as stacked
@@ -178,7 +178,7 @@ def stack_new(call: Call, tensors: Value, name: Value, **rest: Value) -> Value:
     if parts is None:
         return Tensor.unknown()
     result: Tensor = stacked(call, parts, 0)
-    if not isinstance(name, (str, Size)):
+    if isinstance(name, Unknown):
         return result
     fresh(call, Shape(result.shape.dims[1:]), name)
     return Tensor(replace(result.shape, 0, called(call, result.shape.dims[0], name)), result.dtype)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import shapecheck.dims as dims
 from shapecheck import spec
-from shapecheck.dims import Composite, Size, Sym
+from shapecheck.dims import Composite, Dim, Kind, Size, Sym
 from shapecheck.ops.axes import resolved
-from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_dim, rule
-from shapecheck.ops.named import only, split, stack, taken_apart
+from shapecheck.ops.call import Call, Repeated, Scalar, Unknown, Value, as_dim, rule, said
+from shapecheck.ops.named import merged, only, split, taken_apart
 from shapecheck.ops.naming import called, fresh, is_named
 from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor, mismatch
 
@@ -21,9 +22,9 @@ def rename(
     """Call dimensions by new names: `rename(x, query="t")`, `rename(x, Time, Query)`."""
     tensor, shape = resolved(call, x)
     known = not isinstance(new, Unknown)
-    given: dict[Value, Value] = {**kwargs}
-    if known and new is not None:
-        given[new] = old
+    given: list[tuple[Value, Value]] = list(kwargs.items())
+    if known and (old is not None or new is not None):
+        given.append((new, old))
     pairs = renamed(call, shape, given) if known else None
     if pairs is None:
         return Tensor(Shape.unknown(), tensor.dtype)
@@ -34,10 +35,10 @@ def rename(
 
 
 def renamed(
-    call: Call, shape: Shape, new: Mapping[Value, Value]
+    call: Call, shape: Shape, new: Iterable[tuple[Value, Value]]
 ) -> tuple[tuple[int, str | Size], ...] | None:
-    """Return which axis is called what from now on."""
-    found = [(only(call, shape, old), name) for name, old in new.items()]
+    """Return which axis is called what from now on, of pairs of a new name and an old one."""
+    found = [(only(call, shape, old), name) for name, old in new]
     if any(isinstance(at, Unknown) for at, _ in found):
         return None
     places = [at % len(shape.dims) for at, _ in found]
@@ -86,11 +87,13 @@ def entries_of(given: Value) -> tuple[tuple[spec.Entry, ...], Mapping[str, Sym]]
     None where it isn't known.
     """
     parts = given if isinstance(given, (tuple, list)) else (given,)
-    if any(isinstance(part, Unknown) for part in parts):
+    if any(isinstance(part, (Unknown, Scalar)) or _is_some_size(part) for part in parts):
         return None
     objects: dict[str, Sym] = {}
     entries: list[spec.Entry] = []
     for part in parts:
+        if part is not ... and not isinstance(part, (str, int, Size, Composite)):
+            raise mismatch(f"{said(part)} isn't a name", "takes the names of dimensions")
         try:
             entries += (spec.Group(None),) if part is ... else spec.parse(str(part)).entries
         except spec.SpecError as error:
@@ -98,6 +101,13 @@ def entries_of(given: Value) -> tuple[tuple[spec.Entry, ...], Mapping[str, Sym]]
         if isinstance(part, (Size, Composite)):
             objects |= {symbol.name: symbol for symbol in dims.in_order(dims.symbols(part))}
     return tuple(entries), objects
+
+
+def _is_some_size(part: Value) -> bool:
+    """Whether this is a size that isn't written in names, such as that of an `int` parameter."""
+    if not isinstance(part, (Size, Composite)):
+        return False
+    return any(symbol.kind in (Kind.OWN, Kind.UNKNOWN) for symbol in dims.symbols(part))
 
 
 def _renamed(
@@ -147,9 +157,13 @@ def assert_size(call: Call, x: Value, kwargs: Mapping[str, Value], **rest: Value
     return tensor
 
 
+def _size_said(size: object) -> str:
+    return str(size) if isinstance(size, (int, Size, Composite)) else said(size)
+
+
 def wrong_size(shape: Shape, name: str, found: object, size: object) -> Exception:
     """Return what to say of a dimension that isn't of the size that is asserted."""
-    return mismatch(f'"{name}" is {found}, not {size}', f"doesn't hold for {shape}")
+    return mismatch(f'"{name}" is {found}, not {_size_said(size)}', f"doesn't hold for {shape}")
 
 
 # What torch had under these names -----------------------------------------------------------------
@@ -158,7 +172,7 @@ def wrong_size(shape: Shape, name: str, found: object, size: object) -> Exceptio
 @rule("named.flatten")
 def flatten_named(call: Call, x: Value, dims: Value, name: Value, **rest: Value) -> Value:
     """Merge dimensions under a new name."""
-    return stack(call, x, None, {name: dims}) if isinstance(name, str) else Tensor.unknown()
+    return Tensor.unknown() if isinstance(name, Unknown) else merged(call, x, [(dims, name)])
 
 
 @rule("named.unflatten")
@@ -173,12 +187,22 @@ def unflatten_named(call: Call, x: Value, dim: Value, sizes: Value, **rest: Valu
 
 
 def named_sizes(pairs: Value) -> dict[str, Value] | None:
-    """Return the sizes of `(("c", 2), ("h", 3))` by name."""
-    if not isinstance(pairs, (tuple, list)):
+    """Return the sizes of `(("c", 2), ("h", 3))` by name, None where they aren't known."""
+    if isinstance(pairs, (Unknown, Repeated)):
         return None
-    if not all(isinstance(one, (tuple, list)) and len(one) == 2 for one in pairs):
-        return None
-    return {name: size for name, size in pairs if isinstance(name, str)}
+    found: dict[str, Value] = {}
+    for pair in pairs if isinstance(pairs, (tuple, list)) else (pairs,):
+        if isinstance(pair, (Unknown, Run, Repeated)):
+            return None
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise mismatch(f"{said(pair)} isn't one", "takes pairs of a name and a size")
+        name, size = pair
+        if isinstance(name, Unknown):
+            return None
+        if not isinstance(name, str):
+            raise mismatch(f"{said(name)} isn't a name", "takes pairs of a name and a size")
+        found[name] = size
+    return found
 
 
 @rule("named.refine")
@@ -194,13 +218,18 @@ def refine(call: Call, x: Value, dims: Value, **rest: Value) -> Value:
     return Tensor(Shape(tuple(items)), tensor.dtype)
 
 
-def refined(call: Call, shape: Shape, given: Value) -> tuple[tuple[int, str], ...] | None:
+def refined(call: Call, shape: Shape, given: Value) -> tuple[tuple[int, Any], ...] | None:
     """Return which axes get which names: `("b", ..., "c")`, None for one that stays as it is."""
     if not isinstance(given, (tuple, list)) or shape.rank is None:
         return None
     names = [part for one in given for part in (one.split() if isinstance(one, str) else (one,))]
     names = [... if one == "..." else one for one in names]
-    if names.count(...) > 1 or UNKNOWN in names:
+    for name in names:
+        if isinstance(name, Unknown):
+            return None
+        if name is not None and name is not ... and not isinstance(name, (str, Size, Dim)):
+            raise mismatch(f"{said(name)} isn't a name", "takes the names of dimensions")
+    if names.count(...) > 1:
         return None
     if ... in names:
         cut = names.index(...)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.dims import Size
+from shapecheck.dims import Composite, Size
 from shapecheck.ops.axes import resolved
-from shapecheck.ops.call import Call, Packed, Unknown, Value, rule
+from shapecheck.ops.call import Call, Packed, Unknown, Value, rule, said
 from shapecheck.ops.named import only
 from shapecheck.ops.naming import called, wanted
 from shapecheck.shapes import Item, Shape, Tensor, mismatch
+
+
+def lengths_needed(dim: Value) -> None:
+    """Refuse a name in the place of a dimension that has lengths."""
+    if isinstance(dim, (Unknown, Size, Composite)):
+        return
+    reason = f"{said(dim)} has none; Time.with_lengths(lengths) gives a dimension lengths"
+    raise mismatch(reason, "takes a dimension that has lengths")
 
 
 @rule("named.mask")
 def mask(call: Call, x: Value, dim: Value, **rest: Value) -> Value:
     """Return what is no padding: the dimension itself, those of its lengths, and 1 for others."""
     _, shape = resolved(call, x)
+    lengths_needed(dim)
     at = only(call, shape, dim)
     if isinstance(at, Unknown) or shape.rank is None:
         return Tensor(Shape.unknown(), dtypes.BOOL)
@@ -28,6 +37,7 @@ def mask(call: Call, x: Value, dim: Value, **rest: Value) -> Value:
 def pack(call: Call, x: Value, dim: Value, **rest: Value) -> Value:
     """Pack sequences: one dimension is the batch, which only the lengths tell from the others."""
     tensor, shape = resolved(call, x)
+    lengths_needed(dim)
     at = only(call, shape, dim)
     if isinstance(at, Unknown) or shape.rank is None:
         return Packed(Tensor(Shape.unknown(), tensor.dtype))

@@ -16,7 +16,7 @@ import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym, size_of
 from shapecheck.ops.agree import listed
-from shapecheck.ops.call import Call, Unknown, Value
+from shapecheck.ops.call import Call, Unknown, Value, said
 from shapecheck.shapes import Facts, Item, Matcher, Run, Shape, mismatch
 
 Wanted: TypeAlias = spec.Axis | spec.Group | Size | Composite
@@ -53,7 +53,7 @@ def wanted(given: Value) -> list[Wanted] | None:
         return [REST]
     if isinstance(given, Unknown):
         return None
-    raise mismatch(f"{given!r} isn't a name", "takes the names of dimensions")
+    raise mismatch(f"{said(given)} isn't a name", "takes the names of dimensions")
 
 
 def as_wanted(part: DimExpr) -> Wanted:
@@ -273,11 +273,13 @@ def _group(call: Call, shape: Shape, one: Wanted) -> list[int | None]:
 def fresh(call: Call, shape: Shape, name: Value) -> None:
     """Refuse a new name that another dimension of a shape has, or that isn't one."""
     if isinstance(name, Size):
+        if name.symbol is None:
+            raise mismatch("it is computed from others", f'can\'t call a dimension "{name}"')
         if name in shape.dims:
             raise mismatch("it is there already", f'can\'t call another one "{name}"')
         return
     if not isinstance(name, str) or not name.isidentifier():
-        raise mismatch('a name is an identifier such as "channels"', f"can't call it {name!r}")
+        raise mismatch('a name is an identifier such as "channels"', f"can't call it {said(name)}")
     if any(_plain_name(item) == name for item in shape.dims if not isinstance(item, Run)):
         raise mismatch("a dimension is called that already", f'can\'t call another one "{name}"')
 

@@ -1,7 +1,10 @@
 /* The steady state of mode.py, compiled: from an op and its arguments to the outcome that is kept.
 
    Only the arguments that most calls have are looked at here. Where there are others the answer is
-   None, and mode.py makes the key in Python, where its parts are explained. Both make equal keys. */
+   None, and mode.py makes the key in Python, where its parts are explained. Both make equal keys.
+
+   What a tensor says of its shape may be Python code of others, which may change the table, a list
+   of arguments or the keywords: whatever is taken from these is owned while it is used. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -52,27 +55,34 @@ static int is_plain(Lookup *self, PyObject *arg) {
 }
 
 static int refers_to(PyObject *reference, PyObject *tensor) {
+    if (!PyWeakref_Check(reference))
+        return 0;
 #if PY_VERSION_HEX >= 0x030D0000
     PyObject *found;
     if (PyWeakref_GetRef(reference, &found) < 1)
         return 0;
-    Py_DECREF(found); /* the caller's arguments hold the tensor */
-    return found == tensor;
+    int same = found == tensor;
+    Py_DECREF(found);
+    return same;
 #else
     return PyWeakref_GET_OBJECT(reference) == tensor;
 #endif
 }
 
-/* Return the record of a tensor, borrowed; NULL if the table has none, or with an error set. */
+/* Return the record of a tensor; NULL if the table has none, or with an error set. */
 static PyObject *known(PyObject *table, PyObject *arg) {
     PyObject *id = PyLong_FromVoidPtr(arg);
     if (id == NULL)
         return NULL;
-    PyObject *found = PyDict_GetItemWithError(table, id);
+    PyObject *pair = Py_XNewRef(PyDict_GetItemWithError(table, id));
     Py_DECREF(id);
-    if (found == NULL || !refers_to(PyTuple_GET_ITEM(found, 0), arg))
+    if (pair == NULL)
         return NULL;
-    return PyTuple_GET_ITEM(found, 1);
+    int same = PyTuple_CheckExact(pair) && PyTuple_GET_SIZE(pair) == 2 &&
+               refers_to(PyTuple_GET_ITEM(pair, 0), arg);
+    PyObject *record = same ? Py_NewRef(PyTuple_GET_ITEM(pair, 1)) : NULL;
+    Py_DECREF(pair);
+    return record;
 }
 
 static int add_shape(Key *key, PyObject *arg) {
@@ -95,19 +105,21 @@ static int add_argument(Lookup *self, Key *key, PyObject *arg, int depth) {
     if (kind == &PyTuple_Type || kind == &PyList_Type) {
         if (depth == DEEPEST)
             return 0;
+        Py_ssize_t count = Py_SIZE(arg);
         int done = add(key, Py_NewRef((PyObject *)kind));
         if (done == 1)
-            done = add(key, PyLong_FromSsize_t(Py_SIZE(arg)));
+            done = add(key, PyLong_FromSsize_t(count));
         for (Py_ssize_t i = 0; done == 1 && i < Py_SIZE(arg); i++) {
-            PyObject **items = PySequence_Fast_ITEMS(arg);
-            done = add_argument(self, key, items[i], depth + 1);
+            PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(arg, i));
+            done = add_argument(self, key, item, depth + 1);
+            Py_DECREF(item);
         }
-        return done;
+        return done == 1 && Py_SIZE(arg) != count ? 0 : done;
     }
     PyObject *record = known(key->table, arg);
     if (record != NULL) {
         key->named = 1;
-        return add(key, Py_NewRef(record));
+        return add(key, record);
     }
     if (PyErr_Occurred())
         return -1;
@@ -162,11 +174,13 @@ static int add_call(
         done = add_argument(self, key, PyTuple_GET_ITEM(args, i), 0);
     PyObject *word, *arg;
     for (Py_ssize_t at = 0; done == 1 && kwargs != NULL && PyDict_Next(kwargs, &at, &word, &arg);) {
+        Py_INCREF(arg);
         done = add(key, Py_NewRef(word));
         if (done == 1 && PyBool_Check(arg))
             done = add(key, Py_NewRef(arg));
         else if (done == 1)
             done = add_argument(self, key, arg, 0);
+        Py_DECREF(arg);
     }
     return done;
 }
@@ -295,14 +309,14 @@ static PyObject *kept(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ss
     PyObject *key = PyTuple_New(count - 3);
     if (key == NULL)
         return NULL;
+    PyObject_GC_UnTrack(key); /* nobody is to find it while parts of it are missing */
     PyTuple_SET_ITEM(key, 0, Py_NewRef(given[3]));
     PyTuple_SET_ITEM(key, 1, Py_NewRef(given[4]));
     int usable = 1;
     for (Py_ssize_t i = 5; i < count && usable == 1; i++) {
         PyObject *record = known(given[1], given[i]);
         usable = record != NULL && (given[2] != Py_True || is_current(given[i], record) == 1);
-        if (usable)
-            PyTuple_SET_ITEM(key, i - 3, Py_NewRef(record));
+        PyTuple_SET_ITEM(key, i - 3, record);
     }
     PyObject *found = usable ? PyDict_GetItemWithError(given[0], key) : NULL;
     if (found == NULL)

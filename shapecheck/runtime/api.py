@@ -13,15 +13,15 @@ from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.runtime import traced, wrapped
 from shapecheck.runtime.binding import plain_shape
-from shapecheck.runtime.errors import Failed, ShapeError
+from shapecheck.runtime.errors import Failed, ShapeError, kind_of
 from shapecheck.runtime.hints import tensor_hint
 from shapecheck.runtime.names import Frame, sizes_of, state
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place
 from shapecheck.runtime.teaching import fit
 from shapecheck.shapes import Shape
-from shapecheck.spec.objects import Objects, Part
-from shapecheck.types import TensorSpec, parse, parse_objects
+from shapecheck.spec.objects import Objects, Part, is_part
+from shapecheck.types import ShapeAnnotationError, TensorSpec, parse, parse_objects
 
 TensorT = TypeVar("TensorT", bound=torch.Tensor)
 
@@ -104,6 +104,10 @@ def _learn(tensor: Any, dims: tuple[Part, ...], function: str, forget: bool) -> 
     if torch.compiler.is_compiling():
         text = " ".join([part.name if isinstance(part, Dim) else str(part) for part in dims])
         return traced.write(tensor, traced.annotated(text, tensor.dim())) if forget else tensor
+    for part in dims:
+        if not is_part(part) and (hasattr(part, "shape") or not hasattr(part, "__index__")):
+            said = f'{kind_of(part)} is given; write names, such as "b c"'
+            raise ShapeAnnotationError(f"{function}(...): {said}")
     objects: Objects = ()
     if len(dims) == 1 and isinstance(dims[0], str):
         shape = parse(dims[0], f'{function}(..., "{dims[0]}")')
@@ -112,8 +116,7 @@ def _learn(tensor: Any, dims: tuple[Part, ...], function: str, forget: bool) -> 
     if paused.get() and not forget:
         return tensor
     if not isinstance(tensor, torch.Tensor):
-        kind = type(tensor).__name__
-        raise ShapeError(Message(f'value is {kind}, declared a tensor "{shape}"'))
+        raise ShapeError(Message(f'value is {kind_of(tensor)}, declared a tensor "{shape}"'))
     with DisableTorchFunction():
         frame = _here()
         before = frame.of(tensor)

@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Mapping
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
 
 from shapecheck.explain import Message
@@ -193,3 +194,19 @@ def own_fault(where: str, error: Exception) -> None:
             RuntimeWarning,
             stacklevel=3,
         )
+
+
+_FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType)
+
+
+def kind_of(value: object) -> str:
+    """Return what a user calls a value that can't be used: `a function`, `the class Net`."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if value is None:
+        return "None"
+    names = [one.__name__ for one in type(value).__mro__]
+    name = "function" if isinstance(value, _FUNCTIONS) else names[0]
+    if "TensorBase" in names:
+        name = "tensor"
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -207,6 +207,85 @@ def test_what_is_kept_for_operations_by_name_is_found_as_in_python() -> None:
         assert find(cache, table, True, "dot", "b", x, moved) is None
         assert find(cache, table, False, "sum", "a", plain) is None
         assert find(cache, table, False, "sum", "a", torch.ones(3, 4)) is None
+
+
+class Told(Record):
+    """A record that tells when it goes."""
+
+    gone: ClassVar[list[int]] = []
+
+    def __del__(self) -> None:
+        self.gone.append(id(self))
+        vars(self).clear()
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_code_of_others_may_clear_the_table_while_a_shape_is_read(checked: bool) -> None:
+    """The record is still there when its sizes are asked for."""
+    table: Any = {}
+    alive: list[bool] = []
+
+    class Clearing(torch.Tensor):
+        @property
+        def shape(self) -> Any:  # type: ignore[override]
+            before = len(Told.gone)
+            table.clear()
+            alive.append(len(Told.gone) == before)
+            return torch.Size([2])
+
+    x = torch.ones(2).as_subclass(Clearing)
+    for _ in range(100):
+        record = Told()
+        record.sizes = (2,)
+        keep(table, x, record)
+        cache = {("sum", "a"): 1}
+        del record
+        assert kept(cache, table, checked, "sum", "a", x) is None
+    assert alive == [True] * 100 * checked
+
+
+class Emptying(torch.overrides.TorchFunctionMode):
+    """Empties a list or a dict of arguments whenever a tensor is asked for its shape."""
+
+    def __init__(self, given: Any) -> None:
+        super().__init__()
+        self.given = given
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func == vars(torch._C.TensorBase)["shape"].__get__:
+            self.given.clear()
+        return func(*args, **(kwargs or {}))
+
+
+def test_code_of_others_may_change_the_arguments_while_a_shape_is_read() -> None:
+    """A list that has become shorter is left to Python."""
+    for _ in range(100):
+        several = [torch.ones(2) for _ in range(3)]
+        with Emptying(several):
+            assert REAL({}, True, False, torch.cat, (several,), None) is None
+        words = {"input": torch.ones(2), "other": torch.ones(2)}
+        with Emptying(words):
+            assert REAL({}, True, False, torch.add, (), words) is False
+
+
+def test_a_shape_that_cannot_be_read_is_the_callers_error() -> None:
+    class Failing(torch.Tensor):
+        @property
+        def shape(self) -> Any:  # type: ignore[override]
+            raise KeyError("shape")
+
+    x = torch.ones(2).as_subclass(Failing)
+    table: Any = {}
+    keep(table, x, Record())
+    with pytest.raises(KeyError):
+        kept({}, table, True, "sum", "a", x)
+
+
+def test_a_table_of_other_things_has_nothing() -> None:
+    x = torch.ones(2)
+    for odd in (1, (), (1,), (1, 2), [x], (x, Record())):
+        assert kept({}, {id(x): odd}, True, "sum", "a", x) is None  # type: ignore[dict-item]
+        assert REAL({id(x): odd}, True, False, torch.relu, (x,), None) is False
 
 
 def test_nothing_is_held_or_lost() -> None:
