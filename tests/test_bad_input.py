@@ -73,7 +73,7 @@ TEXTS = [
     ("b -1", "-1", "a size can't be negative; arithmetic is written without spaces: 'h-1'"),
     ("b 1.5", "1.5", "a size is an integer"),
     (
-        "2 * n",
+        "(2 * n)",
         "*",
         "'*' needs a name after it; arithmetic is written without spaces: 'h*w'",
     ),
@@ -94,7 +94,7 @@ TEXTS = [
     ),
     ("x[0]", "[", "an index needs braces around the Python expression, such as '{sizes[0]}'"),
     ("#", "#", "'#' needs a name after it"),
-    ("*", "*", "'*' needs a name after it; arithmetic is written without spaces: 'h*w'"),
+    ("*3", "*3", "'*' takes one name, such as '*batch'"),
     ("...b", "...b", "'...' stands alone; put a space after it"),
     ("b min(h)", "min(h)", "min() needs two sizes or more: 'min(a,b)'"),
     ("a=b=c", "b=c", "one '=' is enough: 'name=size'"),

@@ -200,7 +200,7 @@ def _labels(run: Item, count: int) -> list[str]:
     """Return names for the dimensions that a run of an annotation turned out to be."""
     assert isinstance(run, Run)
     name = run.symbol.name.removeprefix("#")
-    if name == "...":
+    if name in ("...", ""):
         return ["_"] * count
     return [name] if count == 1 else [f"{name}[{axis}]" for axis in range(count)]
 

@@ -73,7 +73,7 @@ def _errors(
 
 def _axes(group: spec.Group, length: int) -> tuple[Size, ...]:
     """Return axes for a group; those of one without a name may be equal to other names."""
-    names = [f"{_key(group)}[{axis}]" for axis in range(length)]
+    names = [f"{_key(group) or '*'}[{axis}]" for axis in range(length)]
     if group.anonymous:
         return tuple(map(dims.own, names))
     return tuple(dims.name(name, dims.ARBITRARY) for name in names)

@@ -127,7 +127,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Any number of dimensions: `...` (`name` is None), `*batch`, `*#batch`, `*_rest`."""
+    """Any number of dimensions: `...` (`name` is None), `*batch`, `*#batch`, `*_rest`.
+
+    A `*` alone is a group like any other, whose name is empty.
+    """
 
     name: str | None
     broadcast: bool = False
@@ -143,7 +146,8 @@ class Group:
         label = f"{self.label}=" if self.label is not None else ""
         if self.name is None:
             return label + "..."
-        return f"{label}*{'#' * self.broadcast}{'?' * self.leaf}{self.name}"
+        marks = "#" * self.broadcast + "?" * self.leaf
+        return f"{label}*{marks}{self.name}" if self.name else f"{label}{marks}*"
 
 
 Entry: TypeAlias = Axis | Group

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NoReturn
 
@@ -48,7 +49,7 @@ def parse(text: str) -> Spec:
 
     Raises `SpecError`, which names the offending token and says what is allowed.
     """
-    return _spec(text, 0, len(text))
+    return _spec(text, 0, len(text), is_pattern=False)
 
 
 @lru_cache(maxsize=1024)
@@ -70,15 +71,15 @@ def parse_pattern(text: str) -> tuple[tuple[Spec, ...], Spec | None]:
     return tuple(inputs), output
 
 
-def _spec(text: str, start: int, stop: int) -> Spec:
+def _spec(text: str, start: int, stop: int, is_pattern: bool = True) -> Spec:
     try:
-        return Spec(_Parser(text).entries(start, stop))
+        return Spec(_Parser(text, is_pattern).entries(start, stop))
     except RecursionError:
         raise SpecError("the expression is nested too deeply", text, start, stop) from None
 
 
 _TOKEN = re.compile(
-    r"(?P<name>[^\W\d]\w*)|(?P<number>\d+)|(?P<op>\*\*|//|\.\.\.|->|[-+*/%(),=#?{}.])|(?P<other>.)",
+    r"(?P<name>[^\W\d]\w*)|(?P<number>\d+(?:_\d+)*)|(?P<op>\*\*|//|\.\.\.|->|[-+*/%(),=#?{}.])|(?P<other>.)",
     re.DOTALL,
 )
 _ALLOWED: Final = (
@@ -123,10 +124,14 @@ def _spaced(operator: str) -> str:
 
 
 class _Parser:
-    """A recursive-descent parser over one text; all positions are offsets into it."""
+    """A recursive-descent parser over one text; all positions are offsets into it.
 
-    def __init__(self, text: str) -> None:
+    In a pattern of einops, a group needs a name.
+    """
+
+    def __init__(self, text: str, is_pattern: bool) -> None:
         self.text = text
+        self.is_pattern = is_pattern
         self.at = 0
         self.stop = 0
         self.depth = 0
@@ -190,11 +195,13 @@ class _Parser:
     def entry(self, start: int, stop: int) -> Entry:
         """Parse one entry: modifiers and a label in any order, then an expression."""
         self.at, self.stop = start, stop
-        star = broadcast = leaf = False
+        star = broadcast = leaf = anonymous = False
         label: str | None = None
         while True:
             kind, token = self.peek()
-            if token == "*" and not star:
+            if token == "_" and self.text[self.at + 1 : stop][:1] in ("*", "?"):
+                anonymous = True
+            elif token == "*" and not star:
                 star = True
             elif token == "#" and not broadcast:
                 broadcast = True
@@ -213,14 +220,16 @@ class _Parser:
             else:
                 break
             self.at += 1
+        anonymous = anonymous or (label or "").startswith("_")
         if self.at == stop:
-            spaced = f"; {_spaced('*')}" if star else ""
-            self.fail(f"'{self.text[start:stop]}' needs a name after it{spaced}", start, stop)
+            return self.nameless(start, stop, star, Group("_" * anonymous, broadcast, leaf, label))
         if self.peek()[1] == "...":
             return self.ellipsis(start, stop, star or broadcast or leaf, label)
         if star or self.peek()[1] in ("*", "**"):
-            return self.group(start, stop, broadcast, leaf, label)
+            return self.group(start, stop, Group("_" * anonymous, broadcast, leaf, label))
         expr = self.sum()
+        if anonymous and isinstance(expr, Name):
+            expr = Wild(f"_{expr.id}")
         if self.at != stop:
             self.unexpected()
         if broadcast and isinstance(expr, Wild):
@@ -239,13 +248,25 @@ class _Parser:
             self.fail("'...' stands alone; put a space after it", start, stop)
         return Group(None, label=label)
 
-    def group(self, start: int, stop: int, broadcast: bool, leaf: bool, label: str | None) -> Group:
+    def nameless(self, start: int, stop: int, star: bool, group: Group) -> Group:
+        """Return the group that a `*` is that stands alone: one whose name is empty."""
+        if star and not self.depth and not self.is_pattern:
+            return self.checked(start, stop, group)
+        spaced = f"; {_spaced('*')}" if star else ""
+        self.fail(f"'{self.text[start:stop]}' needs a name after it{spaced}", start, stop)
+
+    def group(self, start: int, stop: int, marks: Group) -> Group:
+        """Parse the name of a group, behind the `_` that it may begin with."""
         kind, token = self.peek()
         if kind != "name" or self.at + len(token) != stop:
             self.fail("'*' takes one name, such as '*batch'", start, stop)
-        if broadcast and token.startswith("_"):
+        name = token if token.startswith("_") else f"{marks.name}{token}"
+        return self.checked(start, stop, replace(marks, name=name))
+
+    def checked(self, start: int, stop: int, group: Group) -> Group:
+        if group.broadcast and group.anonymous:
             self.fail("'#' needs a name: an anonymous group is never checked", start, stop)
-        return Group(token, broadcast, leaf, label)
+        return group
 
     def peek(self) -> tuple[str, str]:
         if self.at >= self.stop:
