@@ -53,8 +53,10 @@ from shapecheck.ops.call import (
     Packed,
     Repeated,
     Scalar,
+    Sizes,
     Unknown,
     Value,
+    like,
     rule,
 )
 
@@ -66,7 +68,9 @@ __all__ = [
     "Packed",
     "Repeated",
     "Scalar",
+    "Sizes",
     "Unknown",
     "Value",
+    "like",
     "rule",
 ]
