@@ -37,7 +37,7 @@ from shapecheck.analysis.values import (
 from shapecheck.analysis.verdicts import CONSTANTS, instance_of, truth
 from shapecheck.dims import Size
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Packed, Scalar, Value
+from shapecheck.ops import UNKNOWN, Packed, Scalar, Sizes, Value
 from shapecheck.ops.call import as_size
 from shapecheck.ops.first_class import bound_to
 from shapecheck.shapes import Free, Run, Shape, Tensor
@@ -211,14 +211,20 @@ def _list(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.C
     return frame.state.new(Sequence(items, element, count=count))
 
 
-@function("builtins.tuple", "torch.Size", "builtins.iter")
+@function("builtins.tuple", "builtins.iter")
 def _tuple(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     if not args:
         return ()
     if isinstance(args[0], tuple):
-        return args[0]
+        return tuple(args[0])
     items, element = iterate(frame, args[0])
     return Items(None, element) if items is None else items
+
+
+@function("torch.Size")
+def _sizes(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    made = _tuple(frame, args, kwargs, node)
+    return Sizes(made) if isinstance(made, tuple) else made
 
 
 @function("builtins.isinstance")

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from shapecheck.analysis.values import Bound, Context, Items, OpInstance, Partial, Super, Union
 from shapecheck.dims import Size
-from shapecheck.ops import Packed, Repeated, Value
+from shapecheck.ops import Packed, Repeated, Sizes, Value
 from shapecheck.shapes import Free, Shape, Tensor
 
 
@@ -41,6 +41,7 @@ def _tensor(value: Tensor, parts: Sequence[Value]) -> Tensor:
 
 FORMS: Final[dict[type, Form]] = {
     tuple: Form(lambda v: v, _nothing, lambda v, parts: tuple(parts)),
+    Sizes: Form(lambda v: v, _nothing, lambda v, parts: Sizes(parts)),
     list: Form(lambda v: v, _nothing, lambda v, parts: list(parts)),
     dict: Form(
         lambda v: [*v.values()],

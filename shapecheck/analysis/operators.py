@@ -30,7 +30,7 @@ from shapecheck.analysis.values import (
 from shapecheck.analysis.verdicts import compared, truth
 from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, DType, Scalar, Value
+from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, Value, like
 from shapecheck.ops.call import as_tensor
 from shapecheck.shapes import Free, Item, Run, Shape, Tensor
 
@@ -232,7 +232,8 @@ def _floats(op: ast.operator, left: float, right: float) -> Value:
 
 def _concatenate(frame: Frame, left: Value, right: Value) -> Value:
     if isinstance(left, tuple) and isinstance(right, tuple):
-        return (*left, *right)
+        sizes = isinstance(left, Sizes) or isinstance(right, Sizes)
+        return Sizes((*left, *right)) if sizes else (*left, *right)
     if isinstance(left, str) and isinstance(right, str):
         return left + right
     a, b = frame.state.content(left), frame.state.content(right)
@@ -243,7 +244,7 @@ def _concatenate(frame: Frame, left: Value, right: Value) -> Value:
 
 def _repeat(frame: Frame, items: Value, count: IntSize) -> Value:
     if isinstance(items, tuple) and isinstance(count, int):
-        return items * count if count * len(items) <= 64 else UNKNOWN
+        return like(items, tuple(items) * count) if count * len(items) <= 64 else UNKNOWN
     content = frame.state.content(items)
     if isinstance(content, Sequence):
         if (
@@ -389,7 +390,8 @@ def item(frame: Frame, node: ast.expr, owner: Value, index: Value, source: ast.e
         site = Site(node, "[...]", (("tensor", source),))
         return apply(frame, signature, [owner, index], {}, site)
     if isinstance(owner, tuple):
-        return _item(frame, owner, index)
+        found = _item(frame, owner, index)
+        return like(owner, found) if isinstance(found, tuple) else found
     if isinstance(owner, Dotted):
         return shaped_type(owner, index)
     if isinstance(owner, Items) and owner.items is not None:

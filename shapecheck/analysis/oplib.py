@@ -29,7 +29,7 @@ from shapecheck.analysis.values import (
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.analysis.views import Lesson, View, view
 from shapecheck.dims import Dim, IntSize, Size, symbols, unknown
-from shapecheck.ops import UNKNOWN, DType, Repeated, Value, ragged
+from shapecheck.ops import UNKNOWN, DType, Repeated, Value, like, ragged
 from shapecheck.ops.first_class import free_in, loosen
 from shapecheck.ops.source import outer
 from shapecheck.shapes import CertainFacts, Facts, Mismatch, Tensor
@@ -81,7 +81,7 @@ def plain(frame: Frame, value: Value) -> Value:
             return {key: plain(frame, item) for key, item in content.items.items()}
         return UNKNOWN
     if isinstance(value, tuple):
-        return tuple(plain(frame, item) for item in value)
+        return like(value, (plain(frame, item) for item in value))
     if isinstance(value, Dim):
         if isinstance(value.size, int):  # then it is the same in all that the body calls
             frame.dims |= symbols(value.dim)
@@ -219,11 +219,15 @@ def _with_dtype(value: Value, dtype: dtypes.DTypes) -> Value:
 
 
 def _listed(frame: Frame, value: Value) -> Value:
-    """Return an op's result as values are here: one of many items lies on the heap."""
+    """Return an op's result as values are here: one of many items lies on the heap.
+
+    The attributes of an instance are the instance, as they are where `plain` gives it to a rule.
+    """
     if isinstance(value, Repeated):
         return frame.state.new(ListContent(None, value.element, "tuple", value.count))
     if isinstance(value, dict):
-        return frame.state.new(Dict(value))
+        cls = frame.program.table.lookup_class(str(value.get("__class__", "")))
+        return frame.state.new(Dict(value)) if cls is None else OpInstance(cls, value)
     return value
 
 

@@ -18,7 +18,7 @@ from shapecheck.analysis.values import (
     one_of,
 )
 from shapecheck.dims import DimExpr, Kind, Size, Sym
-from shapecheck.ops import UNKNOWN, DType, Scalar, Value
+from shapecheck.ops import UNKNOWN, DType, Scalar, Value, like
 from shapecheck.ops.call import as_tensor
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, either
 
@@ -85,7 +85,7 @@ class State:
     def duplicate(self, value: Value, made: dict[Ref, Ref]) -> Value:
         """Return a deep copy of a value; `made` are the copies of what was copied before."""
         if isinstance(value, tuple):
-            return tuple(self.duplicate(item, made) for item in value)
+            return like(value, (self.duplicate(item, made) for item in value))
         content = self.content(value)
         if content is None:
             return UNKNOWN if isinstance(value, Ref) else value
@@ -280,10 +280,10 @@ class _Joiner:
         if isinstance(a, tuple) and isinstance(b, tuple):
             if _open(a) or _open(b):
                 sizes = all(isinstance(i, Run) or _sizelike(i) for i in (*a, *b))
-                return self.items(a, b, key) if sizes else UNKNOWN
+                return like(a, self.items(a, b, key)) if sizes else UNKNOWN
             if len(a) == len(b):
                 pairs = enumerate(zip(a, b, strict=True))
-                return tuple(self.value(x, y, (*key, i)) for i, (x, y) in pairs)
+                return like(a, (self.value(x, y, (*key, i)) for i, (x, y) in pairs))
             return UNKNOWN
         if isinstance(a, Ref) and isinstance(b, Ref):
             return self.refs(a, b, key)

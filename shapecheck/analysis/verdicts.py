@@ -25,7 +25,7 @@ from shapecheck.analysis.values import (
     Union,
 )
 from shapecheck.dims import Relation, Size
-from shapecheck.ops import UNKNOWN, DType, Value
+from shapecheck.ops import UNKNOWN, DType, Sizes, Value
 from shapecheck.shapes import Run, Tensor
 
 CONSTANTS: Final = (bool, int, float, str, type(None))
@@ -115,7 +115,7 @@ def instance_of(frame: Frame, value: Value, kind: Value) -> bool | None:
 
 def _names(frame: Frame, value: Value) -> frozenset[str] | None:
     """Return the builtin and abstract types that a value is an instance of."""
-    found = _KINDS.get(type(value))
+    found = _KINDS.get(tuple if isinstance(value, Sizes) else type(value))
     if found is not None:
         return found
     if isinstance(value, Class) or (isinstance(value, Dotted) and _is_class(frame, value)):
@@ -154,7 +154,7 @@ def _of_library(frame: Frame, value: Value, name: str) -> bool | None:
             return name == "torch.nn.Module" or (None if made is None else made == content.kind)
         return False
     if isinstance(value, tuple):
-        return None if name == "torch.Size" else False
+        return isinstance(value, Sizes) if name == "torch.Size" else False
     return False if isinstance(value, (*CONSTANTS, Size)) else None
 
 

@@ -54,8 +54,10 @@ from shapecheck.ops.call import (
     Packed,
     Repeated,
     Scalar,
+    Sizes,
     Unknown,
     Value,
+    like,
     rule,
     said,
 )
@@ -69,8 +71,10 @@ __all__ = [
     "Packed",
     "Repeated",
     "Scalar",
+    "Sizes",
     "Unknown",
     "Value",
+    "like",
     "rule",
     "said",
 ]

@@ -24,7 +24,8 @@ def attention(
     **rest: Value,
 ) -> Value:
     """Judge query `*b l e`, key `*b s e`, value `*b s v`; the result is `*b l v`."""
-    if rest.get("return_lse", False) is not False or rest.get("return_aux") is not None:
+    more = rest.get("return_lse", False), rest.get("return_aux")
+    if more[0] is not True and (more[0] is not False or more[1] is UNKNOWN):
         return UNKNOWN
     parts = [as_tensor(one) for one in (query, key, value)]
     q, k, v = (call.facts.shape(part.shape) for part in parts)
@@ -49,13 +50,23 @@ def attention(
     kind = promote_all(parts)
     length, width = q.at(-2), v.at(-1)
     if length is None or width is None:
-        return Tensor(Shape.unknown(), kind)
+        return _beside(Tensor(Shape.unknown(), kind), *more)
     lead = _lead(call, q, k, v, enable_gqa, headline)
     if isinstance(attn_mask, Tensor) and k.at(-2) is not None:
         keys = k.at(-2)
         assert keys is not None
         _mask(call, attn_mask, Shape((*lead, length, keys)))
-    return Tensor(Shape((*lead, length, width)), kind)
+    return _beside(Tensor(Shape((*lead, length, width)), kind), *more)
+
+
+def _beside(result: Tensor, return_lse: Value, return_aux: Value) -> Value:
+    """Return a result with what was asked for beside it: a number of each query, or several."""
+    if return_aux is not None:
+        return (result, UNKNOWN)
+    if return_lse is False:
+        return result
+    rows = Shape.unknown() if result.shape.opaque else Shape(result.shape.dims[:-1])
+    return (result, Tensor(rows, dtypes.of("float32")))
 
 
 def _lead(

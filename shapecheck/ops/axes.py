@@ -8,7 +8,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Size, Sym, size_of
 from shapecheck.ops.agree import loose
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, rule
-from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Item, Run, Shape, Tensor, either, mismatch
 
 
 def resolved(call: Call, input: Value) -> tuple[Tensor, Shape]:
@@ -143,7 +143,8 @@ def movedim(call: Call, input: Value, source: Value, destination: Value, **rest:
 def squeeze(call: Call, input: Value, dim: Value = None, **rest: Value) -> Value:
     """Drop axes of size 1: all of them, or of the given ones those that are 1.
 
-    A named dimension isn't 1. Where an unknown size may be, the rank isn't known.
+    A named dimension isn't 1. One of the program's own sizes may be: then the axis may be there or
+    not. Where an unknown size may be, the rank isn't known.
     """
     tensor, shape = resolved(call, input)
     everywhere = dim is None
@@ -161,8 +162,16 @@ def squeeze(call: Call, input: Value, dim: Value = None, **rest: Value) -> Value
             items.append(Run(dims.Sym.fresh("...")))
         elif (size := call.facts.dim(item)) != 1:
             _left_open(call, size)
-            items.append(Run(dims.Sym.fresh("...")) if loose(size) else item)
+            items += _perhaps(call, item, size)
     return Tensor(Shape(tuple(items)), tensor.dtype)
+
+
+def _perhaps(call: Call, item: DimExpr, size: DimExpr) -> tuple[Item, ...]:
+    """Return what is left of an axis that is dropped if it is 1."""
+    if loose(size):
+        return (Run(dims.Sym.fresh("...")),)
+    own = any(symbol.kind is dims.Kind.OWN for symbol in dims.symbols(size))
+    return either((item,), ()) if own and not call.facts.differ(size, 1) else (item,)
 
 
 def _left_open(call: Call, size: DimExpr) -> None:

@@ -43,6 +43,17 @@ class Scalar:
     dtypes: dtypes.DTypes
 
 
+class Sizes(tuple[Any, ...]):
+    """The sizes of a tensor, a `torch.Size`: a tuple, except to those who ask for one."""
+
+    __slots__ = ()
+
+
+def like(given: tuple[Value, ...], items: Iterable[Value]) -> tuple[Value, ...]:
+    """Return items as a tuple of the kind of another one."""
+    return Sizes(items) if isinstance(given, Sizes) else tuple(items)
+
+
 @dataclass(frozen=True, slots=True)
 class Repeated:
     """A list of `count` items of which each is like `element`, where none is known by itself."""

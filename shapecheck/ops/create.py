@@ -15,9 +15,9 @@ from shapecheck.ops.call import (
     Call,
     DType,
     Scalar,
+    Sizes,
     Unknown,
     Value,
-    as_dim,
     as_shape,
     as_tensor,
     rule,
@@ -258,13 +258,21 @@ def triangle(call: Call, row: Value, col: Value = None, offset: Value = 0, **res
 
 @rule("sized")
 def sized(call: Call, data: Value = None, args: Value = (), **rest: Value) -> Value:
-    """Make a tensor as the old constructors do (`torch.LongTensor`): of sizes, or of a list."""
-    kind = dtypes.of(call.extra[0]) if call.extra else dtypes.DEFAULT_FLOAT
+    """Make a tensor as the old constructors do (`torch.LongTensor`): of sizes, or of a list.
+
+    A `torch.Size` is sizes, any other tuple a list of numbers. The constant names the dtype, or
+    it is that of another tensor ("like").
+    """
+    kind = as_tensor(rest["input"]).dtype if call.extra[0] == "like" else dtypes.of(call.extra[0])
     if data is None:
         return Tensor(Shape((0,)), kind)
+    if isinstance(data, Sizes):
+        return Tensor(as_shape(data), kind)
     if isinstance(data, (tuple, list)):
         return Tensor(_nested(data)[0], kind)
+    if isinstance(data, Tensor):
+        return Tensor(data.shape, kind)
     given = (data, *(args if isinstance(args, (tuple, list)) else (args,)))
-    if all(isinstance(n, (int, Size)) for n in given):
-        return Tensor(Shape(tuple(as_dim(n) for n in given)), kind)
+    if len(given) > 1 or isinstance(data, (int, Size, Composite)):
+        return Tensor(as_shape(given), kind)
     return Tensor(Shape.unknown(), kind)

@@ -7,11 +7,21 @@ sample that belong together.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from shapecheck import dtypes
-from shapecheck.ops.call import UNKNOWN, Call, Value, as_shape, as_size, as_tensor, rule
+from shapecheck.ops.call import (
+    RULES,
+    UNKNOWN,
+    Call,
+    Sizes,
+    Value,
+    as_shape,
+    as_size,
+    as_tensor,
+    rule,
+)
 from shapecheck.ops.elementwise import promote_values
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
@@ -28,6 +38,10 @@ _ELEMENTWISE: Final = frozenset(
     "ExpTransform PowerTransform SigmoidTransform TanhTransform AbsTransform AffineTransform "
     "SoftplusTransform".split()
 )
+
+
+_EXPANDED: Final = "expanded batch_shape"
+"""Under which an expanded distribution has its batch, beside the parameters that it was made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,35 +63,47 @@ def form(call: Call, owner: Value) -> Form:
         return owner
     if not isinstance(owner, Mapping):
         return _ANY
-    name = str(owner.get("__class__", "")).rpartition(".")[2]
-    composed = {
-        "Independent": _independent,
-        "MixtureSameFamily": _mixture,
-        "TransformedDistribution": _transformed,
-    }
-    if name in composed:
-        return composed[name](call, owner)
+    if _EXPANDED in owner:
+        rest = {key: value for key, value in owner.items() if key != _EXPANDED}
+        return replace(form(call, rest), batch=as_shape(owner[_EXPANDED]))
+    name = _name(owner)
+    if name in _COMPOSED:
+        return _COMPOSED[name](call, owner)
     return _plain(call, name, owner)
+
+
+def _name(owner: Mapping[str, Value]) -> str:
+    return str(owner.get("__class__", "")).rpartition(".")[2]
+
+
+def _parameters(name: str, owner: Mapping[str, Value]) -> dict[str, Value]:
+    """Return what a distribution was made of, settings left out."""
+    given = {key: v for key, v in owner.items() if key not in _SETTINGS and v is not None}
+    if name in _VECTORS or name in _INDICES:  # a number is how often a multinomial draws
+        return {key: value for key, value in given.items() if isinstance(value, Tensor)}
+    return given
+
+
+def _events(name: str, key: str) -> int:
+    """Return how many axes of a parameter, the last ones, aren't the batch's."""
+    return 2 if key in _MATRICES else 1 if name in _VECTORS or name in _INDICES else 0
 
 
 _ANY: Final = Form(Shape.unknown(), Shape.unknown(), dtypes.ANY, Shape.unknown())
 
 
 def _plain(call: Call, name: str, owner: Mapping[str, Value]) -> Form:
-    last = 1 if name in _VECTORS or name in _INDICES else 0
-    given = {key: v for key, v in owner.items() if key not in _SETTINGS and v is not None}
-    known = UNKNOWN not in given.values()
-    if last:  # a number is a setting, such as how often a multinomial draws
-        given = {key: value for key, value in given.items() if isinstance(value, Tensor)}
-    if not given or not known:
+    last = _events(name, "")
+    given = _parameters(name, owner)
+    said = (value for key, value in owner.items() if key not in _SETTINGS)
+    if not given or UNKNOWN in said:
         return Form(Shape.unknown(), _event(name, Shape.of_rank(last), owner), dtypes.ANY)
     kind = dtypes.to_float(promote_values(*given.values()))
     batches: list[Tensor] = []
     ends: list[Shape] = []
     for key, value in given.items():
-        taken = 2 if key in _MATRICES else last
         shape = call.facts.shape(as_tensor(value).shape)
-        parts = _parted(shape, taken)
+        parts = _parted(shape, _events(name, key))
         if parts is None:
             return Form(Shape.unknown(), _event(name, Shape.of_rank(last), owner), kind)
         batches.append(Tensor(parts[0]))
@@ -150,6 +176,14 @@ def _transformed(call: Call, owner: Mapping[str, Value]) -> Form:
     return Form(Shape.unknown(), Shape.unknown(), base.kind)
 
 
+_COMPOSED: Final = {
+    "Independent": _independent,
+    "MixtureSameFamily": _mixture,
+    "TransformedDistribution": _transformed,
+}
+"""Those that are made of other distributions."""
+
+
 def _joined(*parts: Shape) -> Shape:
     return Shape(tuple(item for part in parts for item in part.dims))
 
@@ -158,9 +192,29 @@ def _joined(*parts: Shape) -> Shape:
 def drawn(call: Call, self: Mapping[str, Value], sample_shape: Value = (), **rest: Value) -> Value:
     """Return samples: the shape that is asked for, the batch, the event."""
     found = form(call, self)
+    sample_shape = rest.get("n", sample_shape)
     name = str(self.get("__class__", "")).rpartition(".")[2]
     kind = dtypes.INT64 if name in _INDICES else found.kind
     return Tensor(_joined(as_shape(sample_shape), found.batch, found.event), kind)
+
+
+@rule("expanded")
+def expanded(call: Call, self: Mapping[str, Value], batch_shape: Value, **rest: Value) -> Value:
+    """Return the distribution with a larger batch."""
+    if not isinstance(batch_shape, (tuple, list)):
+        return UNKNOWN
+    batch = RULES["expand"](call, Tensor(form(call, self).batch), batch_shape).shape
+    name = _name(self)
+    if name in _COMPOSED:
+        return {**self, _EXPANDED: Sizes(batch.dims)}
+    return {**self, **{k: _grown(name, k, v, batch) for k, v in _parameters(name, self).items()}}
+
+
+def _grown(name: str, key: str, value: Value, batch: Shape) -> Value:
+    """Return a parameter as it is for a batch."""
+    parameter = as_tensor(value)
+    parts = _parted(parameter.shape, _events(name, key))
+    return UNKNOWN if parts is None else Tensor(_joined(batch, parts[1]), parameter.dtype)
 
 
 @rule("scored")
@@ -185,7 +239,7 @@ def statistic(call: Call, self: Mapping[str, Value], **rest: Value) -> Value:
 def extent(call: Call, self: Mapping[str, Value], **rest: Value) -> Value:
     """Return the batch shape or the event shape itself."""
     found = form(call, self)
-    return (found.batch if call.extra[0] == "batch" else found.event).dims
+    return Sizes((found.batch if call.extra[0] == "batch" else found.event).dims)
 
 
 @rule("divergence")

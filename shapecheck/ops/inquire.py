@@ -8,7 +8,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import IntSize, size_of
 from shapecheck.ops.axes import resolved
-from shapecheck.ops.call import UNKNOWN, Call, DType, Scalar, Unknown, Value, rule
+from shapecheck.ops.call import UNKNOWN, Call, DType, Scalar, Sizes, Unknown, Value, rule
 from shapecheck.shapes import Item, Run, mismatch
 
 
@@ -17,7 +17,7 @@ def shape(call: Call, input: Value, dim: Value = None, **rest: Value) -> Value:
     """Return the sizes as a tuple, or the one of an axis."""
     _, found = resolved(call, input)
     if dim is None:
-        return found.dims
+        return Sizes(found.dims)
     if isinstance(dim, Unknown):
         return dims.unknown()
     if found.rank == 0:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 import shapecheck.dims as dims
-from shapecheck.dims import DimExpr, IntSize, size_of
+from shapecheck.dims import DimExpr, Extreme, IntSize, Size, size_of
 from shapecheck.ops.agree import (
     counted,
     loose,
@@ -103,11 +104,33 @@ def concatenate(call: Call, parts: Sequence[Tensor], dim: Value) -> Tensor:
 
 
 def _total(items: Iterable[Item]) -> IntSize:
-    """Return the sum of dimensions."""
-    total: IntSize = 0
-    for item in items:
-        total = total + (dims.unknown() if isinstance(item, Run) else size_of(item))
-    return total
+    """Return the sum of dimensions: of the parts that an axis was cut into, the axis."""
+    sizes = [dims.unknown() if isinstance(item, Run) else size_of(item) for item in items]
+    clamps = {atom for s in sizes if isinstance(s, Size) for atom in s.atoms() if _is_clamp(atom)}
+    for _ in clamps:
+        sizes = _unclamped(sizes)
+    return sum(sizes, start=0)
+
+
+def _is_clamp(atom: object) -> bool:
+    return isinstance(atom, Extreme) and atom.function == "min"
+
+
+def _unclamped(sizes: Sequence[IntSize]) -> list[IntSize]:
+    """Return sizes with the minima decided that they decide together.
+
+    `min(k,n)` beside `n-k` is `k`, as that is a size too, and so not negative.
+    """
+    ends = itertools.combinations(range(len(sizes) + 1), 2)
+    gaps = {sum(sizes[start:stop], start=0) for start, stop in ends}
+    found = list(sizes)
+    for at, size in enumerate(sizes):
+        for atom in size.atoms() if isinstance(size, Size) else ():
+            if isinstance(atom, Extreme) and _is_clamp(atom):
+                least = [a for a in atom.args if not any(a - b in gaps for b in atom.args)]
+                if least:
+                    found[at] = dims.substitute(found[at], {atom: dims.extreme("min", least)})
+    return found
 
 
 def _may_be_empty(call: Call, shape: Shape, shapes: Sequence[Shape]) -> bool:

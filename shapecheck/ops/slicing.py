@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shapecheck.dims as dims
-from shapecheck.dims import DimExpr, IntSize, Kind, Size, nonnegative, size_of
+from shapecheck.dims import DimExpr, Extreme, IntSize, Kind, Size, nonnegative, size_of
 from shapecheck.ops.call import Call, Value
 from shapecheck.shapes import mismatch
 from shapecheck.shapes.broadcasting import COORDINATES
@@ -26,6 +26,8 @@ def sliced(call: Call, dim: DimExpr, cut: slice) -> DimExpr:
         if isinstance(step, int):
             taken = len(range(*slice(start, stop, step).indices(size)))
             return dim if taken == size else taken
+    if start in (None, 0) and step == 1 and _caps(call, size, stop):
+        return dim
     length = _length(call, size, start, stop)
     if length is None:
         return dims.unknown()
@@ -69,18 +71,39 @@ def _of_names(size: IntSize) -> bool:
     return isinstance(size, Size) and all(s.kind is Kind.NAME for s in dims.symbols(size))
 
 
+def _caps(call: Call, size: IntSize, stop: Value) -> bool:
+    """Whether an axis was cut off at a bound before, as `x[:k]` is: it is never longer."""
+    if not isinstance(stop, Size):
+        return False
+    return call.facts.size(stop) in _bounds(size)[1:]
+
+
+def _bounds(size: IntSize) -> tuple[IntSize, ...]:
+    """Return the sizes of which one is the least, behind it: `min(a,b)`, `a`, `b`."""
+    (atom, *others) = size.atoms() if isinstance(size, Size) else (None,)
+    if others or not isinstance(atom, Extreme) or atom.function != "min" or Size.of(atom) != size:
+        return (size,)
+    return (size, *sorted(atom.args, key=str))
+
+
 def _window(call: Call, size: IntSize, start: Value, stop: Value) -> IntSize | None:
-    """Return the length of `x[i:i+n]` for an `i` of which nothing is known."""
+    """Return the length of `x[i:i+n]` for an `i` of which nothing is known.
+
+    That of `x[i:min(i+n,len(x))]` is the same.
+    """
     if not isinstance(start, Size) or not isinstance(stop, Size):
         return None
-    length: IntSize = call.facts.size(stop) - call.facts.size(start)
-    if length == 1:
-        return 1
-    if nonnegative(-length):
-        return 0
-    if any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(length)):
+    first = call.facts.size(start)
+    bounds = _bounds(call.facts.size(stop))
+    lengths = [bound - first for bound in bounds[1:] or bounds]
+    if len(lengths) == 1:
+        if lengths[0] == 1:
+            return 1
+        if nonnegative(-lengths[0]):
+            return 0
+    if all(any(s.kind is Kind.UNKNOWN for s in dims.symbols(length)) for length in lengths):
         return None
-    return dims.extreme("min", [length, size - start])
+    return dims.extreme("min", [*lengths, size - start])
 
 
 def _offset(call: Call, size: IntSize, bound: Value, missing: IntSize) -> IntSize | None:

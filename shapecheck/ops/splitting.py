@@ -57,9 +57,16 @@ def split(call: Call, input: Value, split_size: Value, dim: Value = 0, **rest: V
     whole, piece = size_of(call.facts.dim(item)), size(split_size)
     found = _equal_pieces(whole, call.facts.size(piece))
     if found is None:
-        return UNKNOWN
+        return _some_pieces(tensor, shape, position, (whole, piece))
     spelled = [piece if one == call.facts.size(piece) else one for one in found]
     return _pieces(shape, position, spelled, tensor.dtype)
+
+
+def _some_pieces(tensor: Tensor, shape: Shape, position: int, sizes: Sequence[IntSize]) -> Value:
+    """Return pieces of which neither number nor sizes are known; numbers make too many to list."""
+    if all(isinstance(one, int) for one in sizes):
+        return UNKNOWN
+    return Repeated(Tensor(replace(shape, position, dims.unknown()), tensor.dtype), dims.unknown())
 
 
 def _like(shape: Shape) -> Shape:
@@ -97,6 +104,8 @@ def chunk(call: Call, input: Value, chunks: Value, dim: Value = 0, **rest: Value
     torch may return fewer, but then the program's own unpacking fails.
     """
     tensor, shape, position, item = _place(call, input, dim)
+    if isinstance(chunks, Size) and position is not None:
+        return _some_pieces(tensor, shape, position, (size_of(item), chunks))
     if isinstance(chunks, bool) or not isinstance(chunks, int) or chunks > MANY:
         return UNKNOWN
     if chunks < 1:

@@ -190,7 +190,7 @@ class Facts:
         if vague or not symbols or (self.guarded and not named):
             return False
         # min(n,h) and min(n,w) are both n where that is less, and min(n,2) is 2 where n is more
-        if all(_clamped(dim) or isinstance(dim, int) for dim in now):
+        if all(_clamped(dim) or isinstance(dim, int) for dim in now) or _is_bound(*now):
             return False
         return any(
             one in shape.dims and other in shape.dims
@@ -351,6 +351,15 @@ def _may_differ(size: Size, symbol: Sym, value: DimExpr, other: int) -> bool:
 
 def _clamped(dim: DimExpr) -> bool:
     return isinstance(dim, Size) and any(isinstance(atom, Extreme) for atom in dim.atoms())
+
+
+def _is_bound(a: DimExpr, b: DimExpr) -> bool:
+    """Whether one dimension is the other where a minimum in it is one of its bounds."""
+    gap = size_of(a) - size_of(b)
+    if isinstance(gap, int):
+        return gap == 0
+    clamps = (atom for atom in gap.atoms() if isinstance(atom, Extreme))
+    return any(dims.substitute(gap, {atom: arg}) == 0 for atom in clamps for arg in atom.args)
 
 
 def _is_name(dim: DimExpr) -> bool:

@@ -43,6 +43,8 @@ lists = [torch.zeros(5, 7), torch.zeros(4, 7), torch.zeros(2, 7)]
 from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset
 from torch.utils.data import default_collate, random_split
 from torch.nn.attention import flex_attention
+from torch.nn.attention.flex_attention import flex_attention as flex
+queries, keys = torch.zeros(2, 4, 5, 8), torch.zeros(2, 4, 6, 8)
 lstm_weights, gru = nn.LSTM(7, 8)._flat_weights, nn.GRU(7, 8)._flat_weights
 states = (torch.zeros(1, 3, 8), torch.zeros(1, 3, 8))
 cell, lstm = list(nn.GRUCell(3, 8).parameters()), list(nn.LSTMCell(3, 8).parameters())
@@ -96,6 +98,22 @@ checkpoint(torch.matmul, a, b, use_reentrant=False, preserve_rng_state=False)
 checkpoint_sequential(net, 2, a, use_reentrant=False)
 tree_map(lambda x: x.sum(0), (a, pairs))
 normal.sample((7,)), normal.rsample(), normal.log_prob(rows), normal.entropy()
+normal.sample_n(7), normal.sample(rows.shape), normal.rsample(sample_shape=[2, 5]).mean(0)
+normal.expand((7, 4, 3)).rsample((2,)), normal.expand([7, -1, -1]).sample(), normal.expand((7, 4, 3)).loc
+d.Normal(0.0, 1.0).expand((3, 4)).rsample((5,)), d.Normal(0.0, 1.0).expand((3, 4)).mean
+event.expand((7, 4)).rsample((2,)), event.expand((7, 4)).log_prob(rows), event.rsample((5,))
+choice.expand((7, 4)).sample((2,)), choice.expand((7, 4)).probs, choice.expand((7, 4)).entropy()
+d.MultivariateNormal(scale, torch.eye(3)).expand((7, 4)).rsample((2,))
+torch.zeros(normal.expand((7, 4, 3)).batch_shape), torch.zeros(event.expand((7, 4)).event_shape)
+torch.Tensor(rows.size()), torch.Tensor(rows.shape[:1]), torch.Tensor(rows.size() + (5,))
+torch.Tensor((5,) + rows.shape), torch.Tensor(rows.shape * 2), torch.Tensor(torch.Size((5, 6)))
+torch.Tensor(tuple(rows.shape)), torch.Tensor(list(rows.shape)), torch.Tensor(rows)
+torch.Tensor(5, 6), torch.Tensor(*rows.shape), torch.Tensor([5, 6]), torch.Tensor((5, 6))
+torch.FloatTensor(3, 4), torch.LongTensor(rows.shape), torch.Tensor(), torch.Tensor(5)
+torch.Tensor(len(rows), 7), torch.Tensor([[1, 2, 3], [4, 5, 6]]), torch.IntTensor(normal.batch_shape)
+rows.new(5, 6), rows.new(rows.shape), rows.new([5, 6, 7]), rows.new(), rows.new(rows)
+flex(queries, keys, keys), flex(queries, keys, keys, return_lse=True)
+flex(queries, keys[:, :2], keys[:, :2], return_lse=True, enable_gqa=True)
 normal.mean, normal.variance, torch.zeros(normal.batch_shape), torch.zeros(normal.event_shape)
 choice.sample((7,)), choice.probs, choice.mode, choice.log_prob(torch.zeros(9, 4)), choice.entropy()
 torch.zeros(choice.batch_shape + (2,)), torch.zeros(choice.event_shape)
