@@ -93,6 +93,7 @@ def recording(folder: Path) -> tuple[watch.Recorder, Callable[[object], object]]
     return recorder, recorder.watch(space["f"])
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_while_the_record_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -382,6 +382,7 @@ def test_processes_of_a_program_write_to_one_record(tmp_path: Path, how: str, en
     assert {call.args["x"][3][0] for call in found["double"].kinds} == set(range(1, 9))
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_what_was_recorded_until_ctrl_c_is_kept(tmp_path: Path) -> None:
     (tmp_path / "pkg.py").write_text(PACKAGE)
     (tmp_path / "run.py").write_text(
