@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import multiprocessing
 import os
 import random
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -16,7 +19,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from fuzz.judging import Failure, is_program, judge, said
+from fuzz.judging import Failure, is_program, judge, said, trace
 from fuzz.mutants import mutant, sources
 from fuzz.programs import Program
 from fuzz.reducing import reduced
@@ -24,7 +27,10 @@ from fuzz.reducing import reduced
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (ROOT / "examples", ROOT / "tests/static", ROOT / "shapecheck")
 SECONDS = 20
-"""How long one program may take: all checks of it together."""
+"""How long a processor may work on one program: all checks of it together."""
+PATIENCE = 30
+"""How many times as long it may take, on a machine that has much else to do."""
+MEMORY = 8 << 30
 ANNOTATED = 4
 """Every so many programs are annotated, too; of the mutants, all."""
 REDUCING = 120
@@ -48,13 +54,13 @@ def judged(text: str, annotate: bool, seconds: float = SECONDS) -> Failure | Non
     """Judge a program in a process of its own, which can be ended."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_answer, args=(there, text, annotate))
+    process = context.Process(target=_answer, args=(there, text, annotate, seconds))
     process.start()
     there.close()
     try:
-        if here.poll(seconds):
+        if here.poll(PATIENCE * seconds):
             return here.recv()
-        return Failure(f"it takes more than {seconds:.0f} seconds")
+        return Failure("it waits for ever")
     except EOFError:
         process.join()
         return Failure(f"the process ends with {process.exitcode}")
@@ -63,9 +69,26 @@ def judged(text: str, annotate: bool, seconds: float = SECONDS) -> Failure | Non
         process.join()
 
 
-def _answer(there: Connection, text: str, annotate: bool) -> None:
+class _TooLong(BaseException):
+    """Ends what takes too long; no `except Exception` on the way keeps it."""
+
+
+def _answer(there: Connection, text: str, annotate: bool, seconds: float) -> None:
     sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115  # it ends with the process
-    there.send(judge(text, annotate))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    signal.signal(signal.SIGPROF, _too_long)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (2 * math.ceil(seconds),) * 2)  # should that not do
+    try:
+        wrong = judge(text, annotate)
+    except _TooLong as error:
+        wrong = Failure(f"it takes more than {seconds:g} seconds", trace(error))
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    there.send(wrong)
+
+
+def _too_long(*_: object) -> None:
+    raise _TooLong
 
 
 def failures(options: argparse.Namespace) -> Iterator[tuple[str, str, Failure]]:

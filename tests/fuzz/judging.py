@@ -90,10 +90,12 @@ def _outcome(check: Callable[[str], Failure | None], text: str) -> Failure | Non
     try:
         return check(text)
     except Exception as error:  # noqa: BLE001  # that is what is looked for
-        return Failure(
-            f"{type(error).__name__} in {place(error)}",
-            "".join(traceback.format_exception(error)[-6:]),
-        )
+        return Failure(f"{type(error).__name__} in {place(error)}", trace(error))
+
+
+def trace(error: BaseException) -> str:
+    """Return the innermost calls that an error passed."""
+    return "".join(traceback.format_exception(error)[-6:]).rstrip()
 
 
 def place(error: BaseException) -> str:
@@ -108,9 +110,10 @@ def place(error: BaseException) -> str:
 
 def _analysed(text: str) -> Failure | None:
     first = said(text)
-    if said(text) != first:
+    wrong = _wrong_message(text, first)
+    if wrong is None and said(text) != first:
         return Failure("the analysis says another thing the second time", _listed(first))
-    return _wrong_message(text, first)
+    return wrong
 
 
 def _strict(text: str) -> Failure | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import random
 
 import pytest
@@ -84,11 +85,20 @@ def test_a_crash_names_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So is what ends its process."""
+    """What it did is told."""
 
     def hang(text: str, strict: bool = False) -> list[judging.Diagnostic]:
         while True:
             pass
 
     monkeypatch.setattr(judging, "said", hang)
-    assert judged("x = 1", annotate=False, seconds=0.1) == Failure("it takes more than 0 seconds")
+    wrong = judged("x = 1", annotate=False, seconds=0.1)
+    assert wrong is not None
+    assert wrong.kind == "it takes more than 0.1 seconds"
+    assert "in hang" in wrong.detail
+
+
+def test_a_process_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others go on."""
+    monkeypatch.setattr(judging, "said", lambda text, strict=False: os._exit(3))
+    assert judged("x = 1", annotate=False) == Failure("the process ends with 3")
