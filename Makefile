@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit conformance agreement bench soak corpus same mutants clean
+.PHONY: help install demo test lint typecheck unit conformance agreement bench soak corpus same mutants fuzz clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ same: $(INSTALLED) ## Compare what the working tree says of all programs with wh
 
 mutants: $(INSTALLED) ## Break the examples in one place at a time, and count what is found
 	$(BIN)/python benchmarks/mutate.py --missed $(MUTANTS_ARGS)
+
+fuzz: $(INSTALLED) ## Draw new programs, and look for what the tool can't stand (FUZZ_ARGS="--help")
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(FUZZ_ARGS)
 
 clean: ## Remove the virtual environment, caches and built files
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

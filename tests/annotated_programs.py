@@ -21,8 +21,8 @@ class Writer:
     """Writes one function. What it knows of a variable are its dimensions, in annotations' words.
 
     `sizes` are those of the parameters' names, and the int `k`. `called` says which local name a
-    dimension has; a number may share it with another dimension of its size. A dimension that begins
-    with `?` is as large as the data have it.
+    dimension has; numbers may share it with one other dimension of their size, but not in a tensor
+    that has both. A dimension that begins with `?` is as large as the data have it.
     """
 
     def __init__(self, rng: random.Random) -> None:
@@ -68,16 +68,22 @@ class Writer:
             return dim
         if dim not in self.called:
             taken = {self.called.get(other) for other in beside}
+            named = {name: self.named(name) for name in self.called.values() if name not in taken}
             shared = [
                 name
-                for other, name in self.called.items()
-                if (dim.isdigit() or other.isdigit())
-                and self.value(dim) == self.value(other)
-                and name not in taken
-                and other not in beside
+                for name, others in named.items()
+                if self.value(dim) == self.value(others[0])
+                and sum(not one.isdigit() for one in (dim, *others)) < 2
             ]
             self.called[dim] = self.rng.choice([*shared, f"C{next(self.fresh)}"])
-        return self.called[dim]
+        called = self.called[dim]
+        # Two axes of one tensor are different dimensions, so one name can't be both.
+        also = (other for other in beside if other != dim and self.called.get(other) == called)
+        return dim if any(also) else called
+
+    def named(self, name: str) -> Dims:
+        """Return the dimensions that have a local name."""
+        return tuple(dim for dim, other in self.called.items() if other == name)
 
     def annotation(self, of: Dims) -> str:
         """Return an annotation for these dimensions."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -51,7 +52,7 @@ frame.addEventListener("load", () => {{
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=SECONDS,
     )
     found = re.search(r'<pre id="said">(.+?)</pre>', done.stdout, re.DOTALL)
     assert found, done.stderr

@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Final
 
 import pytest
+from patience import SECONDS
 
 from shapecheck.cli import main
 from shapecheck.record import watch
@@ -26,7 +27,7 @@ import time, torch
 from pkg import double
 double(torch.zeros(7))
 open("ready", "w").close()
-time.sleep(60)
+time.sleep(100_000)
 """
 
 
@@ -44,7 +45,7 @@ def test_a_program_that_is_to_end(tmp_path: Path) -> None:
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=50)
+    _, said = process.communicate(timeout=SECONDS)
     assert process.returncode == 128 + signal.SIGTERM
     assert b"1 call of 1 function in .shapecheck-record.sqlite" in said
 
@@ -62,7 +63,7 @@ for _ in range(40):
     process = multiprocessing.get_context("fork").Process(target=work)
     process.start()
     process.terminate()
-    process.join(30)
+    process.join(1800)
     if process.exitcode is None:
         process.kill()
         raise SystemExit("it didn't end")
@@ -93,6 +94,7 @@ def recording(folder: Path) -> tuple[watch.Recorder, Callable[[object], object]]
     return recorder, recorder.watch(space["f"])
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_while_the_record_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,7 +222,7 @@ def test_tests_from_elsewhere(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=SECONDS,
     )
     assert "shapecheck: 1 call of 1 function in r.sqlite" in done.stdout
     assert [(key.file, key.name) for key in load(project / "r.sqlite")] == [("pkg.py", "double")]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 from shapecheck.cli import main
 from shapecheck.codemod.annotate import Settings, annotate_files
@@ -335,7 +336,7 @@ def record(folder: Path, *command: str, **environment: str) -> subprocess.Comple
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=SECONDS,
     )
 
 
@@ -382,11 +383,12 @@ def test_processes_of_a_program_write_to_one_record(tmp_path: Path, how: str, en
     assert {call.args["x"][3][0] for call in found["double"].kinds} == set(range(1, 9))
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_what_was_recorded_until_ctrl_c_is_kept(tmp_path: Path) -> None:
     (tmp_path / "pkg.py").write_text(PACKAGE)
     (tmp_path / "run.py").write_text(
         "import time, torch\nfrom pkg import double\ndouble(torch.zeros(7))\n"
-        "open('ready', 'w').close()\ntime.sleep(60)\n"
+        "open('ready', 'w').close()\ntime.sleep(100_000)\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-m", "shapecheck", "record", "--", sys.executable, "run.py"],
@@ -399,7 +401,7 @@ def test_what_was_recorded_until_ctrl_c_is_kept(tmp_path: Path) -> None:
         assert process.poll() is None
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=SECONDS)
     assert b"1 call of 1 function" in said
     assert len(load(tmp_path / ".shapecheck-record.sqlite")) == 1
 
@@ -445,7 +447,7 @@ def test_pytest_records(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=SECONDS,
     )
     assert done.returncode == 0, done.stdout
     assert "shapecheck: 1 call of 1 function in r.sqlite" in done.stdout
@@ -467,7 +469,7 @@ def test_a_program_without_a_dash(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=SECONDS,
     )
     assert done.returncode == 0, done.stdout
     assert "warning" not in done.stdout
@@ -485,7 +487,7 @@ def test_a_package_that_there_is_not(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=SECONDS,
     )
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert (

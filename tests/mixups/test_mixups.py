@@ -16,12 +16,7 @@ from shapecheck import ShapeError
 EXAMPLES = 4
 every = pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
 random_sizes = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
+    max_examples=EXAMPLES, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Using a target size"),  # torch's hint at one bug

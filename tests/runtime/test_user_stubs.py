@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 
 from shapecheck.analysis import Options, Source, analyze_module
 
@@ -81,7 +82,7 @@ def run(project: Path, program: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "PYTHONPATH": root},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=SECONDS,
         check=False,
     )
 
