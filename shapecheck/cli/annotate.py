@@ -107,7 +107,7 @@ def run(options: Namespace) -> int:
     for origin in origins:
         if origin not in SOURCES:
             raise CommandError(f"--from {origin}: choose from {', '.join(SOURCES)}")
-    paths = files_of(options)
+    paths = files_of(options.paths)
     try:
         found = config.load(config.find(Path.cwd()))
     except config.ConfigError as error:

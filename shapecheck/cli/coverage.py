@@ -7,6 +7,7 @@ from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from shapecheck.cli._changes import files_of
 from shapecheck.cli._commands import (
     CommandError,
     Commands,
@@ -129,15 +130,11 @@ def _measured(paths: list[Path], settings: Config) -> list[FileCoverage]:
     from rich.console import Console
     from rich.progress import track
 
-    from shapecheck.cli._coverage.measure import measure, python_files
+    from shapecheck.cli._coverage.measure import measure
 
     for path in paths:
-        if not path.exists():
-            raise CommandError(f"there is no file or folder {path}")
         refuse_notebook(path)
-    files = list(dict.fromkeys(python_files(paths)))
-    if not files:
-        raise CommandError(f"there are no .py files in {', '.join(map(str, paths))}")
+    files = files_of(paths)
     console = Console(file=sys.stderr)
     folders = [Path.cwd(), *(path.absolute() for path in paths if path.is_dir())]
     return list(
