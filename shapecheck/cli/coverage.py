@@ -81,14 +81,9 @@ def _percentage(text: str) -> float:
 def run(options: Namespace) -> int:
     """Run the command; return the exit code."""
     from shapecheck.cli._coverage import tables
-    from shapecheck.signatures import StubError, table
+    from shapecheck.cli._settings import settings
 
-    settings = _settings()
-    try:
-        next(iter(table(settings.stubs).all_names()))
-    except StubError as error:
-        raise CommandError(str(error)) from None
-    files = _measured(options.paths or [Path()], settings)
+    files = _measured(options.paths or [Path()], settings())
     if options.output == "json":
         tables.print_json(files, sys.stdout)
     else:
@@ -114,15 +109,6 @@ def run(options: Namespace) -> int:
         )
         return 1
     return 0
-
-
-def _settings() -> Config:
-    from shapecheck import config
-
-    try:
-        return config.load(config.find(Path()))
-    except config.ConfigError as error:
-        raise CommandError(str(error)) from None
 
 
 def _measured(paths: list[Path], settings: Config) -> list[FileCoverage]:

@@ -452,6 +452,47 @@ def test_another_name_of_a_file_keeps_what_it_had(folder: Path) -> None:
     assert (folder / "backup.py").read_text() == PLAIN
 
 
+STUB: Final = "from torch import Tensor\ndef h(x: {}) -> {}: ...\n"
+REFUSED: Final = {
+    STUB.format("Foo", "?"): "2: not Python: invalid syntax",
+    STUB.format('T[Tensor, "b, c"]', "Tensor"): '2: in "b, c": dimensions are separated by spaces',
+    STUB.format('T[Tensor, "b"]', 'Rule["nope"]'): "2: there is no rule 'nope'",
+    STUB.format('T[Tensor, "b"]', 'Rule["linear"]'): (
+        "2: the rule 'linear' needs 'input': 'h' must have its parameters"
+    ),
+    f"x: {'-' * 30_000}1\n": "1: nested too deeply",
+}
+
+
+@pytest.mark.parametrize("stub", REFUSED)
+def test_a_signature_file_that_is_refused(
+    stub: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each command says so, each time, and changes nothing."""
+    (folder / "stubs").mkdir()
+    (folder / "stubs" / "mylib.pyi").write_text(stub)
+    (folder / "pyproject.toml").write_text('[tool.shapecheck]\nstubs = ["stubs"]\n')
+    text = "import torch\nimport mylib\ndef f(x: torch.Tensor):\n    return mylib.h(x.relu())\n"
+    (folder / "m.py").write_text(text)
+    for command in (["annotate", "--write"], ["coverage"], ["explain", "mylib.h"]):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        file = folder / "stubs" / "mylib.pyi"
+        assert said.startswith(f"shapecheck {command[0]}: error: {file}:{REFUSED[stub]}")
+        assert said.count("\n") == 1
+    assert (folder / "m.py").read_text() == text
+
+
+def test_a_trace_without_the_signatures(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "stubs").mkdir()
+    (folder / "stubs" / "mylib.pyi").write_text("def h(")
+    (folder / "pyproject.toml").write_text('[tool.shapecheck]\nstubs = ["stubs"]\n')
+    assert main(["trace", "torch.nn:ReLU", "--input", "2 3"]) == 2
+    assert capsys.readouterr().err == (
+        f"shapecheck trace: error: {folder}/stubs/mylib.pyi:1: not Python: '(' was never closed\n"
+    )
+
+
 _KILLED: Final = """
 import os, signal, sys
 from pathlib import Path
