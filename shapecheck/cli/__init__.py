@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = options.run(options)
         sys.stdout.flush()
-    except CommandError as error:
+    except _refusals() as error:
         print(f"shapecheck {options.command}: error: {error}", file=sys.stderr)  # noqa: T201
         return 2
     except KeyboardInterrupt:
@@ -72,3 +72,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     return code
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """Return what says that a command can't be carried out, asked for where anything is raised.
+
+    The settings and the signature files of a project may be wrong in any command, and a signature
+    is read when it is needed.
+    """
+    from shapecheck.config import ConfigError
+    from shapecheck.signatures import StubError
+
+    return CommandError, ConfigError, StubError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -29,17 +30,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     mode.add_argument("--write", action="store_true", help="change the files")
 
 
-def files_of(options: Namespace) -> list[Path]:
-    """Return the files that are asked for. Raises `CommandError` where there is none."""
+def files_of(paths: Sequence[str | Path]) -> list[Path]:
+    """Return the files that are asked for; tell which links are left alone.
+
+    Raises `CommandError` where there is no file.
+    """
     from shapecheck.codemod.files import FileProblem, find
 
     try:
-        files = list(find(map(Path, options.paths)))
+        found = find(map(Path, paths))
     except FileProblem as error:
         raise CommandError(str(error)) from None
-    if not files:
-        raise CommandError(f"there are no .py files in {', '.join(options.paths)}")
-    return files
+    for line in found.left:
+        tell(line)
+    if not found.files:
+        raise CommandError(f"there are no .py files in {', '.join(map(str, paths))}")
+    return found.files
 
 
 def print_diff(path: Path, before: str, after: str) -> None:

@@ -97,8 +97,8 @@ def _progress() -> Iterator[Callable[[str, int], None]]:
 
 def run(options: Namespace) -> int:
     """Run the command; return 0, or 1 where a file couldn't be read or written."""
-    from shapecheck import config
     from shapecheck.analysis import Options
+    from shapecheck.cli._settings import settings as project_settings
     from shapecheck.codemod.annotate import SOURCES, Settings, annotate_files
     from shapecheck.codemod.files import FileProblem, write
     from shapecheck.record.store import RecordProblem, load
@@ -107,11 +107,8 @@ def run(options: Namespace) -> int:
     for origin in origins:
         if origin not in SOURCES:
             raise CommandError(f"--from {origin}: choose from {', '.join(SOURCES)}")
-    paths = files_of(options)
-    try:
-        found = config.load(config.find(Path.cwd()))
-    except config.ConfigError as error:
-        raise CommandError(str(error)) from None
+    paths = files_of(options.paths)
+    found = project_settings()
     record = None
     file = Path(options.record or DEFAULT)
     if "record" in origins and (options.record or options.origins or file.exists()):

@@ -7,6 +7,7 @@ from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from shapecheck.cli._changes import files_of
 from shapecheck.cli._commands import (
     CommandError,
     Commands,
@@ -80,14 +81,9 @@ def _percentage(text: str) -> float:
 def run(options: Namespace) -> int:
     """Run the command; return the exit code."""
     from shapecheck.cli._coverage import tables
-    from shapecheck.signatures import StubError, table
+    from shapecheck.cli._settings import settings
 
-    settings = _settings()
-    try:
-        next(iter(table(settings.stubs).all_names()))
-    except StubError as error:
-        raise CommandError(str(error)) from None
-    files = _measured(options.paths or [Path()], settings)
+    files = _measured(options.paths or [Path()], settings())
     if options.output == "json":
         tables.print_json(files, sys.stdout)
     else:
@@ -115,29 +111,16 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _settings() -> Config:
-    from shapecheck import config
-
-    try:
-        return config.load(config.find(Path()))
-    except config.ConfigError as error:
-        raise CommandError(str(error)) from None
-
-
 def _measured(paths: list[Path], settings: Config) -> list[FileCoverage]:
     """Look at all files, with a bar on a terminal."""
     from rich.console import Console
     from rich.progress import track
 
-    from shapecheck.cli._coverage.measure import measure, python_files
+    from shapecheck.cli._coverage.measure import measure
 
     for path in paths:
-        if not path.exists():
-            raise CommandError(f"there is no file or folder {path}")
         refuse_notebook(path)
-    files = list(dict.fromkeys(python_files(paths)))
-    if not files:
-        raise CommandError(f"there are no .py files in {', '.join(map(str, paths))}")
+    files = files_of(paths)
     console = Console(file=sys.stderr)
     folders = [Path.cwd(), *(path.absolute() for path in paths if path.is_dir())]
     return list(

@@ -75,15 +75,10 @@ def run(options: Namespace) -> int:
 
 def _table() -> Table:
     """Return the table of signatures, those of the project included."""
-    from shapecheck import config
-    from shapecheck.signatures import StubError, table
+    from shapecheck.cli._settings import settings
+    from shapecheck.signatures import table
 
-    try:
-        found = table(config.load(config.find(Path())).stubs)
-        next(iter(found.all_names()))
-    except (config.ConfigError, StubError) as error:
-        raise CommandError(str(error)) from None
-    return found
+    return table(settings().stubs)
 
 
 def _public(table: Table) -> list[str]:
@@ -177,6 +172,8 @@ def _lines(table: Table, found: list[Op]) -> Iterator[Text]:
     from shapecheck.cli._knowledge.lookup import siblings
 
     op = found[0]
+    for name in (name for definition in op.definitions for name in definition.names):
+        table.signature(name)  # a signature that means nothing is refused
     texts = [_called(definition.text, op) for definition in op.definitions]
     shown = f"{op.operator}  is  {op.name}" if op.operator else op.name
     yield Text(shown, style="bold green")

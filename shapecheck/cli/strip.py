@@ -42,7 +42,7 @@ def run(options: Namespace) -> int:
 
     problems = []
     changed = 0
-    for path in files_of(options):
+    for path in files_of(options.paths):
         try:
             file = read(path)
             text = strip(file.text)

@@ -105,10 +105,12 @@ def _traced(options: Namespace) -> Trace | None:
         import torch
     except ImportError as error:
         raise CommandError(f"tracing needs torch: {error}") from None
+    from shapecheck.cli._settings import settings
     from shapecheck.cli._trace.inputs import inputs
     from shapecheck.cli._trace.load import load, said
     from shapecheck.runtime import ShapeError, trace
 
+    settings()  # the trace reads them again where it needs them
     try:
         torch.zeros(0, device=torch.device(options.device))
     except Exception as error:  # noqa: BLE001 - whatever a device's own code raises

@@ -6,14 +6,15 @@ import codecs
 import io
 import os
 import re
-import shutil
 import stat
-import tempfile
 import tokenize
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from shapecheck.codemod.replacing import replace
 
 _OLD_LINE_END: Final = re.compile(r"\r(?!\n)")
 """LibCST doesn't give back such lines as they were."""
@@ -70,7 +71,6 @@ def write(file: PythonFile, text: str) -> None:
     """
     path = Path(os.path.realpath(file.path))
     content = file.encoded(text)
-    temporary = None
     try:
         if not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
             raise FileProblem(f"{file.path}: is read-only; left as it was")
@@ -78,24 +78,11 @@ def write(file: PythonFile, text: str) -> None:
             raise FileProblem(f"{file.path}: may not be written; left as it was")
         if path.read_bytes() != file.content:
             raise FileProblem(f"{file.path}: has changed since it was read; left as it is")
-        handle, temporary = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"
-        )
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        shutil.copystat(path, temporary)
-        os.utime(temporary)
-        Path(temporary).replace(path)
-        temporary = None
+        replace(path, content, durable=True)
     except OSError as error:
         raise FileProblem(
             f"{file.path}: can't be written: {error.strerror}; left as it was"
         ) from None
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
 
 
 _SKIPPED: Final = frozenset(
@@ -103,27 +90,54 @@ _SKIPPED: Final = frozenset(
 )
 
 
-def find(paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield the Python files that paths stand for, those in folders in order; each once.
+@dataclass(slots=True)
+class Found:
+    """The Python files that were asked for, and what is said of links that are left alone."""
 
-    Hidden folders, environments and installed packages in a folder are left out. Raises
+    files: list[Path] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+
+def find(paths: Iterable[Path]) -> Found:
+    """Find the Python files that paths stand for, those in folders in order; each once.
+
+    Hidden folders, environments and installed packages in a folder are left out. A link is what
+    it leads to where it is named; in a folder it is only where that is among the files. Raises
     `FileProblem` for a path that isn't there.
     """
+    found = Found()
+    links: list[Path] = []
     seen: set[str] = set()
+    folders: list[str] = []
     for path in paths:
         if path.is_dir():
-            found: Iterable[Path] = _walk(path)
+            folders.append(os.path.realpath(path))
+            every = _walk(path, links)
         elif path.exists():
-            found = [path]
+            every = iter([path])
         else:
             raise FileProblem(f"{path}: there is no such file or folder")
-        for one in found:
+        for one in every:
             if (actual := os.path.realpath(one)) not in seen:
                 seen.add(actual)
-                yield one
+                found.files.append(one)
+    for link in links:
+        actual = os.path.realpath(link)
+        is_inside = link.is_dir() and any(Path(actual).is_relative_to(top) for top in folders)
+        if actual not in seen and not is_inside and _has_code(link):
+            found.left.append(f"{link}: is a link to {actual}, which isn't named; left alone")
+    return found
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _has_code(link: Path) -> bool:
+    """Whether a link leads to a file, or to a folder with Python files in it."""
+    with suppress(OSError):
+        return not link.is_dir() or any(path.suffix == ".py" for path in link.iterdir())
+    return False
+
+
+def _walk(folder: Path, links: list[Path]) -> Iterator[Path]:
+    """Yield the Python files in a folder; links to files and folders are added to `links`."""
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(
             name
@@ -132,7 +146,11 @@ def _walk(folder: Path) -> Iterator[Path]:
             and name not in _SKIPPED
             and not Path(root, name, "pyvenv.cfg").exists()
         )
+        links += (path for name in folders if (path := Path(root, name)).is_symlink())
         for name in sorted(names):
             path = Path(root, name)
             if name.endswith(".py") and path.is_file():  # no link to nowhere, no pipe
-                yield path
+                if path.is_symlink():
+                    links.append(path)
+                else:
+                    yield path

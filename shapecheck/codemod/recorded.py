@@ -29,6 +29,7 @@ from shapecheck.shapes import Run, Shape, Tensor
 
 _PLAIN: Final = {
     "builtins.bool": "bool",
+    "builtins.int": "int",  # one of many digits
     "builtins.float": "float",
     "builtins.str": "str",
     "builtins.bytes": "bytes",

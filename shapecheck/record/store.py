@@ -5,7 +5,6 @@ It holds sizes, dtypes and devices of tensors, ints, and the names of types: no 
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -13,6 +12,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+from shapecheck.record import rows
 
 _APPLICATION: Final = 0x53686170  # "Shap"
 _VERSION: Final = 1
@@ -30,6 +31,10 @@ CREATE TABLE IF NOT EXISTS calls (
     PRIMARY KEY (function, call)
 ) WITHOUT ROWID;
 """
+
+
+UNUSABLE: Final = (sqlite3.Error, OSError, UnicodeDecodeError)
+"""What SQLite raises where a file is none of its own: its words quote what it has read there."""
 
 
 class RecordProblem(Exception):
@@ -112,7 +117,7 @@ def create(path: Path) -> None:
             connection.execute("BEGIN IMMEDIATE")
             damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             connection.execute("ROLLBACK")
-    except sqlite3.DatabaseError as error:
+    except UNUSABLE as error:
         hint = "" if isinstance(error, sqlite3.OperationalError) else "; it is left as it is"
         raise RecordProblem(f"{path}: can't be written as a record: {error}{hint}") from None
     if damage != "ok":
@@ -123,7 +128,7 @@ def append(path: Path, seen: Iterable[tuple[Key, int, Mapping[str, int]]]) -> No
     """Add what a process has seen: functions, how often each was called, its calls as texts.
 
     What other processes wrote stays. A record that has become too large takes no new calls, and
-    counts on. Raises `sqlite3.Error`.
+    counts on. Raises `RecordProblem` and what is `UNUSABLE`.
     """
     with closing(_open(path)) as connection:
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -157,9 +162,9 @@ def amount(path: Path) -> tuple[int, int]:
             calls, functions = connection.execute(
                 "SELECT total(calls), count(*) FROM functions"
             ).fetchone()
-    except (sqlite3.Error, RecordProblem):
+        return int(calls), int(functions)
+    except (*UNUSABLE, RecordProblem, OverflowError):
         return 0, 0
-    return int(calls), int(functions)
 
 
 def in_words(calls: int, functions: int) -> str:
@@ -175,14 +180,15 @@ def load(path: Path) -> dict[Key, Recorded]:
     found: dict[Key, Recorded] = {}
     try:
         with closing(_open_to_read(path)) as connection:
+            connection.text_factory = bytes.decode  # SQLite's own error has the text in it
             functions = {}
             for number, file, name, line, calls in connection.execute("SELECT * FROM functions"):
-                functions[number] = found[Key(file, name, line)] = Recorded(calls)
+                key = Key(rows.name(file), rows.name(name), rows.count(line))
+                functions[number] = found[key] = Recorded(rows.count(calls))
             for number, text, count in connection.execute("SELECT * FROM calls"):
-                args, result, ints = json.loads(text)
-                functions[number].kinds.append(Call(args, result, ints, count))
-    except sqlite3.Error as error:
-        raise RecordProblem(f"{path}: can't be read as a record: {error}") from None
-    except (ValueError, KeyError, TypeError):
+                functions[number].kinds.append(Call(*rows.read(text), rows.count(count)))
+    except (ValueError, KeyError, TypeError, rows.Malformed):
         raise RecordProblem(f"{path}: is damaged; record into another file") from None
+    except UNUSABLE as error:
+        raise RecordProblem(f"{path}: can't be read as a record: {error}") from None
     return found

@@ -9,7 +9,6 @@ import inspect
 import json
 import os
 import signal
-import sqlite3
 import sys
 import threading
 import time
@@ -20,12 +19,12 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
 
-from shapecheck.record.store import Key, RecordProblem, append, in_words
+from shapecheck.record.rows import MOST_ITEMS, fits
+from shapecheck.record.store import UNUSABLE, Key, RecordProblem, append, in_words
 
 _ALL: Final = 48
 """So many calls of a function are looked at, then fewer and fewer."""
 _MOST_KINDS: Final = 200
-_MOST_ITEMS: Final = 8
 _SHARE: Final = 0.25
 """The part of the time that looking at calls may take."""
 _PATIENCE: Final = 5.0  # seconds for another thread to finish writing, when a signal ends all
@@ -212,7 +211,7 @@ class Recorder:
     def _problem_of_writing(self, seen: Sequence[tuple[Key, int, Mapping[str, int]]]) -> str | None:
         try:
             append(self.path, seen)
-        except (sqlite3.Error, OSError, RecordProblem) as error:
+        except (*UNUSABLE, RecordProblem) as error:
             calls = sum(count for _, count, _ in seen)
             return f"{self.path}: {in_words(calls, len(seen))} couldn't be written: {error}"
         return None
@@ -332,30 +331,43 @@ def describe(value: Any, depth: int = 2) -> Any:
     """Return what a record keeps of a value: of a tensor what it is like, of most others the type.
 
     A tensor is `("t", dtype, device, sizes)`; an int is itself; lists and the like hold what the
-    first of their items are; anything else is the name of its type.
+    first of their items are; anything else, and what fails when it is asked, is its type's name.
     """
+    try:
+        return _described(value, depth)
+    except Exception:  # noqa: BLE001 - a nested tensor has no sizes, a class may deny anything
+        return _name_of_type(value)
+
+
+def _described(value: Any, depth: int) -> Any:
     if isinstance(value, _torch.tensor):
         return "t", str(value.dtype)[6:], value.device.type, tuple(map(int, value.shape))
-    if value is None or type(value) is int:
+    if value is None or (type(value) is int and fits(value)):
         return value
     if depth and isinstance(value, (list, tuple)):
         kind = "l" if isinstance(value, list) else "n" if hasattr(value, "_fields") else "u"
-        items = tuple(describe(item, depth - 1) for item in value[:_MOST_ITEMS])
+        items = tuple(describe(item, depth - 1) for item in value[:MOST_ITEMS])
         return kind, len(value), items
     if depth and isinstance(value, dict):
-        held = [(k, v) for k, v in list(value.items())[: 2 * _MOST_ITEMS] if isinstance(k, str)]
+        held = [(k, v) for k, v in list(value.items())[: 2 * MOST_ITEMS] if isinstance(k, str)]
         return "d", len(value), tuple((key, describe(item, depth - 1)) for key, item in held)
+    return _name_of_type(value)
+
+
+def _name_of_type(value: Any) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def _ints(owner: Any, prefix: str = "self", depth: int = 2) -> list[tuple[str, int]]:
     """Return the ints among the attributes of an instance, and of its settings."""
     found: list[tuple[str, int]] = []
-    attributes = getattr(owner, "__dict__", None)
+    attributes = None
+    with contextlib.suppress(Exception):  # a `__dict__` of the program's own
+        attributes = owner.__dict__
     for name, value in attributes.items() if isinstance(attributes, dict) else ():
         if name.startswith("_"):
             continue
-        if type(value) is int:
+        if type(value) is int and fits(value):
             found.append((f"{prefix}.{name}", value))
         elif depth > 1 and ("config" in name or "cfg" in name or name in ("args", "hparams")):
             found += _ints(value, f"{prefix}.{name}", depth - 1)

@@ -182,6 +182,8 @@ class _Reader:
             raise StubError(path, 1, f"can't be read: {error.strerror or error}") from None
         except ValueError as error:
             raise StubError(path, 1, f"not Python: {error}") from None
+        except (RecursionError, MemoryError):
+            raise StubError(path, 1, "nested too deeply") from None
 
     def collect(self, node: ast.stmt) -> None:
         match node:

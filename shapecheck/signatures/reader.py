@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -148,6 +149,7 @@ class Table:
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = tuple(folders)
         self._loaded = False
+        self._problem: StubError | None = None
         self._packages: set[str] = set()
         self._described: set[str] = set()
         self._functions: dict[str, list[tuple[Function, StubFile]]] = {}
@@ -213,16 +215,26 @@ class Table:
         yield from self._aliases
 
     def _load(self) -> None:
+        if self._problem is not None:
+            raise self._problem
         if self._loaded:
             return
         self._loaded = True
         for folder in self.folders:
-            for file in index.files(folder, keep=folder == self.folders[-1]):
+            for file in self._files(folder):
                 root = file.prefix.partition(".")[0]
                 self._packages.add(root)
                 if folder != self.folders[-1]:
                     self._described.add(root)
                 self._add(file)
+
+    def _files(self, folder: Path) -> list[StubFile]:
+        """Return the files of a folder; one that is refused is refused each time."""
+        try:
+            return index.files(folder, keep=folder == self.folders[-1])
+        except StubError as error:
+            self._problem = error
+            raise
 
     def _add(self, file: StubFile) -> None:
         for entry in file.classes:
@@ -259,6 +271,8 @@ class Table:
             raise StubError(file.path, node.lineno, f"'{node.name}' needs a result annotation")
         result = self.result(node.returns, file)
         _check_references(params, result, node, file)
+        if result.rule is not None:
+            _check_rule(result.rule, params, node, file)
         params = _meeting(params)
         return Signature(name, tuple(params), arguments.kwarg is not None, result, self)
 
@@ -460,6 +474,22 @@ def _check_references(
         if name not in known:
             shown = f"*{name}" if kind == "group" else name
             raise StubError(file.path, node.lineno, f"'{node.name}' has no {kind} '{shown}'")
+
+
+def _check_rule(rule: str, params: Sequence[Param], node: ast.FunctionDef, file: StubFile) -> None:
+    """Raise `StubError` where a signature hasn't the parameters that the rule in Python has."""
+    _, *wanted = inspect.signature(RULES[rule]).parameters.values()
+    given = [param.name for param in params]
+    needed = [
+        one.name for one in wanted if one.default is one.empty and one.kind != one.VAR_KEYWORD
+    ]
+    missing = [f"needs '{name}'" for name in needed if name not in (*given, "self", "kwargs")]
+    if not any(one.kind is one.VAR_KEYWORD for one in wanted):
+        known = [one.name for one in wanted]
+        missing += [f"takes no '{name}'" for name in given if name not in known]
+    if missing:
+        reason = f"the rule '{rule}' {missing[0]}: '{node.name}' must have its parameters"
+        raise StubError(file.path, node.lineno, reason)
 
 
 def _mentioned(text: spec.Spec) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -368,6 +370,7 @@ def test_files_of_all_kinds_go_there_and_back(
     (folder / "circle.py").symlink_to("circle.py")
     (folder / "folder.py").mkdir()
     before = {path: path.read_bytes() for path in folder.glob("*.py") if path.is_file()}
+    assert before[folder / "a_link.py"] == before[folder / "bom.py"]
     said = [f"left_{name}.py: {reason}" for name, (_, reason) in LEFT.items()]
 
     assert main(["annotate", "--write"]) == 1
@@ -383,6 +386,153 @@ def test_files_of_all_kinds_go_there_and_back(
     assert main(["strip", "--write"]) == 1
     assert capsys.readouterr().err.splitlines() == [*said, f"{len(CHANGED)} files changed"]
     assert before == {path: path.read_bytes() for path in before}
+
+
+def test_links_out_of_what_is_named_are_left_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each is told. One that leads to a file beside it is that file; one that is named, too."""
+    (folder / "elsewhere" / "package").mkdir(parents=True)
+    (folder / "project" / "net").mkdir(parents=True)
+    (folder / "project" / ".hidden").mkdir()
+    outside, inside = folder / "elsewhere" / "m.py", folder / "project" / "net" / "z.py"
+    hidden = folder / "project" / ".hidden" / "h.py"
+    for path in (outside, inside, hidden, folder / "elsewhere" / "package" / "p.py"):
+        path.write_text(PLAIN)
+    (folder / "elsewhere" / "data").mkdir()
+    links = {
+        "a.py": inside,
+        "b.py": folder / "project" / "a.py",
+        "out.py": outside,
+        "out_again.py": folder / "project" / "out.py",
+        "hidden.py": hidden,
+        "package": folder / "elsewhere" / "package",
+        "data": folder / "elsewhere" / "data",
+        "net/around": folder / "project",
+        "circle": folder / "project" / "circle",
+    }
+    for name, target in links.items():
+        (folder / "project" / name).symlink_to(target)
+    left = [
+        f"project/{name}: is a link to {target}, which isn't named; left alone"
+        for name, target in {
+            "package": folder / "elsewhere" / "package",
+            "hidden.py": hidden,
+            "out.py": outside,
+            "out_again.py": outside,
+        }.items()
+    ]
+    for command, done in (
+        ("annotate", "2 annotations written into 1 file"),
+        ("strip", "1 file changed"),
+    ):
+        assert main([command, "--write", "project"]) == 0
+        assert capsys.readouterr().err.splitlines() == [*left, done]
+        assert ("Shaped" in inside.read_text()) == (command == "annotate")
+        assert outside.read_text() == hidden.read_text() == PLAIN
+    assert main(["coverage", "project"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.splitlines() == left
+    assert [line.split()[0] for line in printed.out.splitlines()[1:3]] == [
+        "project/net/z.py",
+        "all",
+    ]
+    assert all((folder / "project" / name).is_symlink() for name in links)
+    assert main(["annotate", "--write", "project/out.py"]) == 0
+    assert "Shaped" in outside.read_text()
+
+
+def test_another_name_of_a_file_keeps_what_it_had(folder: Path) -> None:
+    """Nobody knows where hard links of a file are, and who reads them."""
+    (folder / "project").mkdir()
+    (folder / "project" / "m.py").write_text(PLAIN)
+    (folder / "backup.py").hardlink_to(folder / "project" / "m.py")
+    assert main(["annotate", "--write", "project"]) == 0
+    assert "Shaped" in (folder / "project" / "m.py").read_text()
+    assert (folder / "backup.py").read_text() == PLAIN
+
+
+STUB: Final = "from torch import Tensor\ndef h(x: {}) -> {}: ...\n"
+REFUSED: Final = {
+    STUB.format("Foo", "?"): "2: not Python: invalid syntax",
+    STUB.format('T[Tensor, "b, c"]', "Tensor"): '2: in "b, c": dimensions are separated by spaces',
+    STUB.format('T[Tensor, "b"]', 'Rule["nope"]'): "2: there is no rule 'nope'",
+    STUB.format('T[Tensor, "b"]', 'Rule["linear"]'): (
+        "2: the rule 'linear' needs 'input': 'h' must have its parameters"
+    ),
+    f"x: {'-' * 30_000}1\n": "1: nested too deeply",
+}
+
+
+@pytest.mark.parametrize("stub", REFUSED)
+def test_a_signature_file_that_is_refused(
+    stub: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each command says so, each time, and changes nothing."""
+    (folder / "stubs").mkdir()
+    (folder / "stubs" / "mylib.pyi").write_text(stub)
+    (folder / "pyproject.toml").write_text('[tool.shapecheck]\nstubs = ["stubs"]\n')
+    text = "import torch\nimport mylib\ndef f(x: torch.Tensor):\n    return mylib.h(x.relu())\n"
+    (folder / "m.py").write_text(text)
+    for command in (["annotate", "--write"], ["coverage"], ["explain", "mylib.h"]):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        file = folder / "stubs" / "mylib.pyi"
+        assert said.startswith(f"shapecheck {command[0]}: error: {file}:{REFUSED[stub]}")
+        assert said.count("\n") == 1
+    assert (folder / "m.py").read_text() == text
+
+
+def test_a_trace_without_the_signatures(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "stubs").mkdir()
+    (folder / "stubs" / "mylib.pyi").write_text("def h(")
+    (folder / "pyproject.toml").write_text('[tool.shapecheck]\nstubs = ["stubs"]\n')
+    assert main(["trace", "torch.nn:ReLU", "--input", "2 3"]) == 2
+    assert capsys.readouterr().err == (
+        f"shapecheck trace: error: {folder}/stubs/mylib.pyi:1: not Python: '(' was never closed\n"
+    )
+
+
+_KILLED: Final = """
+import os, signal, sys
+from pathlib import Path
+from shapecheck.codemod import replacing
+if sys.argv[1] == "named":
+    replacing._UNNAMED = None
+os.{step} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+replacing.replace(Path("m.py"), b"new", durable=True)
+"""
+
+
+@pytest.mark.parametrize("step", ["fsync", "utime", "link", "replace"])
+@pytest.mark.parametrize("draft", ["unnamed", "named"])
+def test_what_a_killed_run_leaves(step: str, draft: str, folder: Path) -> None:
+    """The file as it was. What lies beside it is removed by the next run that writes there."""
+    if draft == "named" and step == "link":
+        pytest.skip("it has its name from the start")
+    path = folder / "m.py"
+    path.write_text(PLAIN)
+    program = _KILLED.format(step=step)
+    done = subprocess.run([sys.executable, "-c", program, draft], cwd=folder, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert path.read_text() == PLAIN
+    left = [one.name for one in folder.glob(".shapecheck-*")]
+    assert len(left) == (draft == "named" or step == "replace")
+    (folder / ".shapecheck-notes.tmp").touch()
+    assert main(["annotate", "--write"]) == 0
+    assert [one.name for one in folder.glob(".*")] == [".shapecheck-notes.tmp"]
+
+
+def test_what_another_run_is_writing_stays(folder: Path) -> None:
+    """It has a lock on that."""
+    draft = folder / ".shapecheck-0123abcd.tmp"
+    (folder / "m.py").write_text(PLAIN)
+    with draft.open("wb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        assert main(["annotate", "--write"]) == 0
+        assert draft.exists()
+    assert main(["strip", "--write"]) == 0
+    assert not draft.exists()
 
 
 def test_a_diff_can_be_applied(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -15,7 +15,8 @@ from cli import browser
 from shapecheck.analysis import Cause, Options, Seen, Source, frame, inspect
 from shapecheck.cli import main
 from shapecheck.cli._coverage.markup import marked_up
-from shapecheck.cli._coverage.measure import module_name, python_files
+from shapecheck.cli._coverage.measure import module_name
+from shapecheck.codemod.files import find
 
 MODEL: Final = '''\
 import fancylib
@@ -333,7 +334,7 @@ def test_files_that_cannot_be_looked_at(project: Path, capsys: pytest.CaptureFix
     assert re.search(r"\ncrlf.py +2/3 +5 +1 +2 +62 %\n", printed)
     assert main(["coverage", "gone"]) == 2
     assert capsys.readouterr().err == (
-        "shapecheck coverage: error: there is no file or folder gone\n"
+        "shapecheck coverage: error: gone: there is no such file or folder\n"
     )
     assert main(["coverage", "env/.."]) == 2
     (project / "empty").mkdir()
@@ -343,7 +344,7 @@ def test_files_that_cannot_be_looked_at(project: Path, capsys: pytest.CaptureFix
 
 def test_names_of_modules(project: Path) -> None:
     """A package is where an `__init__.py` is."""
-    assert list(python_files([Path()])) == [Path("net/__init__.py"), Path("net/model.py")]
+    assert find([Path()]).files == [Path("net/__init__.py"), Path("net/model.py")]
     assert module_name(Path("net/model.py")) == "net.model"
     assert module_name(Path("net/__init__.py")) == "net"
     assert module_name(Path("env/model.py")) == "model"

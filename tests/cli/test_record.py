@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from patience import SECONDS
 
 from shapecheck.cli import main
 from shapecheck.record import watch
-from shapecheck.record.store import Key, RecordProblem, append, create, load
+from shapecheck.record.store import Key, RecordProblem, amount, append, create, load
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PACKAGE: Final = "import torch\n\n\ndef double(x):\n    return x + x\n"
@@ -244,7 +244,54 @@ def _run(*statements: str) -> Callable[[Path], None]:
     return change
 
 
+def _written(*texts: Any) -> Callable[[Path], None]:
+    """Have a record hold these calls instead."""
+
+    def change(path: Path) -> None:
+        with sqlite3.connect(path) as connection:
+            connection.execute("DELETE FROM calls")
+            connection.executemany(
+                "INSERT INTO calls VALUES (1, ?, 1)", [(text,) for text in texts]
+            )
+        connection.close()
+
+    return change
+
+
+_DEEP: Final = "[" * 100_000 + "]" * 100_000
+MALFORMED: Final = [
+    "NaN",
+    "[NaN,NaN,NaN]",
+    "[[],null,{}]",
+    "[{},null]",
+    '[{"x":true},null,{}]',
+    '[{"x":1.5},null,{}]',
+    '[{"x":"t"},null,{}]',
+    '[{"x":[]},null,{}]',
+    '[{"x":["t"]},null,{}]',
+    '[{"x":["t","float32","cpu",[2,-1]]},null,{}]',
+    '[{"x":["t","float32","cpu",[NaN]]},null,{}]',
+    '[{"x":["t",32,"cpu",[2]]},null,{}]',
+    '[{"x":["u",3,[1]]},null,{}]',
+    '[{"x":["d",1,[[1,2]]]},null,{}]',
+    '[{"x":["other",1,[]]},null,{}]',
+    '[{"x":[["t"],1,[]]},null,{}]',
+    f'[{{"x":{10**20}}},null,{{}}]',
+    '[{},null,{"self.n":"2"}]',
+    _DEEP,
+    f'[{{"x":{_DEEP}}},null,{{}}]',
+    '[{"x":' + '["l",1,[' * 90_000,
+    b"\xff\xfe",
+    5,
+]
 DAMAGED: Final = [
+    *((_written(text), "is damaged; record into another file", "") for text in MALFORMED),
+    (_run("UPDATE functions SET line = 'x'"), "is damaged; record into another file", ""),
+    (_run("UPDATE functions SET file = x'ff'"), "is damaged; record into another file", ""),
+    (_run("UPDATE functions SET calls = 9e999"), "is damaged; record into another file", ""),
+    (_run("UPDATE calls SET count = -1"), "is damaged; record into another file", ""),
+    (_run("ALTER TABLE functions DROP COLUMN calls"), "is damaged; record into another file", ""),
+    (_run("DROP TABLE calls"), "can't be read as a record: no such table: calls", ""),
     (_garble, "database disk image is malformed", "is damaged, and left as it is; record into "),
     (_run("DELETE FROM functions"), "is damaged; record into another file", ""),
     (_run("INSERT INTO calls VALUES (1, '[1', 1)"), "is damaged; record into another file", ""),
@@ -271,6 +318,7 @@ def test_damaged_records(
     create(path)
     append(path, [(Key("m.py", "f", 1), 1, {'[{"x":["t","float32","cpu",[2]]},null,{}]': 1})])
     damage(path)
+    amount(path)  # what is shown while a program runs, whatever there is
     content = path.read_bytes()
     (tmp_path / "m.py").write_text("def f(x): ...\n")
     assert main(["annotate", "--record", "r.sqlite", "m.py"]) == 2
@@ -310,3 +358,38 @@ def test_an_empty_file(tmp_path: Path) -> None:
     assert path.read_bytes() == b""
     create(path)
     assert load(path) == {}
+
+
+def test_what_is_recorded_can_be_read(tmp_path: Path) -> None:
+    """Whatever a function is given; what a value won't say of itself ends no program."""
+    (tmp_path / "run.py").write_text(
+        "import torch\n\n\nclass Odd(list):\n    def __len__(self):\n        raise RuntimeError\n"
+        "    def __getitem__(self, at):\n        raise RuntimeError\n\n\n"
+        "class Net:\n    def __init__(self):\n        self.large, self.small = 10**5000, -3\n"
+        "    def f(self, x, n, o, d):\n        return [x] * 9\n\n\n"
+        "x = torch.nested.nested_tensor([torch.zeros(2)] * 2)\n"
+        "Net().f(x, 10**5000, Odd(), {'\\ud800': torch.zeros(2, 3), 1: 2})\nprint('done')\n"
+    )
+    command = ["record", "-o", "r.sqlite", "--", sys.executable, "run.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "shapecheck", *command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("done\n", 0)
+    assert "Traceback" not in done.stderr
+    (call,) = (
+        seen.kinds[0] for key, seen in load(tmp_path / "r.sqlite").items() if key.name == "Net.f"
+    )
+    tensor = ["t", "float32", "cpu", [2, 3]]
+    assert call.args == {
+        "self": "__main__.Net",
+        "x": "torch.Tensor",
+        "n": "builtins.int",
+        "o": "__main__.Odd",
+        "d": ["d", 2, [["\ud800", tensor]]],
+    }
+    assert call.result == ["l", 9, ["torch.Tensor"] * 8]
+    assert call.ints == {"self.small": -3}

@@ -17,8 +17,6 @@ from shapecheck.analysis import Body, Cause, Options, Seen, inspect
 from shapecheck.analysis.report import lines_of
 from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHosts, SourceReader
 
-_SKIPPED: Final = frozenset({"node_modules", "__pycache__", "site-packages", "build", "dist"})
-_ENVIRONMENT: Final = "pyvenv.cfg"
 _RELATIVE: Final = re.compile(r"^[ \t]*from[ \t]+(\.+)", re.MULTILINE)
 
 
@@ -68,29 +66,6 @@ class FileCoverage:
     def reasons(self) -> Counter[Cause]:
         """Why shapes aren't known, by the construct at which that began."""
         return Counter(seen.reason for seen in self.seen() if seen.reason is not None)
-
-
-def python_files(paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield the Python files that are named, and those below the folders that are.
-
-    Hidden folders, virtual environments, packages that were installed or built are left out.
-    """
-    for path in paths:
-        if path.is_dir():
-            yield from _below(path)
-        else:
-            yield path
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    children = sorted(folder.iterdir())
-    for path in children:
-        if path.is_file() and path.suffix == ".py":
-            yield path
-    for path in children:
-        skipped = path.name.startswith(".") or path.name in _SKIPPED or path.is_symlink()
-        if path.is_dir() and not skipped and not (path / _ENVIRONMENT).exists():
-            yield from _below(path)
 
 
 def measure(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 import os
-import tempfile
 from pathlib import Path
+
+from shapecheck.codemod.replacing import replace
 
 _HERE = Path(__file__).resolve().parent
 
@@ -18,24 +19,7 @@ def save(path: Path, text: str) -> None:
     if path.exists() and not path.is_file():  # such as /dev/stdout
         path.write_text(text, encoding="utf-8")
         return
-    target = Path(os.path.realpath(path))
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        temporary.chmod(target.stat().st_mode if target.exists() else _readable())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _readable() -> int:
-    """Return the mode of a file that is made anew."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+    replace(Path(os.path.realpath(path)), text.encode("utf-8"), durable=False)
 
 
 def page(title: str, body: str, script: str | None = None) -> str:
