@@ -61,6 +61,7 @@ class Reporter:
                 if diagnostic.span != span:
                     parent = None
                 self._note(diagnostic, parent)
+            self._use_ignores_of_parents(file)
         finally:
             errors.set_file(before[0], before[1], before[2], before[3])
         if self._options.fine_grained_incremental and options is None:
@@ -78,6 +79,18 @@ class Reporter:
             end_column=span.end_column,
             origin_span=range(span.line, max(span.end_line, span.line) + 1),
         )
+
+    def _use_ignores_of_parents(self, file: MypyFile) -> None:
+        """Count `ignore[shape]` as used where it hides a sub-code that it doesn't name.
+
+        mypy would hide the error, and ask for the sub-code in its place.
+        """
+        ignored = self._errors.ignored_lines.get(file.path, {})
+        for line, used in self._errors.used_ignored_lines.get(file.path, {}).items():
+            named = ignored.get(line, ())
+            codes = [CODES[name] for name in used if name in CODES and name not in named]
+            parents = {code.sub_code_of.code for code in codes if code.sub_code_of is not None}
+            used.extend(parent for parent in parents if parent in named)
 
     def _note(self, diagnostic: Diagnostic, parent: ErrorInfo | None) -> None:
         """A note with the span of the error before it is that error's, and is ignored with it."""

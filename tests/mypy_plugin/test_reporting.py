@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 SETTINGS = """
 [mypy-unused]
 warn_unused_ignores = True
+[mypy-without_code]
+enable_error_code = ignore-without-code
+[mypy-enabled_sub_code]
+disable_error_code = shape
+enable_error_code = shape-dtype
 [mypy-disabled_sub_code]
 disable_error_code = shape-broadcast
 [mypy-disabled]
@@ -76,8 +81,31 @@ torch.zeros(
 import torch  # type: ignore[shape]
 import torch  # type: ignore[shape] # E: Unused "type: ignore" comment  [unused-ignore]
 import torch  # type: ignore[shape-dtype, shape] # E: Unused "type: ignore[shape]" comment, use narrower [shape-dtype] instead of [shape] code  [unused-ignore]
+import torch  # type: ignore[shape]
+import torch  # type: ignore[shape-broadcast] # E: Unused "type: ignore" comment  [unused-ignore] # E: text  [shape] # N: Error code "shape" not covered by "type: ignore[shape-broadcast]" comment
+import torch  # type: ignore[shape-broadcast] # E: Unused "type: ignore" comment  [unused-ignore] # E: text  [shape-dtype] # N: Error code "shape-dtype" not covered by "type: ignore[shape-broadcast]" comment
+import torch  # type: ignore[shape, assignment] # E: Unused "type: ignore[assignment]" comment  [unused-ignore]
+torch.zeros(
+    3,
+)  # type: ignore[shape]
 # @ error 1:0-1:2: text
 # @ error 3:0-3:2 shape-dtype: text
+# @ error 4:0-4:2 shape-broadcast: text
+# @ error 4:0-4:2 shape-strict: text
+# @ error 5:0-5:2: text
+# @ error 6:0-6:2 shape-dtype: text
+# @ error 7:0-7:2 shape-annotation: text
+# @ error 8:0-10:1 shape-ragged: text
+""",
+    "without_code": """\
+import torch  # type: ignore # E: "type: ignore" comment without error code (consider "type: ignore[shape-dtype]" instead)  [ignore-without-code]
+# @ error 1:0-1:2 shape-dtype: text
+""",
+    "enabled_sub_code": """\
+import torch  # E: another  [shape-dtype]
+# @ error 1:0-1:2 shape-broadcast: text
+# @ error 1:0-1:2: text
+# @ error 1:0-1:2 shape-dtype: another
 """,
     "disabled_sub_code": """\
 import torch  # E: another  [shape]
