@@ -28,6 +28,7 @@ from shapecheck.analysis.values import (
 )
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.analysis.views import Lesson, View, view
+from shapecheck.analysis.writing import write_into
 from shapecheck.dims import Dim, IntSize, Size, symbols, unknown
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value, like, ragged
 from shapecheck.ops.first_class import free_in, loosen
@@ -152,6 +153,10 @@ def apply(
                 results[seen.key] = Outcome.of(value, before, facts, seen)
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
         _mind_padding(frame, signature, given, named, site, value)
+        if "out" in kwargs and isinstance(site.node, ast.Call):
+            for keyword in site.node.keywords:
+                if keyword.arg == "out":
+                    write_into(frame, keyword.value)
         return _listed(frame, value)
     except Mismatch as mismatch:
         if mismatch.problem.code == "shape-broadcast" and _one_source(frame, site):
