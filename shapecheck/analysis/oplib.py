@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shapecheck import dtypes, explain
-from shapecheck.analysis import strict
+from shapecheck.analysis import autocast, strict
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.heap import unknowns
 from shapecheck.analysis.iteration import Range, another
@@ -151,6 +151,7 @@ def apply(
             value = signature.apply(facts, given, named, site.label, instance)
             if seen is not None:
                 results[seen.key] = Outcome.of(value, before, facts, seen)
+        value = autocast.cast(signature, facts, given, named, instance, value)
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
         _mind_padding(frame, signature, given, named, site, value)
         if "out" in kwargs and isinstance(site.node, ast.Call):
