@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from shapecheck import explain, spec
-from shapecheck.analysis import boundary, first_class, instance_names, strict
+from shapecheck.analysis import autocast, boundary, first_class, instance_names, strict
 from shapecheck.analysis.annotations import (
     Declared,
     ListDecl,
@@ -101,6 +101,7 @@ def check_body(
     frame.given = dict(frame.state.vars)
     _take_over(frame, matcher)
     given = (frame.given.get(param.name) for param in says.params)
+    frame.state.facts.autocast = autocast.decorated(function, frame.state.facts)
     frame.state.facts.declared = tuple(one.shape for one in given if isinstance(one, Tensor))
     frame.run_all(function.node.body, f'"{function.name}"', told=says.shaped)
     return frame

@@ -38,6 +38,7 @@ from shapecheck.analysis.values import (
     Super,
     Union,
 )
+from shapecheck.analysis.writing import write_into
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Free, Tensor
 from shapecheck.signatures import OpClass
@@ -322,12 +323,11 @@ def _method(frame: Frame, target: Bound, arguments: Arguments, node: ast.Call, l
         site = _site(arguments, node, target.name, source or node)
         result = apply(frame, signature, values, arguments.named, site)
         name_sizes(frame, arguments.sizes, result, receiver)
-        if (
-            target.name.endswith("_")
-            and isinstance(source, ast.Name)
-            and isinstance(result, Tensor)
-        ):
-            frame.assign(source.id, result, frame.state.since.get(source.id, node.lineno))
+        if target.name.endswith("_") and isinstance(result, Tensor):
+            if isinstance(source, ast.Name):
+                frame.assign(source.id, result, frame.state.since.get(source.id, node.lineno))
+            elif source is not None and not result.blank:
+                write_into(frame, source)
         return result
     if isinstance(receiver, OpInstance):
         if target.name in ("forward", "__call__"):

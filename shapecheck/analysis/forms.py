@@ -51,7 +51,7 @@ FORMS: Final[dict[type, Form]] = {
     slice: Form(lambda v: (v.start, v.stop, v.step), _nothing, lambda v, parts: slice(*parts)),
     Tensor: Form(
         lambda v: (*v.shape.dims, *v.free) if v.free else v.shape.dims,
-        lambda v: (v.dtype, v.inserted, len(v.free), v.more),
+        lambda v: (v.dtype, v.inserted, len(v.free), v.more, v.blank),
         _tensor,
     ),
     Free: Form(

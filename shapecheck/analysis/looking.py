@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from shapecheck.analysis import autocast
 from shapecheck.analysis.bodies import promise
 from shapecheck.analysis.faults import Fault, Step, given
 from shapecheck.analysis.frame import MAX_DEPTH, MAX_RECURSION, Budget, BudgetExceeded, Frame
@@ -41,7 +42,9 @@ def look_into(
     if frame.depth >= MAX_DEPTH or budget.active.count(function.node) >= MAX_RECURSION:
         memory.limited()
         return UNKNOWN
-    seen = view((function, *values.values()), outer.heap, outer.facts, *values)
+    seen = view(
+        (function, *values.values()), outer.heap, outer.facts, *values, outer.facts.autocast
+    )
     question = None if seen is None else ("call", seen.key, apart)
     known: Any = MISSING if question is None else memory.find(question)
     allowed = budget.left // 2
@@ -140,6 +143,7 @@ def _run(
         function.module, start, function=function, faults=[], depth=frame.depth + 1, budget=budget
     )
     inner.state.facts.guarded = True
+    inner.state.facts.autocast = autocast.decorated(function, before)
     if matcher is not None:
         inner.matcher.names.update(matcher.names)
         inner.matcher.runs.update(matcher.runs)
@@ -154,7 +158,7 @@ def _run(
     finally:
         active.pop()
     _write_back(inner, end)
-    end.facts.guarded = before.guarded
+    end.facts.guarded, end.facts.autocast = before.guarded, before.autocast
     kept = end.kept(value, State(heap=heap))
     changes = {r: c for r, c in kept.items() if r not in heap or heap[r] is not c}
     faults = () if inner.faults is None else tuple(inner.faults[:1])

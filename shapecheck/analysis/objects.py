@@ -40,6 +40,7 @@ from shapecheck.analysis.values import (
     scope_of,
     with_default,
 )
+from shapecheck.analysis.writing import written
 from shapecheck.dims import Dim, Size, Sym
 from shapecheck.ops import UNKNOWN, Packed, Scalar, Value
 from shapecheck.shapes import Free, Matcher, Run, Shape, Tensor
@@ -519,7 +520,7 @@ def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Valu
     if isinstance(owner, Packed):
         return _packed_attribute(owner, name)
     if isinstance(owner, Ref):
-        return _instance_attribute(frame, owner, name, node)
+        return written(_instance_attribute(frame, owner, name, node))  # by whoever else has it
     if isinstance(owner, Super):
         cls = frame.state.content(owner.receiver)
         if isinstance(cls, Object):

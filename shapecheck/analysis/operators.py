@@ -28,6 +28,7 @@ from shapecheck.analysis.values import (
     own_size,
 )
 from shapecheck.analysis.verdicts import compared, truth
+from shapecheck.analysis.writing import write_into
 from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, Value, like
@@ -526,6 +527,7 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
                 target, "[...] =", (("tensor", target.value), ("", None), ("value", source))
             )
             apply(frame, signature, [owner, index, value], {}, site)
+        write_into(frame, target.value)
         return
     if not isinstance(owner, Ref):
         return

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shapecheck import dtypes, explain
-from shapecheck.analysis import strict
+from shapecheck.analysis import autocast, strict
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.heap import unknowns
 from shapecheck.analysis.iteration import Range, another
@@ -28,6 +28,7 @@ from shapecheck.analysis.values import (
 )
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.analysis.views import Lesson, View, view
+from shapecheck.analysis.writing import write_into
 from shapecheck.dims import Dim, IntSize, Size, symbols, unknown
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value, like, ragged
 from shapecheck.ops.first_class import free_in, loosen
@@ -151,8 +152,13 @@ def apply(
             value = signature.apply(facts, given, named, site.label, instance)
             if seen is not None:
                 results[seen.key] = Outcome.of(value, before, facts, seen)
+        value = autocast.cast(signature, facts, given, named, instance, value)
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
         _mind_padding(frame, signature, given, named, site, value)
+        if "out" in kwargs and isinstance(site.node, ast.Call):
+            for keyword in site.node.keywords:
+                if keyword.arg == "out":
+                    write_into(frame, keyword.value)
         return _listed(frame, value)
     except Mismatch as mismatch:
         if mismatch.problem.code == "shape-broadcast" and _is_outer(frame, given, site):

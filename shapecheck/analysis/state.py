@@ -274,6 +274,7 @@ class _Joiner:
                 a.inserted and b.inserted,
                 tuple(dim for dim in a.free if dim in b.free),
                 a.more or b.more or {*a.free} != {*b.free},
+                a.blank and b.blank,
             )
         if _sizelike(a) and _sizelike(b):
             return self.dim(a, b, key)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis import boundary, decorators, objects, patterns
+from shapecheck.analysis import autocast, boundary, decorators, objects, patterns
 from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.carried import carried
 from shapecheck.analysis.conditions import split
@@ -494,15 +494,17 @@ def _short(text: str) -> str:
 @statement(ast.With)
 @statement(ast.AsyncWith)
 def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> None:
-    expected = False
+    expected, before = False, frame.state.facts.autocast
     for item in node.items:
         manager = frame.eval(item.context_expr)
+        frame.state.facts.autocast = autocast.entered(manager, frame.state.facts.autocast)
         expected = expected or _expects_error(item.context_expr, manager)
         value = objects.entered(frame, manager, item.context_expr)
         if item.optional_vars is not None:
             store(frame, item.optional_vars, value, item.context_expr)
     frame.caught += expected
     frame.run(node.body)
+    frame.state.facts.autocast = before
     frame.caught -= expected
     frame.alive = frame.alive or expected
 

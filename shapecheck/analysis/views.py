@@ -174,7 +174,7 @@ class _Looking:
             items = [item if type(item) is int else self._dim(item) for item in value.shape.dims]
             if value.free or value.more:
                 items += [*map(self.value, value.free), value.more]
-            return (*items, value.dtype, value.inserted)
+            return (*items, value.dtype, value.inserted, value.blank)
         if kind is Ref:
             return ("at", self._number(value))
         form = FORMS.get(kind)

@@ -27,7 +27,7 @@ def reshape(call: Call, input: Value, shape: Value, **rest: Value) -> Value:
             return Tensor(Shape.unknown(), tensor.dtype)
     source = call.facts.shape(tensor.shape)
     headline = f"can't {_verb(call)} {source} as ({' '.join(map(_written, shape))})"
-    grouped = regroup(call, source, shape, headline)
+    grouped = regroup(call, source, shape, headline, tensor.blank)
     return Tensor(grouped, tensor.dtype, _puts_in(source.dims, shape))
 
 
@@ -60,7 +60,8 @@ def flatten(
         raise mismatch(
             f"start_dim {start_dim} comes after end_dim {end_dim}", f"can't flatten {shape}"
         )
-    merged = dims.merge(_as_dim(item) for item in shape.dims[first : last + 1])
+    parts = [_as_dim(item) for item in shape.dims[first : last + 1]]
+    merged = prod(map(size_of, parts), start=1) if tensor.blank else dims.merge(parts)
     return Tensor(Shape((*shape.dims[:first], merged, *shape.dims[last + 1 :])), tensor.dtype)
 
 
@@ -82,7 +83,7 @@ def unflatten(call: Call, input: Value, dim: Value, sizes: Value, **rest: Value)
     axis = Shape((shape.dims[position],))
     wanted = " ".join(_written(size) for size in sizes)
     headline = f"can't unflatten axis {dim} of {shape} into ({wanted})"
-    parts = regroup(call, axis, sizes, headline)
+    parts = regroup(call, axis, sizes, headline, tensor.blank)
     inserted = _puts_in(axis.dims, sizes)
     return Tensor(replace(shape, position, *parts.dims), tensor.dtype, inserted)
 
@@ -139,10 +140,13 @@ def _as_dtype(call: Call, tensor: Tensor, dtype: DType) -> Tensor:
 # The regrouping -----------------------------------------------------------------------------------
 
 
-def regroup(call: Call, source: Shape, wanted: Sequence[Value], headline: str) -> Shape:
+def regroup(
+    call: Call, source: Shape, wanted: Sequence[Value], headline: str, blank: bool = False
+) -> Shape:
     """Return the shape that a row-major regrouping gives; raises `Mismatch` where it can't be.
 
     `b t (h d)` as `(b, t, h, d)` splits the composite, `b t h d` as `(b, t, -1)` merges into one.
+    `blank`: no data is in it, so that the axes are what they are called.
     """
     targets: list[Item | None] = []
     inferred: int | None = None
@@ -177,7 +181,7 @@ def regroup(call: Call, source: Shape, wanted: Sequence[Value], headline: str) -
         reason = f"{_said(source.dims)} elements don't fill {_said(targets)}"
         _check(call, total, rest, mismatch(reason, headline))
     final = [item for item in targets if item is not None]
-    if call.facts.same(total, 0):
+    if blank or call.facts.same(total, 0):
         return Shape(tuple(final))
     return Shape((*source.dims[:lead], *_align(call, source.dims, final, lead)))
 

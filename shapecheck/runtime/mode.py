@@ -46,6 +46,7 @@ _levels: Final = wrapped.levels
 _CACHED: Final = 1 << 14
 _NEW: Final = object()
 _DROP: Final = object()
+_WRITES: Final = object()
 _REFUSED: Final = object()
 
 
@@ -72,7 +73,7 @@ _cache: dict[object, object] = {}
 
 A `Record` (the result's, whose sizes follow from the key), a `_Likely`, a tuple of records and
 Nones (of a result that is a tuple), None (the result has no names), `_DROP` (an operand loses its
-names), `_REFUSED`, or one of these in a `_Blind`.
+names), `_WRITES` (data gets into the first operand), `_REFUSED`, or one of these in a `_Blind`.
 """
 
 _find: Final = (
@@ -180,6 +181,8 @@ def _other(
     result = _run(frame, func, args, kwargs)
     if outcome is _DROP:
         _drop(frame, result, args, kwargs)
+    elif outcome is _WRITES:
+        _written(frame, args[0])
     elif isinstance(outcome, _Likely):
         if sizes_of(result) == outcome.record.sizes:
             frame.name(result, outcome.record)
@@ -189,6 +192,13 @@ def _other(
                 if sizes_of(item) == known.sizes:
                     frame.name(item, known)
     return result
+
+
+def _written(frame: Frame, tensor: torch.Tensor) -> None:
+    """Note that data was put into a tensor."""
+    known = frame.of(tensor)
+    if known is not None:
+        frame.name(tensor, known.written())
 
 
 def _drop(frame: Frame, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -244,6 +254,9 @@ def _first_time(
         if isinstance(outcome, Record) and isinstance(result, torch.Tensor):
             frame.name(result, outcome)
         outcome = _NEW if isinstance(outcome, Record) else _DROP
+    elif func is SETITEM and asked is not None and asked.known and asked.known[0].blank:
+        _written(frame, args[0])
+        outcome = _WRITES
     elif isinstance(outcome, Record):
         frame.name(result, outcome)
     elif isinstance(outcome, tuple):
@@ -304,6 +317,8 @@ def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record
     """
     sizes = sizes_of(result)
     before = asked.known[0].shape.known
+    if asked.known[0].blank and isinstance(outcome, Record):
+        return outcome
     if sizes is None or before is None:
         return None
     told = outcome.dims if isinstance(outcome, Record) else sizes
@@ -336,7 +351,7 @@ def _record(known: Known, result: torch.Tensor, values: Mapping[Any, int]) -> Re
         if value is not None and value != size:
             return None
         found.append(size if value is None else simplest(item, values))
-    return record(tuple(found), sizes, values, known.inserted)
+    return record(tuple(found), sizes, values, known.inserted, known.blank)
 
 
 def _retell(
@@ -425,7 +440,7 @@ class Question:
             made = Known(Shape(sizes), mask)
         else:
             found = apart(found, self.values)
-            made = Known(Shape(found.dims), mask, found.inserted)
+            made = Known(Shape(found.dims), mask, found.inserted, blank=found.blank)
             self.values.update(found.values)
         self.tensors.append(arg)
         self.known.append(made)

@@ -38,15 +38,21 @@ _INT: Final = frozenset((int,))
 class Record:
     """The dimensions of a tensor, its sizes, and the value of every symbol in the dimensions.
 
-    `inserted`: an axis of size 1 was just put in on purpose (see `shapes.Tensor`).
+    `inserted`: an axis of size 1 was just put in on purpose, `blank`: no data is in it as yet
+    (see `shapes.Tensor`).
     """
 
-    __slots__ = ("dims", "inserted", "sizes", "values")
+    __slots__ = ("blank", "dims", "inserted", "sizes", "values")
 
     dims: tuple[DimExpr, ...]
     sizes: Sizes
     values: dict[Sym, int]
     inserted: bool
+    blank: bool
+
+    def written(self) -> Record:
+        """Return the record of the tensor with data in it."""
+        return record(self.dims, self.sizes, self.values, self.inserted) or self
 
     def __repr__(self) -> str:
         return repr(Shape(self.dims))
@@ -85,6 +91,7 @@ def record(
     sizes: Sizes,
     values: Mapping[Sym, int],
     inserted: bool = False,
+    blank: bool = False,
 ) -> Record | None:
     """Return the record of a tensor; None if nothing has a name, or names and sizes disagree."""
     if len(dimensions) != len(sizes) or all(isinstance(dim, int) for dim in dimensions):
@@ -97,13 +104,14 @@ def record(
             own[symbol] = values[symbol]
         if value_of(dim, own) != size:
             return None
-    key = (dimensions, sizes, inserted, frozenset(own.items()))
+    key = (dimensions, sizes, inserted, blank, frozenset(own.items()))
     found = _interned.get(key)
     if found is None:
         if len(_interned) >= _RECORDS:
             _interned.clear()
         found = Record()
-        found.dims, found.sizes, found.values, found.inserted = dimensions, sizes, own, inserted
+        found.dims, found.sizes, found.values = dimensions, sizes, own
+        found.inserted, found.blank = inserted, blank
         _interned[key] = found
     return found
 
@@ -127,7 +135,7 @@ def apart(known: Record, values: Mapping[Sym, int]) -> Record:
         else dims.substitute(dim, swap)
         for dim in known.dims
     )
-    return record(found, known.sizes, own, known.inserted) or known
+    return record(found, known.sizes, own, known.inserted, known.blank) or known
 
 
 def agreed(one: Record | None, other: Record | None) -> Record | None:

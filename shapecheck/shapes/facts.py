@@ -22,6 +22,7 @@ from shapecheck.dims import (
     compare,
     size_of,
 )
+from shapecheck.dtypes import DTypes
 from shapecheck.shapes.model import Item, Run, Shape, either
 
 _MOST_AXES: Final = 64
@@ -36,10 +37,11 @@ class Facts:
     `atoms` maps an atom to the size it has, `runs` a run's symbol to the dimensions it stands for.
     `guarded` says that the program at this point is under a condition that the analysis can't
     read: sizes of the program's own may then be equal to each other. `declared` are the shapes
-    that annotations give to the parameters of the function at hand.
+    that annotations give to the parameters of the function at hand, `autocast` the dtypes in which
+    ops may compute in the place of float32.
     """
 
-    __slots__ = ("atoms", "declared", "guarded", "runs")
+    __slots__ = ("atoms", "autocast", "declared", "guarded", "runs")
 
     def __init__(
         self,
@@ -47,15 +49,17 @@ class Facts:
         runs: dict[Sym, tuple[Item, ...]] | None = None,
         guarded: bool = False,
         declared: tuple[Shape, ...] = (),
+        autocast: DTypes = 0,
     ) -> None:
         self.atoms = atoms if atoms is not None else {}
         self.runs = runs if runs is not None else {}
         self.guarded = guarded
         self.declared = declared
+        self.autocast = autocast
 
     def copy(self) -> Facts:
         """Return an independent copy."""
-        return Facts(self.atoms, self.runs, self.guarded, self.declared)
+        return Facts(self.atoms, self.runs, self.guarded, self.declared, self.autocast)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -63,6 +67,7 @@ class Facts:
             and self.atoms == other.atoms
             and self.runs == other.runs
             and self.guarded == other.guarded
+            and self.autocast == other.autocast
         )
 
     __hash__ = None  # type: ignore[assignment]  # mutable
@@ -329,6 +334,7 @@ class Facts:
             {r: v for r, v in self.runs.items() if other.runs.get(r) == v},
             self.guarded and other.guarded,
             self.declared,
+            self.autocast | other.autocast,
         )
 
 

@@ -193,6 +193,8 @@ class Tensor:
     `inserted`: an axis of size 1 was just put in on purpose (`x[:, None]`, `unsqueeze`), so that
     an outer product by broadcasting is what the program means. `free` are the first-class
     dimensions that it has beside its axes, which have no order; with `more`, perhaps others too.
+    `blank`: its memory holds no data as yet, or one value everywhere, so that its axes may be
+    regrouped at will.
     """
 
     shape: Shape
@@ -200,6 +202,7 @@ class Tensor:
     inserted: bool = False
     free: tuple[Free, ...] = ()
     more: bool = False
+    blank: bool = False
 
     @staticmethod
     def unknown() -> Tensor:

@@ -95,9 +95,9 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a signature returns: exactly one of these is set, or none for an unknown value.
+    """What a signature returns: one of these is set, or none for an unknown value.
 
-    `number` is `int`, `float` or `bool`.
+    `number` is `int`, `float` or `bool`. `blank`: the tensor is made, and no data is in it.
     """
 
     tensor: TensorForm | None = None
@@ -107,6 +107,7 @@ class Result:
     same: ast.expr | None = None
     nothing: bool = False
     number: str | None = None
+    blank: bool = False
 
 
 NUMBERS: Final[Mapping[str, Callable[[], Value]]] = {
@@ -207,7 +208,10 @@ class Signature:
                 if facts.runs is not known and any(map(_is_supposed, given.values())):
                     given = {name: _refreshed(value, facts) for name, value in given.items()}
                     found = candidate.run(facts, given, *about)
-                return _into(facts, found, kwargs.get("out"))
+                written = _into(facts, found, kwargs.get("out"))
+                if instance is not None:
+                    return written
+                return _marked(written, candidate.result.blank, (*args, *kwargs.values()))
         return UNKNOWN
 
     def _selects(self, argument: int | str) -> bool:
@@ -515,6 +519,18 @@ def _into(facts: Facts, result: Value, out: Value) -> Value:
                 reason = f"axis {axis} is {one} in the result and {other} there"
                 raise Mismatch(Problem(reason, f"can't write {found} into {given}"))
     return replace(result, dtype=out.dtype)
+
+
+def _marked(found: Value, made: bool, given: Sequence[Value]) -> Value:
+    """Return a result with whether data is in it: what is made only of blank tensors is blank."""
+    if type(found) is tuple:
+        return tuple(_marked(one, made, given) for one in found)
+    if not isinstance(found, Tensor):
+        return found
+    parts = [part for one in given for part in (one if isinstance(one, (tuple, list)) else (one,))]
+    tensors = [part for part in parts if isinstance(part, Tensor)]
+    blank = made or (all(tensor.blank for tensor in tensors) if tensors else found.blank)
+    return found if found.blank is blank else replace(found, blank=blank)
 
 
 def _flatten(args: Sequence[Value]) -> Value:

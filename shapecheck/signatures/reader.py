@@ -384,6 +384,8 @@ class Table:
                 if name not in RULES:
                     raise StubError(file.path, node.lineno, f"there is no rule '{name}'")
                 return Result(rule=name, extra=tuple(_literal(part) for part in parts[1:]))
+            case ast.Subscript(value=ast.Name(id="Blank"), slice=inner):
+                return replace(self.result(inner, file), blank=True)
             case ast.Subscript(value=ast.Name(id="Is"), slice=inner):
                 return Result(same=_Qualify(file).visit(inner))
             case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=elements)):

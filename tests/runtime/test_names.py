@@ -598,3 +598,42 @@ def test_a_batch_of_one_stays_in_front_of_a_view() -> None:
 
     split(torch.rand(1, 6, 8))
     assert seen == [("b", "t", None, None)]
+
+
+@pytest.mark.parametrize("_", ["first", "remembered"])
+def test_memory_without_data_is_regrouped_at_will(_: str) -> None:
+    @shapecheck
+    def made(x: Float[Tensor, "b h w c"]) -> Float[Tensor, "b c h w"]:
+        b, h, w, c = x.shape
+        x.new_zeros(b, h * w, c).view(b, c, h, w)
+        assert str(dims_of(torch.zeros(h, b, w).flatten(0, 1))[0]) == "b*h"
+        torch.full((c, b, h), 2.0).mul(2).clone().fill_(1).reshape(b, h, c)
+        return torch.empty_like(x).view(b, c, h, w)
+
+    made(torch.zeros(2, 3, 4, 5))
+
+
+def _assigned(y: Tensor, x: Tensor) -> None:
+    y[:] = x
+
+
+WRITES = {
+    "assigned": _assigned,
+    "copied": lambda y, x: y.copy_(x),
+    "added": lambda y, x: y.add_(x),
+    "out": lambda y, x: torch.exp(x, out=y),
+}
+
+
+@pytest.mark.parametrize("_", ["first", "remembered"])
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_memory_with_data_has_an_order(write: Callable[[Tensor, Tensor], Any], _: str) -> None:
+    @shapecheck
+    def wrong(x: Float[Tensor, "b h w c"]) -> Float[Tensor, "b c h w"]:
+        b, h, w, c = x.shape
+        y = torch.empty_like(x)
+        write(y, x)
+        return y.view(b, c, h, w)
+
+    with pytest.raises(ShapeError, match="scrambles"):
+        wrong(torch.zeros(2, 3, 4, 5))

@@ -14,7 +14,17 @@ from torch.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, stac
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from shapecheck import Bool, Float, Int, Shaped, ShapeError, dims_of, shapecheck
+from shapecheck import (
+    BFloat16,
+    Bool,
+    Float,
+    Float32,
+    Int,
+    Shaped,
+    ShapeError,
+    dims_of,
+    shapecheck,
+)
 
 
 class Plain(nn.Module):
@@ -426,3 +436,20 @@ def test_help_shows_the_function_itself() -> None:
 
     assert page(shapecheck(scale)) == page(scale)
     assert "Scale a vector." in page(shapecheck(scale))
+
+
+def test_a_result_under_autocast_has_the_dtype_that_it_has() -> None:
+    def product(x: Float[Tensor, "b d"], w: Float[Tensor, "d e"]) -> Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return x @ w
+
+    def half(x: Float[Tensor, "b d"], w: Float[Tensor, "d e"]) -> BFloat16[Tensor, "b e"]:
+        return product(x, w)
+
+    def full(x: Float[Tensor, "b d"], w: Float[Tensor, "d e"]) -> Float32[Tensor, "b e"]:
+        return product(x, w)
+
+    x, w = torch.zeros(2, 3), torch.zeros(3, 4)
+    assert shapecheck(half)(x, w).dtype == torch.bfloat16
+    with pytest.raises(ShapeError, match="bfloat16"):
+        shapecheck(full)(x, w)

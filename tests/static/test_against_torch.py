@@ -99,7 +99,8 @@ checkpoint_sequential(net, 2, a, use_reentrant=False)
 tree_map(lambda x: x.sum(0), (a, pairs))
 normal.sample((7,)), normal.rsample(), normal.log_prob(rows), normal.entropy()
 normal.sample_n(7), normal.sample(rows.shape), normal.rsample(sample_shape=[2, 5]).mean(0)
-normal.expand((7, 4, 3)).rsample((2,)), normal.expand([7, -1, -1]).sample(), normal.expand((7, 4, 3)).loc
+normal.expand((7, 4, 3)).rsample((2,)), normal.expand([7, -1, -1]).sample()
+normal.expand((7, 4, 3)).loc
 d.Normal(0.0, 1.0).expand((3, 4)).rsample((5,)), d.Normal(0.0, 1.0).expand((3, 4)).mean
 event.expand((7, 4)).rsample((2,)), event.expand((7, 4)).log_prob(rows), event.rsample((5,))
 choice.expand((7, 4)).sample((2,)), choice.expand((7, 4)).probs, choice.expand((7, 4)).entropy()
@@ -110,7 +111,8 @@ torch.Tensor((5,) + rows.shape), torch.Tensor(rows.shape * 2), torch.Tensor(torc
 torch.Tensor(tuple(rows.shape)), torch.Tensor(list(rows.shape)), torch.Tensor(rows)
 torch.Tensor(5, 6), torch.Tensor(*rows.shape), torch.Tensor([5, 6]), torch.Tensor((5, 6))
 torch.FloatTensor(3, 4), torch.LongTensor(rows.shape), torch.Tensor(), torch.Tensor(5)
-torch.Tensor(len(rows), 7), torch.Tensor([[1, 2, 3], [4, 5, 6]]), torch.IntTensor(normal.batch_shape)
+torch.Tensor(len(rows), 7), torch.Tensor([[1, 2, 3], [4, 5, 6]])
+torch.IntTensor(normal.batch_shape)
 rows.new(5, 6), rows.new(rows.shape), rows.new([5, 6, 7]), rows.new(), rows.new(rows)
 flex(queries, keys, keys), flex(queries, keys, keys, return_lse=True)
 flex(queries, keys[:, :2], keys[:, :2], return_lse=True, enable_gqa=True)
