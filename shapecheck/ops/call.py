@@ -28,29 +28,38 @@ class Unknown:
 UNKNOWN: Final = Unknown()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DType:
     """A dtype as an argument, `torch.float16`: the set of dtypes that it may be."""
 
     dtypes: dtypes.DTypes
 
+    def __repr__(self) -> str:
+        return dtypes.describe(self.dtypes)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Scalar:
     """A Python number of unknown value: the set of dtypes that it stands for in promotion."""
 
     dtypes: dtypes.DTypes
 
+    def __repr__(self) -> str:
+        return "a number"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Repeated:
     """A list of `count` items of which each is like `element`, where none is known by itself."""
 
     element: Value
     count: IntSize
 
+    def __repr__(self) -> str:
+        return f"a list of {self.count}"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Packed:
     """A `PackedSequence`: the steps of all sequences as `data`, and how many sequences there are.
 
@@ -59,6 +68,9 @@ class Packed:
 
     data: Tensor
     batch: Item = field(default_factory=lambda: Shape.unknown().dims[0])
+
+    def __repr__(self) -> str:
+        return "a packed sequence"
 
 
 Value: TypeAlias = Any
