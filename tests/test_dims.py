@@ -642,3 +642,76 @@ def test_an_atom_that_is_known_is_put_in() -> None:
     floor = (h // 2).atom if isinstance(h // 2, Size) else None
     assert floor is not None
     assert substitute(2 * (h // 2) + 1, {floor: w}) == 2 * w + 1
+
+
+# Bounds -----------------------------------------------------------------------------------------
+
+
+def _product(count: int) -> IntSize:
+    return dims.product(name(f"n{i}") + 1 for i in range(count))
+
+
+def _nested(step: Callable[[IntSize, int], IntSize]) -> IntSize:
+    size: IntSize = name("a")
+    for index in range(100):
+        size = step(size, index)
+    return size
+
+
+def test_a_product_is_divided_by_one_of_its_factors() -> None:
+    assert _product(8) // (name("n3") + 1) == dims.product(
+        name(f"n{i}") + 1 for i in range(8) if i != 3
+    )
+
+
+def test_of_a_product_of_too_many_sums_nothing_is_said() -> None:
+    """But nothing wrong either, and everything done with it ends."""
+    for count in (9, 13, 40):
+        long = _product(count)
+        assert isinstance(long, Size)
+        assert len(long.terms) <= 256
+        assert compare(long, _product(count)).relation is Relation.POSSIBLE
+        assert compare(long // (name("n3") + 1), name("n0")).relation is Relation.POSSIBLE
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda size, i: size * size,
+        lambda size, i: size * size + i,
+        lambda size, i: size + size // 2,
+        lambda size, i: size // 2 + size // 3,
+        lambda size, i: (size * 3 + 1) % (name("b") + i),
+        lambda size, i: (size + name(f"n{i}")) // (name(f"n{i}") + 1),
+        lambda size, i: extreme("min" if i % 2 else "max", (size, name(f"n{i}") + i, own("b"))),
+        lambda size, i: size * extreme("max", (name(f"n{i}"), own(f"o{i}"), i)),
+        lambda size, i: 2**size,
+        lambda size, i: size**size,
+        lambda size, i: (size + name(f"n{i}")) ** 8,
+    ],
+)
+def test_sizes_that_are_made_of_themselves(step: Callable[[IntSize, int], IntSize]) -> None:
+    """Nothing that is asked of them goes on for ever, whatever they are made by."""
+    size = _nested(step)
+    assert isinstance(size, Size)
+    assert len(str(size)) < 10_000
+    assert compare(size, size).relation is Relation.SAME
+    assert compare(size, -7) is not None
+    assert compare(size, own("c") + 1) is not None
+    assert dims.nonnegative(-1 - size) is False
+    assert substitute(size, {Sym("a"): 5}) is not None
+
+
+def test_numbers_are_worked_out_up_to_a_length() -> None:
+    assert name("n") * 2**100 // 2**100 == name("n")
+    assert dims.measured(2**100) == 2**100
+    for long in (dims.measured(2**10_000), name("n") * 2**10_000, dims.product([2**400] * 20)):
+        assert isinstance(long, Size)
+        assert compare(long, 3).relation is Relation.POSSIBLE
+    assert str(power(3, 10**9)) == "3**1000000000"
+
+
+def test_powers_of_long_sums_stay_powers() -> None:
+    long = sum((name(f"n{i}") for i in range(20)), start=name("a"))
+    assert str(long**8).endswith(")**8")
+    assert len((long**2).terms) == 21 * 22 // 2

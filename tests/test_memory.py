@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 from pathlib import Path
 
 import pytest
 
-from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
+from shapecheck.analysis import Diagnostic, Options, Source, analyze_module, memory
 
 HEAD = """\
 import torch
@@ -188,6 +189,30 @@ def test_every_module_that_a_result_rests_on_is_asked_for() -> None:
         asked.clear()
         analyze_module(sources["pack.model"], host, Options())
         assert {"pack.layers", "pack.sizes"} <= set(asked)
+
+
+def test_a_process_that_stays_keeps_nothing_of_what_it_has_analysed() -> None:
+    sources = [Source(path.stem, path.name, path.read_text("utf-8")) for path in EXAMPLES[:8]]
+
+    def kept() -> int:
+        for source in sources:
+            analyze_module(source, Shelf({}), Options())
+        gc.collect()
+        return len(gc.get_objects())
+
+    kept()
+    first = kept()
+    assert kept() - first < 500
+    assert kept() - first < 500
+
+
+def test_forgetting_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = shelf(PACKAGE)
+    together = Shelf(sources)
+    monkeypatch.setattr(memory, "MOST", 0)
+    for name in (*PACKAGE, *PACKAGE):
+        found = analyze_module(sources[name], together, Options())
+        assert found == analyze_module(sources[name], Shelf(sources), Options())
 
 
 def errors(found: list[Diagnostic]) -> list[Diagnostic]:

@@ -394,6 +394,7 @@ def _sequential(
         return UNKNOWN
     value = arguments.args[0]
     for index, module in enumerate(content.items):
+        frame.spend(1)
         inner = Arguments((value,), {})
         value = Argument(
             invoke(frame, certain(module, None), inner, node, f"{label}[{index}]"),

@@ -6,6 +6,7 @@ import ast
 
 from shapecheck.analysis import calls, objects, operators
 from shapecheck.analysis.conditions import split
+from shapecheck.analysis.forms import MOST
 from shapecheck.analysis.frame import Frame, expression
 from shapecheck.analysis.iteration import UNROLL, iterate, iterated, length
 from shapecheck.analysis.mappings import of_pairs, put, united
@@ -40,7 +41,10 @@ def _tuple(frame: Frame, node: ast.Tuple) -> Value:
 
 
 def _elements(frame: Frame, nodes: list[ast.expr]) -> tuple[Value, ...] | None:
-    """Return the values of a display's elements, None where a starred one isn't known."""
+    """Return the values of a display's elements, None where a starred one isn't known.
+
+    Nor where the starred ones have made it too long.
+    """
     found: list[Value] = []
     known = True
     for node in nodes:
@@ -54,7 +58,8 @@ def _elements(frame: Frame, nodes: list[ast.expr]) -> tuple[Value, ...] | None:
             found.extend(items or ())
         else:
             found.append(frame.eval(node))
-    return tuple(found) if known else None
+    short = len(found) <= MOST or len(found) == len(nodes)
+    return tuple(found) if known and short else None
 
 
 @expression(ast.List)

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from shapecheck.analysis.values import Bound, Context, Items, OpInstance, Partial, Super, Union
 from shapecheck.dims import Size
-from shapecheck.ops import Packed, Repeated, Sizes, Value
+from shapecheck.ops import UNKNOWN, Packed, Repeated, Sizes, Value
 from shapecheck.shapes import Free, Shape, Tensor
 
 
@@ -95,3 +95,24 @@ def parts(value: Value) -> Iterator[Value]:
     else:
         for one in form.parts(value):
             yield from parts(one)
+
+
+GROWING: Final = frozenset((str, bytes, tuple, Items, Partial))
+"""The kinds of values that a program can double again and again."""
+MOST: Final = 1 << 12
+
+
+def bounded(value: Value) -> Value:
+    """Return a value, or `UNKNOWN` in the place of a text or nest of tuples that is too long."""
+    left, waiting = MOST, [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, (str, bytes)):
+            left -= len(one)
+        elif type(one) in GROWING:
+            parts = FORMS[type(one)].parts(one)
+            left -= len(parts)
+            waiting.extend(part for part in parts if type(part) in GROWING)
+        if left < 0:
+            return UNKNOWN
+    return value

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from shapecheck import explain
 from shapecheck.analysis.faults import Fault
+from shapecheck.analysis.forms import GROWING, bounded
 from shapecheck.analysis.modules import Module, Program
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import NOTHING, Class, Dotted, Function, Ref
@@ -228,14 +229,19 @@ class Frame:
         if self.at is not None and told:
             self.note(self.at, f"{reason}: it is checked up to here, and not further{help_}")
 
-    def eval(self, node: ast.expr) -> Value:
-        """Return the value of an expression."""
+    def spend(self, steps: int) -> None:
+        """Take so many steps; raises BudgetExceeded where there are no more."""
         budget = self.budget
-        budget.left -= 1
+        budget.left -= steps
         if budget.left < 0:
             raise BudgetExceeded
+
+    def eval(self, node: ast.expr) -> Value:
+        """Return the value of an expression."""
+        self.spend(1)
         handler = EXPRESSIONS.get(type(node))
-        return UNKNOWN if handler is None else handler(self, node)
+        value = UNKNOWN if handler is None else handler(self, node)
+        return bounded(value) if type(value) in GROWING else value
 
     def fork(self) -> State:
         """Return a copy of the state, for another path."""

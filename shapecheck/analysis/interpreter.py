@@ -163,6 +163,7 @@ def _end(module: Module, host: Host) -> None:
     """Leave a module that has been checked, and tell the host what has been asked for."""
     module.reporter = None
     module.program.memo.trim()
+    module.program.memory.trim()
     _tell(host, module.program.memory.asked)
 
 

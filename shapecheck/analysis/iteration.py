@@ -17,7 +17,7 @@ UNROLL = 64
 _HERE = ast.Constant(None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Range:
     """`range(start, stop, step)`; `length` is the number of items, where it is known."""
 
@@ -32,6 +32,9 @@ class Range:
             return self.stop - self.start
         last = -1 if self.step > 0 else 1
         return dims.floordiv(self.stop - self.start + self.step + last, self.step)
+
+    def __repr__(self) -> str:
+        return f"range({self.start}, {self.stop}, {self.step})"
 
 
 def iterated(frame: Frame, node: ast.expr) -> Value:

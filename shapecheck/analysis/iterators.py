@@ -56,7 +56,7 @@ def _flattened(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -
 @function("itertools.product")
 def _product(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     repeat = kwargs.get("repeat", 1)
-    if not isinstance(repeat, int) or repeat < 1:
+    if not isinstance(repeat, int) or not 1 <= repeat <= UNROLL:
         return Items(None)
     return _combined(frame, args * repeat, lambda known: itertools.product(*known))
 
@@ -64,7 +64,7 @@ def _product(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> 
 @family("itertools.combinations", "itertools.permutations", "itertools.pairwise")
 def _few(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     count = 2 if name == "pairwise" else args[1] if len(args) > 1 else kwargs.get("r")
-    if not args or not isinstance(count, int):
+    if not args or not isinstance(count, int) or not 0 <= count <= UNROLL:
         return Items(None)
     known = iterate(frame, args[0])[0]
     if known is None or len(known) > UNROLL:

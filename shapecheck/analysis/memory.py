@@ -40,6 +40,10 @@ class _Answer:
     limit: int
 
 
+MOST = 1 << 16
+"""As many answers are kept when a module has been checked."""
+
+
 class Memory:
     """Answers by question, and what they rest on.
 
@@ -76,6 +80,12 @@ class Memory:
         found = [q for q, one in self._answers.items() if not one.rests_on.isdisjoint(changed)]
         for question in found:
             del self._answers[question]
+
+    def trim(self) -> None:
+        """Forget everything if there is too much."""
+        if len(self._answers) > MOST:
+            self._answers.clear()
+            self._provisional.clear()
 
     def find(self, question: Hashable) -> Any:
         """Return the answer that is known, else `MISSING`."""

@@ -6,6 +6,7 @@ import ast
 import builtins
 import contextlib
 import math
+import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -299,14 +300,14 @@ class Program:
     """All modules of the program, read when they are needed.
 
     `own` is the top-level package of the module that is checked, where shipped signature files
-    describe it: that one is looked into all the same. `traces`: of which functions annotations
-    are read is noted. `supposing`: what constructors take without an annotation is supposed to be
-    sizes, or to have sizes as attributes.
+    describe it: that one is looked into all the same. `traces`: of which functions annotations are
+    read is noted. `supposing`: what constructors take without an annotation is supposed to be
+    sizes, or to have sizes as attributes. A program doesn't keep its host alive.
     """
 
     def __init__(self, host: Host, options: Options, own: str = "", traces: bool = False) -> None:
         self.supposing = False
-        self.host = host
+        self._host = weakref.ref(host)
         self.own = own
         self.options = options
         self.table = table(options.stubs)
@@ -335,7 +336,8 @@ class Program:
             root = name.partition(".")[0]
             if root in SPECIAL or (self.table.knows(root) and root != self.own):
                 return None
-            source = self.host.source(name)
+            host = self._host()
+            source = None if host is None else host.source(name)
             self._modules[name] = None
             if source is not None:
                 with contextlib.suppress(SyntaxError, ValueError, RecursionError):

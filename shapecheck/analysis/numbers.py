@@ -48,7 +48,10 @@ def _int(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Valu
 @function("builtins.float")
 def _float(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     value = args[0] if args else 0.0
-    return float(value) if isinstance(value, (int, float)) else Scalar(dtypes.DEFAULT_FLOAT)
+    try:
+        return float(value) if isinstance(value, (int, float)) else Scalar(dtypes.DEFAULT_FLOAT)
+    except OverflowError:
+        return UNKNOWN
 
 
 _REAL: Final = (
@@ -100,7 +103,7 @@ def prod(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Valu
     items = iterate(frame, args[0])[0] if args else None
     if items is None or not all(isinstance(item, (int, Size)) for item in items):
         return dims.unknown()
-    return math.prod(map(size_of, items), start=1)
+    return dims.product(map(size_of, items))
 
 
 @function("builtins.sum")

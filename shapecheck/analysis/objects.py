@@ -355,11 +355,11 @@ def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> 
     init = find_method(cls, "__init__")
     if init is None:
         return _Symbolic(state, ref)
-    self_name = declarations.declaration(init).params[0].name
     for one, same in _given_alike(cls, init) if alike else ():
         if one.atom is not None:
             state.facts.learn(one.atom, same)
-    frame = bodies.check_body(init, state, {**_supposed(init), self_name: ref}, quiet=quiet)
+    itself: dict[str, Value] = {one.arg: ref for one in declarations.arguments_of(init.node)[:1]}
+    frame = bodies.check_body(init, state, {**_supposed(init), **itself}, quiet=quiet)
     ends = [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]
     end = ends[0] if ends else state
     for other in ends[1:]:
@@ -640,8 +640,9 @@ def _taken_over(cls: Class, name: str) -> tuple[Class, ast.expr] | None:
         init = find_method(cls, "__init__")
         if init is None or init.owner is None or name in _assigned(cls)[0]:
             return None
-        assert isinstance(init.node, ast.FunctionDef)
-        arguments = [*init.node.args.args, *init.node.args.kwonlyargs]
+        if isinstance(init.node, ast.Lambda):
+            return None
+        arguments = declarations.arguments_of(init.node)
         given = {one.arg: one.annotation for one in arguments if one.annotation is not None}
         for node in init.node.body:
             match node:

@@ -143,34 +143,47 @@ def certain(value: Value, beside: Value) -> Value:
 
 
 def integers(op: ast.operator, left: IntSize, right: IntSize) -> Value:
-    """Apply an operator to two integers, known or symbolic."""
+    """Apply an operator to two integers, known or symbolic; no number grows beyond all measure."""
     try:
         match op:
             case ast.Add():
-                return left + right
+                return dims.measured(left + right)
             case ast.Sub():
-                return left - right
+                return dims.measured(left - right)
             case ast.Mult():
-                return left * right
+                return dims.measured(left * right)
             case ast.FloorDiv():
                 return dims.floordiv(left, right)
             case ast.Mod():
                 return left % right
             case ast.Pow():
-                if isinstance(right, int) and right < 0:
+                if dims.nonnegative(-1 - right):
                     return Scalar(dtypes.DEFAULT_FLOAT)
                 return dims.power(left, right)
-            case ast.LShift() if isinstance(right, int) and right < 64:
-                return left * 2**right
-            case ast.RShift() if isinstance(right, int) and right < 64:
-                return dims.floordiv(left, 2**right)
+            case ast.LShift() | ast.RShift() if dims.nonnegative(-1 - right):
+                return UNKNOWN  # which raises
+            case ast.LShift():
+                return dims.measured(left * dims.power(2, right))
+            case ast.RShift() if isinstance(left, int) and isinstance(right, int):
+                return left >> right
+            case ast.RShift():
+                return dims.floordiv(left, dims.power(2, right))
             case ast.Div():
                 if isinstance(left, int) and isinstance(right, int):
                     return left / right
                 return Scalar(dtypes.DEFAULT_FLOAT)
     except (ZeroDivisionError, OverflowError):
         return UNKNOWN
+    if isinstance(left, int) and isinstance(right, int) and type(op) in _BITWISE:
+        return _BITWISE[type(op)](left, right)
     return dims.unknown()
+
+
+_BITWISE: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
 
 
 def _dimensions(op: ast.operator, left: Value, right: Value) -> Value:
@@ -443,6 +456,8 @@ def _item(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
         parts = (index.start, index.stop, index.step)
         if any(part is not None and (not isinstance(part, int)) for part in parts):
             return UNKNOWN
+        if index.step == 0:
+            return UNKNOWN  # which raises
         runs = [i for i, item in enumerate(items) if isinstance(item, Run)]
         if runs and not _clear_of(runs, index, len(items)):
             return _part(items, index)

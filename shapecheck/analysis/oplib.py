@@ -10,12 +10,14 @@ from typing import Final
 
 from shapecheck import dtypes, explain
 from shapecheck.analysis import autocast, strict
+from shapecheck.analysis.forms import MOST
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.heap import unknowns
 from shapecheck.analysis.iteration import Range, another
 from shapecheck.analysis.minding import mind_call
 from shapecheck.analysis.values import (
     Argument,
+    Content,
     Dict,
     Dotted,
     Items,
@@ -60,6 +62,7 @@ class Site:
         return (*first, *(("argument", argument.node) for argument in self.args))
 
 
+_DEEPEST: Final = 32
 _LONGEST: Final = 4096
 """As many numbers of a range are spelled out for a rule."""
 _PLAIN: Final = frozenset((Tensor, Size, DType, int, bool, float, str, type(None)))
@@ -72,41 +75,77 @@ def plain(frame: Frame, value: Value) -> Value:
         return value if told is value.shape else replace(value, shape=told)
     if type(value) in _PLAIN:
         return value
-    if isinstance(value, Ref):
-        content = frame.state.content(value)
-        if isinstance(content, ListContent) and content.items is not None:
-            return [plain(frame, item) for item in content.items]
+    return _Spelling(frame).spell(value)
+
+
+class _Spelling:
+    """Spells out one argument: no deeper, and no more of it, than a program means to hand over.
+
+    A list may have itself in it, or one list in many places.
+    """
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.left = MOST
+        self.depth = 0
+
+    def spell(self, value: Value) -> Value:
+        """Return a value as rules see it."""
+        if type(value) is Tensor or type(value) in _PLAIN:
+            return plain(self.frame, value)
+        if isinstance(value, Ref):
+            return self._content(self.frame.state.content(value))
+        if isinstance(value, tuple):
+            parts = self._each(value)
+            return UNKNOWN if parts is None else like(value, parts)
+        if isinstance(value, Dim):
+            if isinstance(value.size, int):  # then it is the same in all that the body calls
+                self.frame.dims |= symbols(value.dim)
+            return value.dim
+        if isinstance(value, Union):
+            some = [option for option in value.options if option is not None]
+            return self.spell(some[0]) if len(some) == 1 else UNKNOWN
+        if isinstance(value, Items):
+            return self._list(value.items, value.element, value.count)
+        if isinstance(value, Range):
+            if isinstance(value.start, int) and isinstance(value.stop, int):
+                count = value.length
+                if isinstance(count, int) and count <= _LONGEST:
+                    return list(range(value.start, value.stop, value.step))
+            return UNKNOWN
+        if isinstance(value, Path):
+            return own_size(value.text)
+        if isinstance(value, Dotted):
+            return _NUMBER_TYPES.get(value.name, value)
+        if isinstance(value, OpInstance):
+            return value.attrs
+        return value
+
+    def _content(self, content: Content) -> Value:
         if isinstance(content, ListContent):
-            return _repeated(frame, content.element, content.count)
+            return self._list(content.items, content.element, content.count)
         if isinstance(content, Dict) and content.items is not None:
-            return {key: plain(frame, item) for key, item in content.items.items()}
+            values = self._each(tuple(content.items.values()))
+            return UNKNOWN if values is None else dict(zip(content.items, values, strict=True))
         return UNKNOWN
-    if isinstance(value, tuple):
-        return like(value, (plain(frame, item) for item in value))
-    if isinstance(value, Dim):
-        if isinstance(value.size, int):  # then it is the same in all that the body calls
-            frame.dims |= symbols(value.dim)
-        return value.dim
-    if isinstance(value, Union):
-        some = [option for option in value.options if option is not None]
-        return plain(frame, some[0]) if len(some) == 1 else UNKNOWN
-    if isinstance(value, Items):
-        if value.items is not None:
-            return [plain(frame, item) for item in value.items]
-        return _repeated(frame, value.element, value.count)
-    if isinstance(value, Range):
-        if isinstance(value.start, int) and isinstance(value.stop, int):
-            count = value.length
-            if isinstance(count, int) and count <= _LONGEST:
-                return list(range(value.start, value.stop, value.step))
-        return UNKNOWN
-    if isinstance(value, Path):
-        return own_size(value.text)
-    if isinstance(value, Dotted):
-        return _NUMBER_TYPES.get(value.name, value)
-    if isinstance(value, OpInstance):
-        return value.attrs
-    return value
+
+    def _list(
+        self, items: tuple[Value, ...] | None, element: Value, count: IntSize | None
+    ) -> Value:
+        if items is None:
+            return _repeated(self.frame, element, count)
+        found = self._each(items)
+        return UNKNOWN if found is None else found
+
+    def _each(self, items: Sequence[Value]) -> list[Value] | None:
+        """Return items as rules see them, None where they are too many or too deep."""
+        self.left -= len(items)
+        if self.left < 0 or self.depth >= _DEEPEST:
+            return None
+        self.depth += 1
+        found = [self.spell(item) for item in items]
+        self.depth -= 1
+        return found
 
 
 _NUMBER_TYPES: Final = {

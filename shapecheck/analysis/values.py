@@ -2,6 +2,9 @@
 
 Values are immutable; what the program can change (lists, dicts, instances) is a `Ref` into the
 heap of a state, whose content is replaced as a whole.
+
+The `repr` of a value is how messages say it, alone or in a list: its text in the program where it
+has one that can be told, otherwise what kind of thing it is.
 """
 
 from __future__ import annotations
@@ -27,18 +30,24 @@ NOTHING: Final = object()
 """Marks the absence of a value where None is one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Dotted:
     """A name of a library that isn't analysed: `torch.nn.functional`, `math.sqrt`, `len`."""
 
     name: str
 
+    def __repr__(self) -> str:
+        return self.name.removeprefix("builtins.")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ModuleRef:
     """A module whose source the analysis has."""
 
     name: str
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 class Scope(Protocol):
@@ -49,7 +58,7 @@ class Scope(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function:
     """A function or lambda of analysed source; `owner` is the class that it is a method of.
 
@@ -99,13 +108,16 @@ class Function:
     def __hash__(self) -> int:
         return hash(self.node)
 
+    def __repr__(self) -> str:
+        return f"the function {self.name}" if self.name != "lambda" else "a lambda"
+
 
 def default_nodes(arguments: ast.arguments) -> list[ast.expr]:
     """Return the expressions of all defaults."""
     return [*arguments.defaults, *(node for node in arguments.kw_defaults if node is not None)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Class:
     """A class of analysed source; `home` holds the variables of the function around it."""
 
@@ -124,8 +136,11 @@ class Class:
     def __hash__(self) -> int:
         return hash(self.node)
 
+    def __repr__(self) -> str:
+        return f"the class {self.name}"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Bound:
     """A method bound to its receiver: of a tensor, an instance, a module or a builtin value."""
 
@@ -133,16 +148,22 @@ class Bound:
     name: str
     function: Function | None = None
 
+    def __repr__(self) -> str:
+        return f"the method {self.name}"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Super:
     """`super()` in a method of `owner`, for the instance `receiver`."""
 
     owner: Class
     receiver: Value
 
+    def __repr__(self) -> str:
+        return "super()"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class OpInstance:
     """An instance of a class of a signature file, such as `nn.Linear(3, 4)`."""
 
@@ -159,12 +180,18 @@ class OpInstance:
     def __hash__(self) -> int:
         return hash(self.cls.name)
 
+    def __repr__(self) -> str:
+        return f"an instance of {self.cls.name}"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Union:
     """One of several values, such as a tensor or None."""
 
     options: tuple[Value, ...]
+
+    def __repr__(self) -> str:
+        return " or ".join(map(repr, self.options))
 
 
 def options(value: Value) -> tuple[Value, ...]:
@@ -172,7 +199,7 @@ def options(value: Value) -> tuple[Value, ...]:
     return value.options if isinstance(value, Union) else (value,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Partial:
     """`functools.partial(function, *args, **kwargs)`."""
 
@@ -180,27 +207,39 @@ class Partial:
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...]
 
+    def __repr__(self) -> str:
+        return f"a partial of {self.function!r}"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Shaped:
     """A tensor type with a shape, made by an expression: `Float[Tensor, "b c"]`."""
 
     category: str
     text: str
 
+    def __repr__(self) -> str:
+        return f"the type {self.category}[..., {self.text!r}]"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Callback:
     """A function of which only its annotation, a `CallableDecl`, is known."""
 
     declared: object
 
+    def __repr__(self) -> str:
+        return "a function"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Path:
     """An attribute of something unknown, `cfg.d_model`; used as a size, it is one of its own."""
 
     text: str
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 _MARK: Final = "\0"
@@ -276,8 +315,11 @@ class Ref:
         self.serial = next(Ref._serial)
         self.origin: Content = None
 
+    def __repr__(self) -> str:
+        return "an object" if self.origin is None else repr(self.origin)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Sequence:
     """The content of a list: its items where they are known, else what any item is.
 
@@ -299,8 +341,11 @@ class Sequence:
         """The number of items, where it is known."""
         return self.count if self.items is None else len(self.items)
 
+    def __repr__(self) -> str:
+        return f"a {self.kind}"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Items:
     """An iterator over known items, or (`items` None) over any number of elements."""
 
@@ -310,8 +355,11 @@ class Items:
     first: Value = None
     """The first element where it is known better than the others."""
 
+    def __repr__(self) -> str:
+        return "an iterator"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Context:
     """What calling a function under `@contextmanager` gives: `value` is what `with` binds.
 
@@ -321,8 +369,11 @@ class Context:
     value: Value
     swallows: bool
 
+    def __repr__(self) -> str:
+        return "a context"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Dict:
     """The content of a dict: its items where the keys are known, else what is; see `mappings`.
 
@@ -339,8 +390,11 @@ class Dict:
     def __hash__(self) -> int:
         return id(self)
 
+    def __repr__(self) -> str:
+        return f"a {self.kind}"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Object:
     """The content of an instance of an analysed class: the attributes that are known.
 
@@ -358,6 +412,9 @@ class Object:
 
     def __hash__(self) -> int:
         return id(self)
+
+    def __repr__(self) -> str:
+        return f"an instance of {self.cls.name}"
 
 
 Content = Sequence | Dict | Object | None

@@ -17,6 +17,8 @@ from shapecheck.dims.algebra import (
     Monomial,
     Power,
     Size,
+    measured,
+    product,
 )
 from shapecheck.dims.bounds import nonnegative
 from shapecheck.dims.composites import (
@@ -65,12 +67,14 @@ __all__ = [
     "extreme",
     "floordiv",
     "in_order",
+    "measured",
     "merge",
     "name",
     "nonnegative",
     "own",
     "part",
     "power",
+    "product",
     "renamed",
     "size_of",
     "solve",

@@ -4,6 +4,9 @@ A size is an `int` or a `Size`: a polynomial with rational coefficients over *at
 symbols (`b`, `<d_model>`), floor divisions, powers, minima and maxima. Two sizes that are equal as
 polynomials are equal as Python objects.
 
+Every operation ends: a sum of too many terms, an atom made of too many others and a number that is
+too long give a new unknown, of which nothing is said.
+
 An exact quotient, `c//h` where `h` is known to divide `c`, is the monomial `c * h**-1`, so that
 `h * (c//h)` is `c` again without a rewrite rule.
 """
@@ -14,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from shapecheck.dims.symbols import Sym
 
@@ -64,6 +67,17 @@ Coefficient: TypeAlias = int | Fraction
 Terms: TypeAlias = dict[Monomial, Coefficient]
 
 ONE: Monomial = frozenset()
+MOST_TERMS: Final = 1 << 8
+"""As many terms a sum may have."""
+_MOST_PAIRS: Final = 1 << 12
+"""As many terms are multiplied with each other."""
+MOST_PARTS: Final = 1 << 8
+"""Of as many symbols and numbers a floor division, a power, a minimum or a maximum is made."""
+_NESTING: Final = 4
+"""As much counts each of them by itself, so that they don't nest too deeply to be printed."""
+MOST_BITS: Final = 1 << 9
+"""As long are the numbers that are worked out."""
+_LARGEST: Final = 1 << MOST_BITS
 
 
 @lru_cache(maxsize=1 << 16)
@@ -85,10 +99,11 @@ class Size:
     Arithmetic with `+ - * // % **` mixes freely with `int` and gives an `int` where it can.
     """
 
-    __slots__ = ("_hash", "_symbols", "symbol", "terms")
+    __slots__ = ("_hash", "_parts", "_symbols", "symbol", "terms")
 
     terms: Terms
     _hash: int | None
+    _parts: int | None
     _symbols: frozenset[Sym] | None
     symbol: Sym | None
     """The symbol, if this size is just one symbol."""
@@ -97,6 +112,8 @@ class Size:
     def of(atom: Atom) -> Size:
         """Return the size that is just this atom; of a symbol, the same object each time."""
         if not isinstance(atom, Sym):
+            if _count_parts(atom) > MOST_PARTS:
+                return Size.of(Sym.fresh())
             return _new({frozenset(((atom, 1),)): 1})
         found: Size | None = atom.as_size
         if found is None:
@@ -143,15 +160,17 @@ class Size:
 
     def __mul__(self, other: IntSize) -> IntSize:
         if isinstance(other, int):
-            return canonical({m: c * other for m, c in self.terms.items()})
+            return _bounded({m: c * other for m, c in self.terms.items()})
         if not isinstance(other, Size):
             return NotImplemented
+        if len(self.terms) * len(other.terms) > _MOST_PAIRS:
+            return Size.of(Sym.fresh())
         terms: Terms = {}
         for left, a in self.terms.items():
             for right, b in other.terms.items():
                 monomial = times(left, right)
                 terms[monomial] = terms.get(monomial, 0) + a * b
-        return canonical(terms)
+        return _bounded(terms)
 
     __rmul__ = __mul__
 
@@ -219,6 +238,12 @@ class Size:
             for atom, _ in monomial:
                 yield atom
 
+    def parts(self) -> int:
+        """Return of how many symbols and numbers the size is made, those inside of atoms too."""
+        if self._parts is None:
+            self._parts = len(self.terms) + sum(map(_count_parts, self.atoms()))
+        return self._parts
+
     def symbols(self) -> frozenset[Sym]:
         """Return all symbols, those inside of other atoms included."""
         if self._symbols is None:
@@ -232,7 +257,7 @@ IntSize: TypeAlias = int | Size
 def _new(terms: Terms) -> Size:
     size = object.__new__(Size)
     size.terms = terms
-    size._hash = size._symbols = size.symbol = None
+    size._hash = size._parts = size._symbols = size.symbol = None
     return size
 
 
@@ -245,6 +270,8 @@ def canonical(terms: Terms) -> IntSize:
             terms[monomial] = int(coefficient)
     if not terms:
         return 0
+    if len(terms) > MOST_TERMS:
+        return Size.of(Sym.fresh())
     if len(terms) == 1:
         ((monomial, coefficient),) = terms.items()
         if not monomial and type(coefficient) is int:
@@ -254,6 +281,28 @@ def canonical(terms: Terms) -> IntSize:
             if exponent == 1:
                 return Size.of(atom)
     return _new(terms)
+
+
+def _bounded(terms: Terms) -> IntSize:
+    """Return the size with these terms, an unknown one where a number in them is too long."""
+    if all(-_LARGEST < coefficient < _LARGEST for coefficient in terms.values()):
+        return canonical(terms)
+    return Size.of(Sym.fresh())
+
+
+def measured(size: IntSize) -> IntSize:
+    """Return a size, or an unknown one in the place of a number that is too long."""
+    if isinstance(size, int) and not -_LARGEST < size < _LARGEST:
+        return Size.of(Sym.fresh())
+    return size
+
+
+def product(sizes: Iterable[IntSize]) -> IntSize:
+    """Return the product of sizes, 1 of none."""
+    total: IntSize = 1
+    for size in sizes:
+        total = measured(total * size)
+    return total
 
 
 def terms_of(size: IntSize) -> Terms:
@@ -272,6 +321,14 @@ def parts_of(atom: Atom) -> Iterable[IntSize]:
             return args
         case _:
             return ()
+
+
+def _count_parts(atom: Atom) -> int:
+    """Return of how many symbols and numbers an atom is made."""
+    if isinstance(atom, Sym):
+        return 1
+    inside = sum(part.parts() if isinstance(part, Size) else 1 for part in parts_of(atom))
+    return _NESTING + inside
 
 
 def symbols_in(atom: Atom) -> frozenset[Sym]:

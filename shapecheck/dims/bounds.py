@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from fractions import Fraction
+from typing import Final
 
 from shapecheck.dims.algebra import (
     ONE,
@@ -21,12 +22,15 @@ from shapecheck.dims.composites import symbols
 from shapecheck.dims.functions import substitute
 from shapecheck.dims.symbols import Kind, Sym
 
+_CASES: Final = 64
 
-def nonnegative(size: IntSize, free: Collection[Sym] = ()) -> bool:
+
+def nonnegative(size: IntSize, free: Collection[Sym] = (), cases: int = _CASES) -> bool:
     """Whether a size is certainly 0 or more.
 
     Names and own sizes are at least 1; so are the sizes that floor divisions divide by. Unknown
-    symbols may be negative, but for those in `free`, which are sizes too.
+    symbols may be negative, but for those in `free`, which are sizes too. As many `cases` of what
+    minima and maxima are may be tried.
     """
     if isinstance(size, int):
         return size >= 0
@@ -36,8 +40,7 @@ def nonnegative(size: IntSize, free: Collection[Sym] = ()) -> bool:
         for atom, _ in monomial:
             if isinstance(atom, Extreme):
                 low_end = (atom.function == "min") is (coefficient > 0)
-                cases = (nonnegative(substitute(size, {atom: arg}), free) for arg in atom.args)
-                return all(cases) if low_end else any(cases)
+                return _in_cases(size, atom, free, cases, every=low_end)
     low: IntSize = 0
     for monomial, coefficient in size.terms.items():
         term = _bound(monomial, coefficient)
@@ -55,6 +58,13 @@ def nonnegative(size: IntSize, free: Collection[Sym] = ()) -> bool:
         elif symbol not in free:
             return False
     return all(coefficient >= 0 for coefficient in terms_of(substitute(low, shift)).values())
+
+
+def _in_cases(size: Size, atom: Extreme, free: Collection[Sym], cases: int, every: bool) -> bool:
+    """Whether a size is 0 or more if an atom is one of its arguments, or whichever it is."""
+    left = cases // len(atom.args)
+    tried = (nonnegative(substitute(size, {atom: arg}), free, left) for arg in atom.args)
+    return left > 0 and (all(tried) if every else any(tried))
 
 
 def _is_line(size: Size) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
 from typing import Final, TypeAlias, Union
 
-from shapecheck.dims.algebra import IntSize, Size
+from shapecheck.dims.algebra import IntSize, Size, product
 from shapecheck.dims.symbols import Kind, StandIn, Sym
 
 
@@ -24,7 +23,7 @@ class Composite:
     @property
     def size(self) -> IntSize:
         """The product of the parts."""
-        return prod(self.parts, start=1)
+        return product(self.parts)
 
     def __repr__(self) -> str:
         return "(" + " ".join(map(str, self.parts)) + ")"
@@ -42,7 +41,7 @@ def merge(parts: Iterable[DimExpr]) -> DimExpr:
     if len(kept) == 1:
         return kept[0]
     if all(isinstance(part, int) for part in kept):
-        return prod(part for part in kept if isinstance(part, int))
+        return product(part for part in kept if isinstance(part, int))
     return Composite(tuple(kept))
 
 
@@ -66,7 +65,6 @@ def name(text: str, scope: object = 0) -> Size:
     return Size.of(Sym(text, Kind.NAME, scope))
 
 
-@lru_cache(maxsize=4096)
 def own(text: str, scope: object = 0) -> Size:
     """Return the size of the program's own that is printed `<text>`."""
     return Size.of(Sym(text, Kind.OWN, scope))

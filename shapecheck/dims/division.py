@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import gcd, lcm
 
 from shapecheck.dims.algebra import (
@@ -141,6 +141,7 @@ def divide(num: IntSize, den: IntSize) -> IntSize | None:
         return _divide_by_term(num, den)
     order = list(dict.fromkeys((*num.atoms(), *den.atoms())))
 
+    @cache
     def rank(monomial: Monomial) -> tuple[int, ...]:
         powers = dict(monomial)
         return (sum(powers.values()), *(powers.get(atom, 0) for atom in order))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from math import lcm, prod
+from math import comb, lcm
 from typing import Final
 
 from shapecheck.dims.algebra import (
+    MOST_BITS,
+    MOST_TERMS,
     ONE,
     Atom,
     Extreme,
@@ -17,6 +19,7 @@ from shapecheck.dims.algebra import (
     Size,
     Terms,
     canonical,
+    product,
     terms_of,
     times,
 )
@@ -25,13 +28,12 @@ from shapecheck.dims.division import divide, exact_quotient, floordiv
 from shapecheck.dims.symbols import StandIn, Sym, in_order
 
 _MULTIPLIED_OUT: Final = 8
-_BITS: Final = 1 << 12  # of a number that is worked out
 
 
 def power(base: IntSize, exponent: IntSize) -> IntSize:
     """Return `base ** exponent`; `2**(n+1) == 2 * 2**n`.
 
-    A sum is multiplied out up to a fixed exponent of 8.
+    A sum is multiplied out up to a fixed exponent of 8, where that doesn't give too many terms.
     """
     if isinstance(exponent, int):
         return _power_int(base, exponent)
@@ -44,8 +46,8 @@ def power(base: IntSize, exponent: IntSize) -> IntSize:
         if not monomial:
             factor = _canonical_power(base, int(coefficient))
         else:
-            atom = Power(base, canonical({monomial: 1}))
-            factor = canonical({frozenset(((atom, int(coefficient)),)): 1})
+            atom = Size.of(Power(base, canonical({monomial: 1})))
+            factor = _canonical_power(atom, int(coefficient))
         if factor is None:
             return Size.of(Power(base, exponent))
         result = result * factor
@@ -60,7 +62,7 @@ def _power_int(base: IntSize, exponent: int) -> IntSize:
 def _canonical_power(base: IntSize, exponent: int) -> IntSize | None:
     """Return a fixed power as a polynomial with, for a negative exponent, a promised quotient."""
     if isinstance(base, int):
-        if abs(exponent) * base.bit_length() > _BITS:
+        if abs(exponent) * base.bit_length() > MOST_BITS:
             return None
         if exponent >= 0:
             return int(base**exponent)
@@ -70,7 +72,8 @@ def _canonical_power(base: IntSize, exponent: int) -> IntSize | None:
         whole = Fraction(coefficient) ** exponent
         return canonical({frozenset((a, e * exponent) for a, e in monomial if exponent): whole})
     if 0 <= exponent <= _MULTIPLIED_OUT:
-        return prod([base] * exponent, start=1) if exponent else 1
+        if comb(len(base.terms) + exponent - 1, exponent) <= MOST_TERMS:
+            return product([base] * exponent)
     return None
 
 

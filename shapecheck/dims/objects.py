@@ -14,10 +14,9 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Iterable, Sequence
-from math import prod
 from typing import Any, Final, Literal, TypeAlias
 
-from shapecheck.dims.algebra import IntSize, Size
+from shapecheck.dims.algebra import IntSize, Size, product
 from shapecheck.dims.composites import DimExpr, merge, symbols
 from shapecheck.dims.division import divide, floordiv
 from shapecheck.dims.functions import substitute
@@ -322,7 +321,7 @@ def _size(terms: _Terms) -> IntSize:
     total: IntSize = 0
     for count, factors in terms:
         sizes = [f if isinstance(f, (int, Size)) else _size(f) for f in factors]
-        total = total + count * prod(sizes, start=1)
+        total = total + count * product(sizes)
     return total
 
 

@@ -48,12 +48,7 @@ def render(size: Size) -> str:
     `2*d+2*d//3` is written `8*d//3`, `h-3*h//4` as the ceiling `-(-h//4)`, `h-2*(h//2)` as `h%2`.
     """
     symbol = size.symbol
-    return _render(size) if symbol is None else repr(symbol)  # which may get a name later on
-
-
-@lru_cache(maxsize=1 << 12)
-def _render(size: Size) -> str:
-    return _text(size)[0]
+    return _sum_text(size)[0] if symbol is None else repr(symbol)  # which may get a name later on
 
 
 def render_atom(atom: Atom) -> str:
@@ -65,6 +60,11 @@ def _text(size: IntSize) -> tuple[str, int]:
     """Return the text of a size and how tightly it binds."""
     if isinstance(size, int):
         return str(size), _ATOM if size >= 0 else _UNARY
+    return _sum_text(size) if size.symbol is None else (repr(size.symbol), _ATOM)
+
+
+@lru_cache(maxsize=1 << 12)
+def _sum_text(size: Size) -> tuple[str, int]:
     terms: Terms = size.terms
     folded: list[_Piece] = []
     best = _join(terms, folded)

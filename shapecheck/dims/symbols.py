@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, Final
+from weakref import WeakValueDictionary
 
 
 class Kind(IntEnum):
@@ -82,7 +83,7 @@ class Padded:
 
 
 class Sym:
-    """A symbol. Symbols of the same name, kind, scope and size are the same object.
+    """A symbol. Symbols of the same name, kind, scope and size are the same object, while it lives.
 
     `scope` tells apart names that are spelled alike: 0 for the function at hand, otherwise any
     hashable value but None. `size` is the number that a dimension object promises, where it does.
@@ -90,7 +91,7 @@ class Sym:
     size that is just this symbol, once there is one.
     """
 
-    __slots__ = ("as_size", "kind", "name", "scope", "serial", "size")
+    __slots__ = ("__weakref__", "as_size", "kind", "name", "scope", "serial", "size")
 
     name: str
     kind: Kind
@@ -99,7 +100,9 @@ class Sym:
     serial: int
     as_size: Any
 
-    _interned: ClassVar[dict[tuple[str, Kind, object, int | None], Sym]] = {}
+    _interned: ClassVar[WeakValueDictionary[tuple[str, Kind, object, int | None], Sym]] = (
+        WeakValueDictionary()
+    )
     _serials = itertools.count(1)
 
     def __new__(

@@ -29,18 +29,24 @@ class Unknown:
 UNKNOWN: Final = Unknown()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DType:
     """A dtype as an argument, `torch.float16`: the set of dtypes that it may be."""
 
     dtypes: dtypes.DTypes
 
+    def __repr__(self) -> str:
+        return dtypes.describe(self.dtypes)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Scalar:
     """A Python number of unknown value: the set of dtypes that it stands for in promotion."""
 
     dtypes: dtypes.DTypes
+
+    def __repr__(self) -> str:
+        return "a number"
 
 
 class Sizes(tuple[Any, ...]):
@@ -54,15 +60,18 @@ def like(given: tuple[Value, ...], items: Iterable[Value]) -> tuple[Value, ...]:
     return Sizes(items) if isinstance(given, Sizes) else tuple(items)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Repeated:
     """A list of `count` items of which each is like `element`, where none is known by itself."""
 
     element: Value
     count: IntSize
 
+    def __repr__(self) -> str:
+        return f"a list of {self.count}"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Packed:
     """A `PackedSequence`: the steps of all sequences as `data`, and how many sequences there are.
 
@@ -71,6 +80,9 @@ class Packed:
 
     data: Tensor
     batch: Item = field(default_factory=lambda: Shape.unknown().dims[0])
+
+    def __repr__(self) -> str:
+        return "a packed sequence"
 
 
 @dataclass(frozen=True, slots=True)

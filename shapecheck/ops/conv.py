@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -305,14 +304,14 @@ def fold(
     kernel, target = numbers(kernel_size, 2), numbers(output_size, 2)
     windows = _windows(2, kernel, stride, padding, dilation)
     picture = Grid(Shape((*found.lead, 1, *target)), found.lead, 1, tuple(target))
-    count = prod((size_of(one) for one in _moved(call, picture, windows)), start=1)
+    count = dims.product(size_of(one) for one in _moved(call, picture, windows))
     if not call.unify(found.spatial[0], count):
         raise mismatch(
             f"axis {found.axis(0)} is {found.spatial[0]}, and the window has {count} positions "
             f"in ({target[0]}, {target[1]})",
             headline,
         )
-    block = prod(kernel, start=1)
+    block = dims.product(kernel)
     if found.channels is None or loose(block):
         return Tensor(Shape((*found.lead, dims.unknown(), *target)), tensor.dtype)
     channels = dims.exact_quotient(size_of(call.facts.dim(found.channels)), block)

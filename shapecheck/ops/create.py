@@ -246,14 +246,19 @@ def triangle(call: Call, row: Value, col: Value = None, offset: Value = 0, **res
     if offset == 0 and isinstance(row, (int, Size)) and row == width and col != 0:
         count = dims.floordiv(row * (row + 1), 2)
     elif all(isinstance(n, int) for n in (row, width, offset)):
-        lower = bool(call.extra)
-        count = sum(
-            1
-            for i in range(row)
-            for j in range(width)
-            if (j - i <= offset if lower else j - i >= offset)
-        )
+        upper = not call.extra
+        below = _triangle(row, width, offset - upper)  # the upper one is what is left of the rest
+        count = dims.measured(row * width - below if upper else below)
     return Tensor(Shape((2, count)), _dtype(rest.get("dtype"), dtypes.INT64))
+
+
+def _triangle(rows: int, columns: int, offset: int) -> int:
+    """Return how many places of a matrix are on the diagonal at an offset or below it."""
+    rows, columns = max(rows, 0), max(columns, 0)
+    first = min(max(-offset, 0), rows)  # the rows above have none
+    full = min(max(columns - offset, first), rows)  # the rows from here on have all
+    growing = (full - first) * (first + full + 1 + 2 * offset) // 2
+    return growing + (rows - full) * columns
 
 
 @rule("sized")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import IntSize, size_of
@@ -40,7 +38,7 @@ def rank(call: Call, input: Value, **rest: Value) -> Value:
 def numel(call: Call, input: Value, **rest: Value) -> Value:
     """Return the number of elements."""
     items = resolved(call, input)[1].dims
-    return prod((count(item) for item in items), start=1)
+    return dims.product(count(item) for item in items)
 
 
 def count(item: Item) -> IntSize:

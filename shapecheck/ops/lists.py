@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import shapecheck.dims as dims
 from shapecheck.dims import IntSize, size_of
 from shapecheck.ops.agree import counted, promote_all, tensors_of
@@ -55,7 +53,7 @@ def cartesian_prod(call: Call, tensors: Value, **rest: Value) -> Value:
     kind = promote_all(parts)
     if len(parts) == 1:
         return Tensor(Shape((sizes[0],)), kind)
-    return Tensor(Shape((prod(sizes, start=1), len(parts))), kind)
+    return Tensor(Shape((dims.product(sizes), len(parts))), kind)
 
 
 @rule("broadcast_tensors")

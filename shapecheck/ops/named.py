@@ -8,7 +8,6 @@ and the rule puts the rules of the positional ops together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import NamedTuple
 
 import shapecheck.dims as dims
@@ -217,7 +216,7 @@ def taken_apart(call: Call, tensor: Tensor, plan: Split) -> Value:
         items[index] = dims.name(name) if rest else called(call, item, name)
     symbol = whole.symbol if isinstance(whole, Size) else None
     if symbol is not None:
-        product = call.facts.size(prod(map(as_size, items[at : at + len(plan.names)])))
+        product = call.facts.size(dims.product(map(as_size, items[at : at + len(plan.names)])))
         if symbol not in dims.symbols(product):
             call.facts.learn(symbol, product)
     return Tensor(Shape(tuple(items)), tensor.dtype)

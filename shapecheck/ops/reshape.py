@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Final
 
 import shapecheck.dims as dims
@@ -232,7 +231,7 @@ def _factors(call: Call, items: Sequence[Item]) -> list[IntSize]:
 
 
 def _product(call: Call, items: Sequence[Item]) -> IntSize:
-    return call.facts.size(prod(_factors(call, items), start=1))
+    return call.facts.size(dims.product(_factors(call, items)))
 
 
 def _as_dim(item: Item) -> DimExpr:
@@ -247,7 +246,7 @@ def _said(items: Sequence[Item | None]) -> str:
             sizes += item.parts if isinstance(item, Composite) else (size_of(_as_dim(item)),)
     numbers = [size for size in sizes if isinstance(size, int)]
     if len(numbers) == len(sizes):
-        return str(prod(numbers))
+        return str(dims.product(numbers))
     parts = [str(size) for size in sizes if size != 1]
     return "*".join(f"({part})" if _compound(part) else part for part in parts)
 
@@ -348,7 +347,7 @@ def _align(
                 result[place] = _kept(whole[0], left[0], targets[place])
             elif isinstance(targets[place], Run):
                 pass  # it stays what it is, whatever it is made of
-            elif left and _equal(call, prod(left, start=1), right[0]):
+            elif left and _equal(call, dims.product(left), right[0]):
                 result[place] = dims.merge(left)
             elif composed[place] and at_a + len(left) == high_a and not any(map(_loose, left)):
                 result[place] = dims.merge(left)  # the last group is equal, as the others are

@@ -24,7 +24,8 @@ def sliced(call: Call, dim: DimExpr, cut: slice) -> DimExpr:
         bound is None or isinstance(bound, int) for bound in (start, stop)
     ):
         if isinstance(step, int):
-            taken = len(range(*slice(start, stop, step).indices(size)))
+            first, last, step = slice(start, stop, step).indices(size)
+            taken = max((last - first + step - 1) // step, 0)
             return dim if taken == size else taken
     if start in (None, 0) and step == 1 and _caps(call, size, stop):
         return dim

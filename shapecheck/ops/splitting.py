@@ -167,8 +167,8 @@ def _between(whole: IntSize, places: Sequence[IntSize]) -> list[IntSize]:
     if isinstance(whole, int) and all(isinstance(place, int) for place in places):
         starts = [0, *places]
         for start, stop in zip(starts, [*places, whole], strict=True):
-            assert isinstance(start, int) and isinstance(stop, int)
-            found.append(len(range(whole)[start:stop]))
+            first, last, _ = slice(start, stop).indices(whole)
+            found.append(max(last - first, 0))
         return found
     return [dims.unknown() for _ in range(len(places) + 1)]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
@@ -152,7 +151,7 @@ class Shape:
     def numel(self) -> IntSize | None:
         """Return the number of elements, or None where the rank isn't known."""
         known = self.known
-        return None if known is None else prod((size_of(dim) for dim in known), start=1)
+        return None if known is None else dims.product(map(size_of, known))
 
     def __repr__(self) -> str:
         return "(" + self.text() + ")"

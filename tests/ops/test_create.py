@@ -152,3 +152,17 @@ def test_meshgrid_indexing() -> None:
 )
 def test_errors(name: str, args: tuple[Any, ...], message: str) -> None:
     assert refusal(apply, f"torch.{name}", *args) == message
+
+
+@pytest.mark.parametrize("name", ["tril_indices", "triu_indices"])
+@pytest.mark.parametrize("rows", range(6))
+def test_triangles(name: str, rows: int) -> None:
+    for columns in range(6):
+        for offset in range(-8, 9):
+            check(name, rows, columns, offset)
+
+
+def test_large_triangles() -> None:
+    assert show(apply("torch.tril_indices", 10_000, 10_001)) == "2 50005000"
+    assert show(apply("torch.triu_indices", 10**6, 10**6, -1)) == "2 500001499999"
+    assert show(apply("torch.tril_indices", 10**6, 10**9, 10**9)) == "2 1000000000000000"
