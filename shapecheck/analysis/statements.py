@@ -23,6 +23,7 @@ from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops.agree import counted
 from shapecheck.shapes import Run, Shape, Tensor
 
 _ROUNDS = 5
@@ -85,7 +86,7 @@ def _unpack(frame: Frame, targets: Sequence[ast.expr], value: Value, source: ast
             made = frame.state.new(ListContent(None, element)) if star else another(frame, element)
             store(frame, inner, made, source)
         return
-    if stars:
+    if stars and len(items) >= len(targets) - 1:
         first, after = stars[0], len(targets) - stars[0] - 1
         middle = items[first : len(items) - after]
         items = (
@@ -94,7 +95,7 @@ def _unpack(frame: Frame, targets: Sequence[ast.expr], value: Value, source: ast
             *items[len(items) - after :],
         )
     if len(items) != len(targets):
-        _wrong_count(frame, len(targets), items, value, source)
+        _wrong_count(frame, targets, items, value, source)
         items = (UNKNOWN,) * len(targets)
     for target, item in zip(targets, items, strict=True):
         store(frame, target, item, source)
@@ -157,18 +158,24 @@ def _count(frame: Frame, count: int, value: Value, source: ast.expr) -> None:
 
 
 def _wrong_count(
-    frame: Frame, count: int, items: tuple[Value, ...], value: Value, source: ast.expr
+    frame: Frame,
+    targets: Sequence[ast.expr],
+    items: tuple[Value, ...],
+    value: Value,
+    source: ast.expr,
 ) -> None:
     called = source.func if isinstance(source, ast.Call) else source
     if isinstance(called, ast.Attribute) and called.attr in ("shape", "size"):
-        reason = f"{Shape(tuple(items))} has {len(items)} axes"
+        reason = f"{Shape(tuple(items))} has {counted(len(items), 'axis')}"
     elif isinstance(value, Tensor):
         reason = f"{value.shape} has {len(items)} items along axis 0"
     elif items and all(isinstance(i, Tensor) for i in items) and _is_op(frame, source):
         reason = f"it gives {len(items)} tensors"
     else:
         return
-    text = f'"{frame.segment(source)}" can\'t be unpacked into {count} names: {reason}'
+    is_open = any(isinstance(target, ast.Starred) for target in targets)
+    names = f"{len(targets) - 1} or more" if is_open else f"{len(targets)}"
+    text = f'"{frame.segment(source)}" can\'t be unpacked into {names} names: {reason}'
     frame.error(source, Message(text))
 
 

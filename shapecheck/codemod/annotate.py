@@ -269,7 +269,7 @@ class _Tree:
         return {
             (str(path), slot.function)
             for path, old in before.items()
-            for slot in self.found[path].keys() - old
+            for slot in self.found.get(path, {}).keys() - old
         }
 
     def _verify(

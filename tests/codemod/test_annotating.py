@@ -360,6 +360,18 @@ def test_a_docstring_about_each_of_several_results(tmp_path: Path, prose: str) -
     assert "->" not in annotated(tmp_path, text.replace("(B, T)", "(B, T, S)"), "docstrings")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + "# torchtyping was here\n",
+        HEAD + "from torchtyping import convert\nx: int = 3\n",
+        HEAD + "def f(x):\n    'Of torchtyping.'\n    return x\n",
+    ],
+)
+def test_torchtyping_that_annotates_nothing(text: str, tmp_path: Path) -> None:
+    assert annotated(tmp_path, text, "torchtyping", "comments", "static") == text
+
+
 def test_a_complaint_is_reported_and_the_function_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -58,7 +58,7 @@ def _without_statements(node: ast.AST) -> Iterator[bool]:
 
 
 def _simpler_expressions(node: ast.AST) -> Iterator[bool]:
-    """Put a part of an expression in its place, or leave out an argument, a default, a hint."""
+    """Put a part of an expression in its place, or leave out an argument, an import, a hint."""
     for name, value in ast.iter_fields(node):
         if isinstance(value, ast.expr) and name not in ("annotation", "returns"):
             for part in ast.iter_child_nodes(value):
@@ -70,11 +70,11 @@ def _simpler_expressions(node: ast.AST) -> Iterator[bool]:
             setattr(node, name, None)
             yield not isinstance(node, ast.AnnAssign)
             setattr(node, name, value)
-        elif isinstance(value, list) and value and isinstance(value[0], (ast.expr, ast.keyword)):
+        elif isinstance(value, list) and value and isinstance(value[0], _PARTS):
             kept = list(value)
             for at in range(len(kept)):
                 value[:] = [*kept[:at], *kept[at + 1 :]]
-                yield True
+                yield bool(value) or not isinstance(kept[at], ast.alias)
                 for part in ast.iter_child_nodes(kept[at]):
                     if isinstance(part, ast.expr) and isinstance(kept[at], ast.expr):
                         value[:] = [*kept[:at], part, *kept[at + 1 :]]
@@ -95,4 +95,5 @@ def _fewer_parameters(node: ast.AST) -> Iterator[bool]:
             params[:], node.kw_defaults[:] = kept, defaults
 
 
+_PARTS = (ast.expr, ast.keyword, ast.alias)
 _CHANGES = (_without_statements, _fewer_parameters, _simpler_expressions)
