@@ -152,7 +152,7 @@ def test_a_docstring_that_contradicts_a_comment_is_told_once(tmp_path: Path) -> 
     assert doubts(tmp_path, model=called, run=caller) == [
         'possible bug: run.py:9: argument "x" of "half" is (b 3), declared "n 4": axis 1 is 3, '
         "declared 4",
-        '  not annotated for that: "x" of "half" as Shaped[Tensor, "n 4"] (the docstring, line 4 of '
-        "model.py)",
+        '  not annotated for that: "x" of "half" as Shaped[Tensor, "n 4"] (the docstring, line 4 '
+        "of model.py)",
         '  not annotated for that: result of "half" as Shaped[Tensor, "n 4"] (inferred)',
     ]
