@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from shapecheck.cli._commands import plural
+
 # Nothing is imported from the folder it starts in, where a `types.py` of the user's might lie.
 _PROGRAM: Final = """
 import sys
@@ -66,7 +68,8 @@ class Run:
     """One run of mypy. Iterate over `findings()`; the rest is known when that ends.
 
     `checked`: how many files, or None where mypy couldn't begin or crashed. `unread`: how many
-    besides can't be read. `is_complete`: no error kept it from checking all of them.
+    besides can't be read. `is_complete`: no error kept it from checking all of them. `silent`: how
+    many functions there are, where no file says a shape.
     `descriptions`: what each error code is about. `remarks`: all that mypy said besides, line by
     line.
     """
@@ -75,6 +78,7 @@ class Run:
     checked: int | None = None
     unread: int = 0
     is_complete: bool = False
+    silent: int = 0
     descriptions: Mapping[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
@@ -120,7 +124,7 @@ class Run:
         if isinstance(said, dict) and "checked" in said:
             self.checked, self.unread = said["checked"], said["unread"]
             self.is_complete = not said["blocked"]
-            self.descriptions = said["codes"]
+            self.silent, self.descriptions = said["silent"], said["codes"]
             return None
         if isinstance(said, dict):
             return _finding(said)
@@ -129,6 +133,16 @@ class Run:
             return Finding(plain["file"], place, -1, place, -1, plain["message"], (), None, "error")
         self.remarks.append(line)
         return None
+
+    @property
+    def advice(self) -> str | None:
+        """What to say where no shape is said; None where one is."""
+        if not (self.silent and self.is_complete):
+            return None
+        return (
+            f"0 of {plural(self.silent, 'function')} say a shape, and what says none is hardly "
+            "checked; `shapecheck annotate` can find and write them"
+        )
 
     def _problem(self, status: int) -> str | None:
         """Say why mypy came to no end, unless it has said so itself."""

@@ -17,8 +17,8 @@ _DESCRIPTION = """\
 Finds out which shapes functions take and give, and annotates them. Without --write it
 prints the change as a diff and leaves all files as they are.
 
-Each annotation is verified by the static analysis before it is proposed. A function whose
-annotations would draw a complaint is reported and left as it is.
+Each annotation is verified by the static analysis before it is proposed. What would draw a
+complaint isn't written, and told as a possible bug.
 """
 _EXAMPLES = """\
   shapecheck annotate src/             show what would be annotated
@@ -100,6 +100,7 @@ def run(options: Namespace) -> int:
     from shapecheck.analysis import Options
     from shapecheck.cli._settings import settings as project_settings
     from shapecheck.codemod.annotate import SOURCES, Settings, annotate_files
+    from shapecheck.codemod.doubts import in_words
     from shapecheck.codemod.files import FileProblem, write
     from shapecheck.record.store import RecordProblem, load
 
@@ -129,7 +130,10 @@ def run(options: Namespace) -> int:
             write(changed.file, changed.text)
         except FileProblem as error:
             problems.append(str(error))
-    for refusal in outcome.refused:
+    for line in (line for doubt in outcome.doubts for line in in_words(doubt)):
+        tell(line)
+    told = {doubt.message for doubt in outcome.doubts}
+    for refusal in (one for one in outcome.refused if one.reason not in told):
         where = f"{refusal.path}:{refusal.line}"
         tell(f"{where}: {refusal.function} is left as it is: {refusal.reason}")
     for problem in problems:

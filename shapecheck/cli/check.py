@@ -91,6 +91,8 @@ def run(options: Namespace) -> int:
         waiting.stop()
     if mypy.exit_code == 1 and not shown:
         mypy.exit_code = 0
+    if options.output != "text" and mypy.advice is not None:
+        mypy.remarks.append(mypy.advice)
     report.finish(mypy, hidden)
     sys.stdout.flush()
     for remark in mypy.remarks:

@@ -19,6 +19,7 @@ from shapecheck import spec
 from shapecheck.analysis.interpreter import without_collecting
 from shapecheck.codemod import fields, parallel, verify
 from shapecheck.codemod.blame import Blame, Place
+from shapecheck.codemod.doubts import Doubt, Doubts
 from shapecheck.codemod.edit import FIELD, Slot, annotate
 from shapecheck.codemod.files import FileProblem, PythonFile, read
 from shapecheck.codemod.kinds import Type, tensors
@@ -52,10 +53,14 @@ class Changed:
 
 @dataclass(slots=True)
 class Outcome:
-    """What annotating has come to: the files that change, what was refused, what can't be read."""
+    """What annotating has come to: the files that change, what was refused, what can't be read.
+
+    `doubts`: the complaints for which something isn't annotated.
+    """
 
     changed: list[Changed] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
+    doubts: list[Doubt] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -119,6 +124,7 @@ class _Tree:
         self.dropped: set[tuple[Path, Slot, Type]] = set()
         self.unfit: set[tuple[Path, Slot, Type]] = set()
         self.accepted: list[verify.Complaint] = []
+        self.doubts = Doubts(files)
         self.before = verify.Verifier(files, settings.options, advance)
         self.after = verify.Verifier(files, settings.options, advance)
 
@@ -160,6 +166,7 @@ class _Tree:
         for one in self.outcome.refused:
             refused.setdefault((_absolute(one.path), one.function), one)
         left = ((*place, one) for place, one in refused.items() if not self._is_annotated(*place))
+        self.outcome.doubts = self.doubts.left(self.found)
         self.outcome.refused = [one for *_, one in sorted(left, key=lambda r: (r[0], r[2].line))]
 
     def _is_annotated(self, path: Path, function: str) -> bool:
@@ -319,32 +326,36 @@ class _Tree:
         texts = {path: draft.text for path, draft in drafts.items()}
         blame = Blame(self.files, texts, suspects, old, options)
 
-        def blamed(path: Path) -> dict[Place, str]:
+        def blamed(path: Path) -> dict[Place, verify.Complaint]:
             found = blame.of(path, by_file[path]) if number < _PATIENT else {}
             wrong = [one for one in by_file[path] if not one.narrows]
             if not found and number < 2 * _PATIENT:
                 for one in wrong:
-                    found |= dict.fromkeys(blame.about(one), one.message)
+                    found |= dict.fromkeys(blame.about(one), one)
             if not found and wrong:
                 around = {path, *self.after.looked_at(path)}
                 places = _places(suspects, filter(around.__contains__, suspects))
-                found = dict.fromkeys(_fields(places, wrong[0]) or places, wrong[0].message)
+                found = dict.fromkeys(_fields(places, wrong[0]) or places, wrong[0])
             return found
 
-        dropped: dict[Place, str] = {}
+        dropped: dict[Place, verify.Complaint] = {}
         cost = {path: len(some) * self.lines[path] for path, some in by_file.items()}
         for found in parallel.each(blamed, [*by_file], cost.__getitem__):
             dropped |= found
         wrong = [one for one in complaints if not one.narrows]
         if not dropped and wrong:
-            dropped = dict.fromkeys(_places(suspects, suspects), wrong[0].message)
+            dropped = dict.fromkeys(_places(suspects, suspects), wrong[0])
         elif not dropped:
             self.accepted += complaints
         by_function: defaultdict[tuple[Path, str], list[Place]] = defaultdict(list)
         for path, slot in dropped:
             by_function[path, slot.function].append((path, slot))
+        for complaint in dict.fromkeys(dropped.values()):
+            taken = [place for place, drew in dropped.items() if drew == complaint]
+            proposals = [(path, self.found[path][slot]) for path, slot in taken]
+            self.doubts.add(complaint, proposals, texts.get(complaint.path))
         for places in by_function.values():
-            self._drop(places, dropped[places[0]])
+            self._drop(places, dropped[places[0]].message)
         return {path for path, _ in dropped}
 
     def _drop(self, places: Sequence[Place], reason: str) -> None:

@@ -71,13 +71,13 @@ class Blame:
         self._before: dict[Path, dict[Slot, _Written]] = {}
         self._masked_for: dict[ProjectHost, set[Place]] = {}
 
-    def of(self, path: Path, complaints: Sequence[Complaint]) -> dict[Place, str]:
+    def of(self, path: Path, complaints: Sequence[Complaint]) -> dict[Place, Complaint]:
         """Return annotations without which a file's complaints are gone, each with its complaint.
 
         Where either of two would do, it is the one that is less to be believed.
         """
         self._gone = []  # a file is judged by itself: who does others, and when, doesn't matter
-        dropped: dict[Place, str] = {}
+        dropped: dict[Place, Complaint] = {}
         for scope in dict.fromkeys(self._scope(one) for one in complaints):
             while (trial := self._tried(path, scope)).complaints:
                 complaint = trial.complaints[0]
@@ -85,7 +85,7 @@ class Blame:
                 if not chosen:
                     break
                 self._gone += chosen
-                dropped |= dict.fromkeys(chosen, complaint.message)
+                dropped |= dict.fromkeys(chosen, complaint)
         return dropped
 
     def about(self, complaint: Complaint) -> list[Place]:

@@ -134,7 +134,7 @@ class _State:
                 and not (part.looked_at & whole or part.consulted & consulted or _has(key, own))
             }
             if own and any(part.complaints for part in kept.values()):
-                moved = _moved(self.drafts[path].text, drafts[path].text)
+                moved = moving(self.drafts[path].text, drafts[path].text)
                 kept = {key: part.moved(moved) for key, part in kept.items()}
             found[path] = {**dict.fromkeys(parts), **kept}
         return found
@@ -145,7 +145,7 @@ def _has(part: _Key, functions: Iterable[str]) -> bool:
     return any(name == part[0] or name.startswith(f"{part[0]}.<locals>.") for name in functions)
 
 
-def _moved(before: str, after: str) -> Callable[[int], int]:
+def moving(before: str, after: str) -> Callable[[int], int]:
     """Return where the lines of a text are in another, which has other annotations and imports."""
     old, new = ([node.lineno for node, _, _ in defs(ast.parse(text))] for text in (before, after))
     by_line = dict(zip(old, new, strict=True))

@@ -3,9 +3,10 @@
 The arguments and the configuration are mypy's own, and the plugin is added if they don't name it.
 Each message is a line of JSON, as with `mypy --output=json`. The last line says how many files were
 checked, how many can't be read where the others were checked nevertheless, whether an error kept
-mypy from checking all of them, and what the codes are about:
-`{"checked": 3, "unread": 0, "blocked": false, "codes": {"shape": "..."}}`; it is missing where mypy
-crashed or couldn't begin. The exit code is mypy's.
+mypy from checking all of them, how many functions there are where no file says a shape (0 where
+one does, or none has to do with tensors), and what the codes are about:
+`{"checked": 3, "unread": 0, "blocked": false, "silent": 0, "codes": {"shape": "..."}}`; it is
+missing where mypy crashed or couldn't begin. The exit code is mypy's.
 
 Three things that mypy refuses are seen to, the first two as long as the project doesn't configure
 them. Where two files have the same module name, they are checked one after the other. Where folders
@@ -24,6 +25,7 @@ import re
 import sys
 import time
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -33,6 +35,8 @@ from mypy.defaults import RECURSION_LIMIT
 from mypy.fscache import FileSystemCache
 from mypy.main import process_options, run_build
 from mypy.util import hard_exit
+
+from shapecheck.mypy_plugin._names import ANNOTATION_LIBRARIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -49,6 +53,9 @@ _PLACE: Final = re.compile(
     r'\{"file": "(?P<json>(?:[^"\\]|\\.)*)"|(?P<plain>.+?):(?:\d+:)* error: '
 )
 _INTERRUPTED: Final = 130
+_TENSORS: Final = re.compile(r"\b(?:torch|einops)\b")
+_SHAPES: Final = re.compile(rf"\b(?:{'|'.join(ANNOTATION_LIBRARIES)}|Annotated|functorch)\b")
+_DEF: Final = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]", re.MULTILINE)
 _BY_PATH: Final = "--explicit-package-bases"
 _MISNAMED: Final = (
     "Source file found twice under different module names",
@@ -66,7 +73,8 @@ def run(arguments: list[str]) -> int:
     outcome = _Outcome()
     _check(arguments, None, FileSystemCache(), outcome)
     codes = {code.code: code.description for code in errorcodes.error_codes.values()}
-    counts = {"checked": outcome.checked, "unread": outcome.unread}
+    silent = 0 if outcome.says_shapes else outcome.functions
+    counts = {"checked": outcome.checked, "unread": outcome.unread, "silent": silent}
     _say({**counts, "blocked": outcome.is_blocked, "codes": codes})
     return 2 if outcome.is_blocked else int(outcome.has_errors)
 
@@ -75,15 +83,29 @@ def run(arguments: list[str]) -> int:
 class _Outcome:
     """How many files mypy was given, whether it found an error, and whether one stopped it.
 
-    `unread`: how many of them it couldn't read, where it was given the others. `said`: the lines
-    that were passed on.
+    `unread`: how many of them it couldn't read, where it was given the others. `functions`: how
+    many are in files that have to do with tensors. `said`: the lines that were passed on.
     """
 
     checked: int = 0
     unread: int = 0
+    functions: int = 0
+    says_shapes: bool = False
     has_errors: bool = False
     is_blocked: bool = False
     said: set[str] = field(default_factory=set)
+
+    def look_at(self, sources: Iterable[BuildSource]) -> None:
+        """Take note of the files that were checked: whether any says a shape, and how many don't.
+
+        An import of a library of shapes, or an `Annotated`, is taken for one.
+        """
+        for source in sources:
+            with suppress(OSError):
+                text = Path(source.path or "").read_text("utf-8", errors="replace")
+                if _TENSORS.search(text) is not None:
+                    self.says_shapes |= _SHAPES.search(text) is not None
+                    self.functions += len(_DEF.findall(text))
 
 
 class _Held(io.StringIO):
@@ -143,6 +165,7 @@ def _check(
             unread += bad
             messages, is_stopped = build(sources, unread)
         outcome.checked += len(sources)
+        outcome.look_at(sources)
         outcome.unread += len(unread)
         outcome.has_errors |= any(_ERROR in message for message in messages)
         outcome.is_blocked |= is_stopped

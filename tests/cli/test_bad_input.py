@@ -454,7 +454,7 @@ def test_another_name_of_a_file_keeps_what_it_had(folder: Path) -> None:
 
 STUB: Final = "from torch import Tensor\ndef h(x: {}) -> {}: ...\n"
 REFUSED: Final = {
-    STUB.format("Foo", "?"): "2: not Python: invalid syntax",
+    STUB.format("Foo", "?"): "2: not Python: ",
     STUB.format('T[Tensor, "b, c"]', "Tensor"): '2: in "b, c": dimensions are separated by spaces',
     STUB.format('T[Tensor, "b"]', 'Rule["nope"]'): "2: there is no rule 'nope'",
     STUB.format('T[Tensor, "b"]', 'Rule["linear"]'): (

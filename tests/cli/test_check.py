@@ -468,3 +468,24 @@ def test_marks_in_source(tmp_path: Path) -> None:
 def without_color(text: str) -> str:
     """Remove escape sequences."""
     return re.sub(r"\x1b\[[\d;]*m", "", text)
+
+
+def test_where_nothing_says_a_shape(new_project: NewProject) -> None:
+    """That is no success; it is said beside what programs read, too, and the exit code stays 0."""
+    bare = "import torch\n\ndef f(x):\n    return x.relu()\n\nasync def g() -> None: ...\n"
+    said = "from shapecheck import Float\nimport torch\nx: Float[torch.Tensor, 'b'] | None = None\n"
+    other = "def f(): ...\n"
+    project = new_project({"bare.py": bare, "other.py": other, "said.py": said}, fake=False)
+    advice = (
+        "0 of 2 functions say a shape, and what says none is hardly checked; `shapecheck annotate` "
+        "can find and write them\n"
+    )
+    done = project.run("check", "bare.py", "other.py", module="shapecheck")
+    assert done.stdout == f"No issues found in 2 source files\n{advice}"
+    assert done.returncode == 0
+    done = project.run("check", "bare.py", "--output", "json", module="shapecheck")
+    assert (done.stdout, done.stderr, done.returncode) == ("", advice, 0)
+    done = project.run("check", "bare.py", "said.py", module="shapecheck")
+    assert done.stdout == "Success: no issues found in 2 source files\n"
+    done = project.run("check", "other.py", module="shapecheck")
+    assert done.stdout == "Success: no issues found in 1 source file\n"

@@ -383,8 +383,10 @@ def test_a_complaint_is_reported_and_the_function_left(
     Path("model.py").write_text(text)
     assert main(["annotate", "--from", "comments", "--write", "model.py"]) == 0
     assert capsys.readouterr().err == (
-        'model.py:4: f is left as it is: "@" can\'t multiply (b t d) by (b s d): the inner'
+        'possible bug: model.py:7: "@" can\'t multiply (b t d) by (b s d): the inner'
         " dimensions are d (axis -1) and s (axis -2)\n"
+        '  not annotated for that: "q" of "f" as Shaped[Tensor, "b t d"] (the comment in line 4)\n'
+        '  not annotated for that: "k" of "f" as Shaped[Tensor, "b s d"] (the comment in line 5)\n'
         "2 annotations written into 1 file\n"
     )
     written = Path("model.py").read_text()

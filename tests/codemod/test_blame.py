@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shapecheck.codemod.annotate import Settings, annotate_files
+from shapecheck.codemod.doubts import in_words
 
 HEAD = "import torch\nfrom torch import Tensor\n"
 ALL = ("comments", "docstrings", "static")
@@ -103,3 +104,55 @@ def test_what_an_annotation_says_of_a_caller_is_found_the_first_time(tmp_path: P
     once = annotate_files([path], Settings(ALL)).changed[0].text
     path.write_text(once)
     assert not annotate_files([path], Settings(ALL)).changed
+
+
+def doubts(tmp_path: Path, **texts: str) -> list[str]:
+    """Return what is told as possible bugs, with the names of files alone."""
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(HEAD + text)
+    outcome = annotate_files(sorted(tmp_path.rglob("*.py")), Settings(ALL))
+    lines = [line for doubt in outcome.doubts for line in in_words(doubt)]
+    return [line.replace(f"{tmp_path}/", "") for line in lines]
+
+
+LAYERS = (
+    "class Up(torch.nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
+    "        self.n = n\n        self.conv = Conv(n)\n"
+    "    def forward(self, x, skip):\n"
+    "        return self.conv(torch.{})\n"
+    "class Conv(torch.nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
+    "        self.n = n\n        self.conv = torch.nn.Conv2d(n, n, 3, padding=1)\n"
+    "    def forward(self, x):\n        b, c, h, w = x.shape\n        return self.conv(x)\n"
+    "def main():\n    a = torch.zeros(2, 4, 8, 8)\n    return Up(8)(a, a)\n"
+)
+
+
+def test_what_is_inferred_of_another_function_finds_a_bug(tmp_path: Path) -> None:
+    assert doubts(tmp_path, right=LAYERS.format("cat([x, skip], dim=1)")) == []
+    first, *more = doubts(tmp_path, model=LAYERS.format("stack([x, skip], dim=1)"))
+    assert first == (
+        'possible bug: model.py:9: argument "x" of "self.conv" is (2 2 4 8 8), declared '
+        '"b {self.n} h w": it has 5 axes, declared 4'
+    )
+    assert more == [
+        '  not annotated for that: "x" of "Conv.forward" as Float[Tensor, "b {self.n} h w"] '
+        "(inferred)"
+    ]
+
+
+def test_a_docstring_that_contradicts_a_comment_is_told_once(tmp_path: Path) -> None:
+    called = (
+        'def half(x: Tensor):\n    """Halve.\n\n    Args:\n        x: of shape (n, 4)\n    """\n'
+        "    return x / 2\n"
+    )
+    caller = (
+        "from model import half\n\n\ndef f(\n    y: Tensor,  # (b, 3)\n):\n"
+        "    half(y)\n    return half(y) + half(y)\n"
+    )
+    assert doubts(tmp_path, model=called, run=caller) == [
+        'possible bug: run.py:9: argument "x" of "half" is (b 3), declared "n 4": axis 1 is 3, '
+        "declared 4",
+        '  not annotated for that: "x" of "half" as Shaped[Tensor, "n 4"] (the docstring, line 4 '
+        "of model.py)",
+        '  not annotated for that: result of "half" as Shaped[Tensor, "n 4"] (inferred)',
+    ]

@@ -75,7 +75,13 @@ class TextReport:
             self._console.print(Text(f"{found} ({checked})", style="bold red"))
         elif run.is_complete:
             aside = f" ({plural(hidden, 'error')} of other kinds not shown)" if hidden else ""
-            self._console.print(Text(f"Success: no issues found in {files}{aside}", "bold green"))
+            found = f"no issues found in {files}{aside}"
+            if run.advice is None:
+                self._console.print(Text(f"Success: {found}", "bold green"))
+            else:
+                self._console.print(Text(f"{found[0].upper()}{found[1:]}", "bold"))
+        if run.advice is not None:
+            self._console.print(run.advice)
         other = self._errors - self._about_shapes
         if hidden is None and run.is_complete and other:
             self._console.print(
