@@ -6,7 +6,6 @@ import ast
 import os
 import sys
 import traceback
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,29 +14,20 @@ from mypy.nodes import Import, ImportFrom, MypyFile, TypeInfo
 
 from shapecheck import analysis
 from shapecheck.analysis import Diagnostic, Options, Source, Span
+from shapecheck.mypy_plugin._forgotten import Forgotten
 from shapecheck.mypy_plugin._names import TENSOR_LIBRARIES
-from shapecheck.mypy_plugin._sources import MypyHosts, is_library
+from shapecheck.mypy_plugin._sources import Findings, MypyHosts, is_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mypy.options import Options as MypyOptions
-
     from shapecheck.mypy_plugin._ahead import Ahead
     from shapecheck.mypy_plugin._looked import LookedRecords
     from shapecheck.mypy_plugin._reporting import Reporter
-    from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHost, SourceReader, Version
+    from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHost, SourceReader
 
 _DEBUG_VARIABLE: Final = "SHAPECHECK_DEBUG"
 _TOP: Final = Span(1, 0, 1, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class _Findings:
-    """What the analysis of a module says, and which versions of other modules it has looked at."""
-
-    diagnostics: list[Diagnostic]
-    looked: dict[str, Version | None]
 
 
 class ModuleAnalysis:
@@ -60,8 +50,9 @@ class ModuleAnalysis:
         self._finder = finder
         self._hosts = MypyHosts(reader, finder, is_daemon=is_daemon)
         self._records = records
-        self._kept: dict[str, tuple[_Findings, MypyOptions]] = {}
-        self._early: dict[str, _Findings] = {}
+        self._forgotten = Forgotten(finder, records, self._find) if is_daemon else None
+        self._has_updated = False
+        self._early: dict[str, Findings] = {}
 
     def expect(self, file: MypyFile) -> None:
         """Have a module that mypy has just parsed analysed ahead, where that may come in useful."""
@@ -76,31 +67,24 @@ class ModuleAnalysis:
         findings = self._find(file)
         reporter.report(file, findings.diagnostics)
         self._records.save(file.fullname, findings.looked)
-        if self._is_daemon:
-            self._report_others(file, reporter)
-            self._kept[file.fullname] = findings, reporter.module_options(file)
+        if self._forgotten is not None:
+            self._forgotten.keep(file, findings, reporter)
         return {name for name, version in findings.looked.items() if version is not None}
 
-    def _report_others(self, updated: MypyFile, reporter: Reporter) -> None:
-        """Report what is known of the other modules again, after the daemon has forgotten it.
+    def leave(self, file: MypyFile) -> None:
+        """Take note of a module of which mypy would drop what is reported."""
+        self._records.discard(file.fullname)
+        if self._forgotten is not None:
+            self._forgotten.drop(file.fullname)
 
-        The daemon drops all errors before it updates a module, and has its own way to find those of
-        other modules again, in which no plugin has a part. A module that looked at something that
-        has changed is analysed again.
-        """
-        if not reporter.has_been_reset():
-            return
-        for name, (findings, options) in list(self._kept.items()):
-            file = self._finder.modules.get(name)
-            if file is None or file is updated:
-                del self._kept[name]
-                continue
-            if not self._records.are_current(findings.looked, (name, file.path)):
-                findings = self._find(file)
-                self._kept[name] = findings, options
-            reporter.report(file, findings.diagnostics, options)
+    def report_forgotten(self, reporter: Reporter) -> None:
+        """Report again what the daemon has forgotten, at the end of an update."""
+        if self._forgotten is not None:
+            # mypy looks at the module that it checks at the end of an update first in a build, too.
+            self._has_updated = self._has_updated or self._forgotten.has_any
+            self._forgotten.report(reporter)
 
-    def _find(self, file: MypyFile) -> _Findings:
+    def _find(self, file: MypyFile) -> Findings:
         found = self._early.pop(file.fullname, None) or self._find_ahead(file)
         if found is not None:
             return found
@@ -113,9 +97,9 @@ class ModuleAnalysis:
                 diagnostics = [_note(message)]
         elif _mentions_tensors(source.text) or self._imports_tensors(file, host):
             diagnostics = self._diagnostics(source, host)
-        return _Findings(diagnostics, host.looked)
+        return Findings(diagnostics, host.looked)
 
-    def _find_ahead(self, file: MypyFile) -> _Findings | None:
+    def _find_ahead(self, file: MypyFile) -> Findings | None:
         """Return what was found ahead, provided that all it rests on is as mypy sees it."""
         if self._ahead is None:
             return None
@@ -127,7 +111,7 @@ class ModuleAnalysis:
             host.source(module)
         if host.answers != result.answers:
             return None
-        return _Findings(result.diagnostics, host.looked)
+        return Findings(result.diagnostics, host.looked)
 
     def _find_early(self, module: str) -> None:
         """Analyse a module that mypy will ask for later."""
@@ -137,7 +121,7 @@ class ModuleAnalysis:
         host = self._hosts.analysing(module, file.path)
         source = host.source(module)
         if source is not None:
-            self._early[module] = _Findings(self._diagnostics(source, host), host.looked)
+            self._early[module] = Findings(self._diagnostics(source, host), host.looked)
 
     def _imports_tensors(self, file: MypyFile, host: MypyHost) -> bool:
         """Does a name here come from a module, of the same project, that has to do with tensors?"""
@@ -158,8 +142,8 @@ class ModuleAnalysis:
             return analysis.analyze_module(source, host, self._options)
         except StubError as error:
             where = f"{self._reader.display(str(error.path))}:{error.line}"
-            # As after a syntax error, there is no going on; but a daemon would not survive it.
-            if not self._is_daemon:
+            # As after a syntax error, there is no going on; but an update would not survive it.
+            if not self._has_updated:
                 raise CompileError([f"{where}: error: {error.reason}"]) from error
             return [Diagnostic(_TOP, f"signature file {where}: {error.reason}", "error")]
         except Exception as error:  # noqa: BLE001 - whatever it is, mypy must go on

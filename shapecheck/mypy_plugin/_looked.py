@@ -95,6 +95,15 @@ class LookedRecords:
             for module, version in looked.items()
         )
 
+    def are_found(self, looked: Mapping[str, Version | None], looker: tuple[str, str]) -> bool:
+        """Would one find these versions where mypy's modules are?"""
+        for module, version in looked.items():
+            path = self._finder.find(module, looker)
+            found = None if path is None else self._reader.read(module, path)
+            if (found and _which(found[1])) != (version and _which(version)):
+                return False
+        return True
+
 
 def _records_folder(options: Options) -> Path | None:
     """Return the folder of the records beside mypy's cache; None where mypy writes no cache."""
@@ -102,6 +111,10 @@ def _records_folder(options: Options) -> Path | None:
         return None
     version = ".".join(map(str, options.python_version))
     return Path(options.cache_dir, version, _FOLDER)
+
+
+def _which(version: Version) -> tuple[str, str]:
+    return version.path, version.digest
 
 
 def _file_name(module: str) -> str:

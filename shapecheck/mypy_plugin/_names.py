@@ -20,6 +20,10 @@ OBJECT: Final = "builtins.object"
 GETITEM: Final = ("torch._tensor.Tensor.__getitem__", "torch._C.TensorBase.__getitem__")
 FIRST_CLASS: Final = "functorch.dim"
 
+# A small module of Python's own, and a type of which it has variables.
+ALWAYS_CHECKED: Final = "__future__"
+ALWAYS_CHECKED_TYPE: Final = "__future__._Feature"
+
 # A method that mypy names after the class of the receiver: my_project.model.Net.__call__
 CALL_METHOD: Final = ".__call__"
 FORWARD: Final = "forward"

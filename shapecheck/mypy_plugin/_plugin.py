@@ -12,6 +12,7 @@ from mypy.types import AnyType, TypeOfAny
 
 from shapecheck.analysis import Options as AnalysisOptions
 from shapecheck.mypy_plugin import _buffers as buffers
+from shapecheck.mypy_plugin import _forgotten as forgotten
 from shapecheck.mypy_plugin import _names as names
 from shapecheck.mypy_plugin._ahead import Ahead, Start
 from shapecheck.mypy_plugin._analysis import ModuleAnalysis
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from mypy.typeanal import TypeAnalyser
     from mypy.types import FunctionLike, Type
 
+# The fingerprint with which the daemon that this process is has started.
+_STARTED_WITH: list[str] = []
+
 
 class ShapecheckPlugin(Plugin):
     """One instance for a run of mypy, for each of its parallel workers, for a daemon."""
@@ -52,6 +56,9 @@ class ShapecheckPlugin(Plugin):
         # its `backward()`, which torch hasn't annotated, would be an error in correct code.
         options.untyped_calls_exclude = [*options.untyped_calls_exclude, names.TORCH]
         self._project = project = read_project(options)
+        forgotten.restart_for_another(
+            project.fingerprint, _STARTED_WITH, is_daemon=options.fine_grained_incremental
+        )
         start = Start(
             settings=AnalysisOptions(
                 strict=project.settings.strict,
@@ -102,19 +109,25 @@ class ShapecheckPlugin(Plugin):
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """Have a module analysed ahead; mypy calls this for each that it has parsed."""
         self._analysis.expect(file)
-        return []
+        is_asked = self.options.fine_grained_incremental and not is_library(file.path)
+        return forgotten.dependencies() if is_asked else []
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """Run the analysis: mypy calls this for each module once its types are checked."""
         if self._reporter is None or self._reporter.is_silent(file):
-            self._records.discard(file.fullname)
+            self._analysis.leave(file)
             return set()
         return self._analysis.run(file, self._reporter)
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
-        """Answer for the first type, of every module `__name__: str`, and for declared wrappers."""
+        """Answer for the first type, of every module `__name__: str`, and for declared wrappers.
+
+        And for the types of the module that the daemon checks again at the end of each update.
+        """
         if self._reporter is None:
             return self._first_type
+        if fullname == names.ALWAYS_CHECKED_TYPE:
+            return self._updated
         return _tensor if fullname in self._project.settings.wrappers else None
 
     def get_customize_class_mro_hook(
@@ -152,6 +165,12 @@ class ShapecheckPlugin(Plugin):
         analyzer = cast("TypeAnalyser", ctx.api)
         self._reporter = Reporter(cast("SemanticAnalyzer", analyzer.api).errors, self.options)
         return ctx.type.accept(analyzer)
+
+    def _updated(self, ctx: AnalyzeTypeContext) -> Type:
+        """Report what the daemon has forgotten; the type is mypy's."""
+        if self._reporter is not None:
+            self._analysis.report_forgotten(self._reporter)
+        return forgotten.same_type(ctx)
 
 
 def _tensor(ctx: AnalyzeTypeContext) -> Type:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mypy import errorcodes
 
@@ -18,24 +18,42 @@ if TYPE_CHECKING:
 
 # A note that stands alone has the code of mypy's `reveal_type`, so that it hides when that does.
 _LONE_NOTE: Final = errorcodes.MISC
+_ABOUT_IGNORES: Final = frozenset({errorcodes.UNUSED_IGNORE, errorcodes.IGNORE_WITHOUT_CODE})
+
+
+class _Place(NamedTuple):
+    """Where a message stands; mypy makes it one character long without an end."""
+
+    line: int
+    column: int
+    end_line: int | None = None
+    end_column: int | None = None
 
 
 class Reporter:
     """Reports to mypy's list of errors, so that its options and comments apply to ours too."""
 
     def __init__(self, errors: Errors, options: Options) -> None:
-        self._errors = errors
+        self.errors = errors
         self._options = options
         self._infos = errors.error_info_map
+        self._reported: set[str] = set()
+        self._places: dict[str, dict[Span, _Place]] = {}
+        self._used: dict[str, dict[int, list[str]]] = {}
 
     def is_silent(self, file: MypyFile) -> bool:
         """Would mypy drop whatever is reported in this module (a library, `ignore_errors`)?"""
-        return file.path in self._errors.ignored_files
+        return file.path in self.errors.ignored_files
 
-    def has_been_reset(self) -> bool:
-        """Has mypy's daemon dropped all errors since this was last asked?"""
-        was, self._infos = self._infos, self._errors.error_info_map
-        return was is not self._infos
+    def has_reported(self, file: MypyFile) -> bool:
+        """Has this module been reported since mypy's daemon last dropped all errors?"""
+        self._forget_if_reset()
+        return file.fullname in self._reported
+
+    def _forget_if_reset(self) -> None:
+        if self._infos is not self.errors.error_info_map:
+            self._infos = self.errors.error_info_map
+            self._reported.clear()
 
     def report(
         self, file: MypyFile, diagnostics: Iterable[Diagnostic], options: Options | None = None
@@ -44,13 +62,24 @@ class Reporter:
 
         `options` are those of a module that isn't the one that mypy has just checked.
         """
-        errors = self._errors
+        errors = self.errors
+        self._forget_if_reset()
+        self._reported.add(file.fullname)
         before = errors.file, errors.target_module, errors.options, errors.scope
-        if options is not None:
-            errors.set_file_ignored_lines(file.path, file.ignored_lines)
+        imported_by = errors.import_context()
+        if options is None:
+            used = errors.used_ignored_lines.get(file.path, {})
+            self._used[file.path] = {line: list(codes) for line, codes in used.items()}
+            self._places[file.path] = {}
+        else:
+            self._restore_ignores(file)
+            # mypy sorts messages with the same one, and has none where it checks a part again.
+            errors.set_import_context([])
         # Not a word on which function or module it is: where the daemon checks one of these again,
         # it drops the errors that belong there.
-        errors.set_file(file.path, None, options or self.module_options(file))
+        is_update = options is None
+        options = options or self.module_options(file)
+        errors.set_file(file.path, None, options)
         try:
             parent: ErrorInfo | None = None
             span: Span | None = None
@@ -62,15 +91,16 @@ class Reporter:
                     parent = None
                 self._note(diagnostic, parent)
             self._use_ignores_of_parents(file)
+            if self._options.fine_grained_incremental:
+                self._renew_errors_about_ignores(file, options, is_update=is_update)
         finally:
             errors.set_file(before[0], before[1], before[2], before[3])
-        if self._options.fine_grained_incremental and options is None:
-            self._renew_unused_ignores(file)
+            errors.set_import_context(imported_by)
 
     def _error(self, diagnostic: Diagnostic) -> ErrorInfo:
         """An error can be ignored on any line of its expression, as mypy's own."""
         span = diagnostic.span
-        return self._errors.report(
+        return self.errors.report(
             span.line,
             span.column,
             diagnostic.message,
@@ -85,8 +115,8 @@ class Reporter:
 
         mypy would hide the error, and ask for the sub-code in its place.
         """
-        ignored = self._errors.ignored_lines.get(file.path, {})
-        for line, used in self._errors.used_ignored_lines.get(file.path, {}).items():
+        ignored = self.errors.ignored_lines.get(file.path, {})
+        for line, used in self.errors.used_ignored_lines.get(file.path, {}).items():
             named = ignored.get(line, ())
             codes = [CODES[name] for name in used if name in CODES and name not in named]
             parents = {code.sub_code_of.code for code in codes if code.sub_code_of is not None}
@@ -95,10 +125,9 @@ class Reporter:
     def _note(self, diagnostic: Diagnostic, parent: ErrorInfo | None) -> None:
         """A note with the span of the error before it is that error's, and is ignored with it."""
         if parent is None:
-            line, column = self._after_own_note(diagnostic.span)
-            self._errors.report(line, column, diagnostic.message, _LONE_NOTE, severity="note")
+            self._lone_note(diagnostic)
             return
-        self._errors.report(
+        self.errors.report(
             parent.line,
             parent.column,
             diagnostic.message,
@@ -110,33 +139,70 @@ class Reporter:
             parent_error=parent,
         )
 
-    def _after_own_note(self, span: Span) -> tuple[int, int]:
+    def _lone_note(self, diagnostic: Diagnostic) -> None:
+        place = self._after_own_note(diagnostic.span)
+        note = self.errors.report(
+            place.line,
+            place.column,
+            diagnostic.message,
+            _LONE_NOTE,
+            severity="note",
+            end_line=place.end_line,
+            end_column=place.end_column,
+        )
+        note.priority = 1
+
+    def _after_own_note(self, span: Span) -> _Place:
         """Return where mypy's own note on `reveal_type(x)` is (at the `x`), else the span's start.
 
-        Messages are sorted by position, and those with the same one stay in the order of reports.
+        Messages are sorted by position, and those with the same one by priority. Where the daemon
+        has forgotten mypy's note too, and comes to it later, the place is where it was.
         """
-        own = [
-            (info.line, info.column)
-            for info in self._errors.error_info_map.get(self._errors.file, ())
-            if info.severity == "note"
-        ]
+        places = self._places.setdefault(self.errors.file, {})
         start, end = (span.line, span.column), (span.end_line, span.end_column)
-        return max((place for place in own if start <= place < end), default=start)
+        own = [
+            _Place(info.line, info.column, info.end_line, info.end_column)
+            for info in self.errors.error_info_map.get(self.errors.file, ())
+            if info.severity == "note" and start <= (info.line, info.column) < end
+        ]
+        if own or span not in places:
+            places[span] = max(own, default=_Place(span.line, span.column))
+        return places[span]
 
     def module_options(self, file: MypyFile) -> Options:
         """Return the options of a module, comments (`# mypy: ...`) included.
 
         mypy has just checked this very module, so that they are the current ones.
         """
-        if self._errors.target_module == file.fullname:
-            return self._errors.options
+        if self.errors.target_module == file.fullname:
+            return self.errors.options
         return self._options.clone_for_module(file.fullname)
 
-    def _renew_unused_ignores(self, file: MypyFile) -> None:
-        """The daemon looks for unused `type: ignore` comments before the analysis has run."""
-        infos = self._errors.error_info_map.get(file.path, [])
-        others = [info for info in infos if info.code is not errorcodes.UNUSED_IGNORE]
-        if len(others) == len(infos):
+    def _restore_ignores(self, file: MypyFile) -> None:
+        """Put back which `type: ignore` comments a module has, and which of them mypy needs."""
+        errors = self.errors
+        errors.set_file_ignored_lines(file.path, file.ignored_lines)
+        errors.set_skipped_lines(file.path, file.skipped_lines)
+        for line, used in self._used.get(file.path, {}).items():
+            errors.used_ignored_lines[file.path][line].extend(used)
+
+    def _renew_errors_about_ignores(
+        self, file: MypyFile, options: Options, *, is_update: bool
+    ) -> None:
+        """Report again the `type: ignore` comments that are unused or have no code.
+
+        The daemon looks for them before the analysis of a module has run, and doesn't look again
+        where it has dropped the errors of a module that it doesn't update.
+        """
+        infos = self.errors.error_info_map.get(file.path, [])
+        others = [info for info in infos if info.code not in _ABOUT_IGNORES]
+        if len(others) != len(infos):
+            self.errors.error_info_map[file.path] = others
+        elif is_update:
             return
-        self._errors.error_info_map[file.path] = others
-        self._errors.generate_unused_ignore_errors(file.path)
+        enabled, disabled = options.enabled_error_codes, options.disabled_error_codes
+        warns = options.warn_unused_ignores or errorcodes.UNUSED_IGNORE in enabled
+        if warns and errorcodes.UNUSED_IGNORE not in disabled:
+            self.errors.generate_unused_ignore_errors(file.path)
+        if errorcodes.IGNORE_WITHOUT_CODE in enabled:
+            self.errors.generate_ignore_without_code_errors(file.path, options.warn_unused_ignores)

@@ -17,6 +17,7 @@ from shapecheck.mypy_plugin._names import ANNOTATION_LIBRARIES
 if TYPE_CHECKING:
     from mypy.nodes import MypyFile
 
+    from shapecheck.analysis import Diagnostic
 
 _TYPESHED: Final = "mypy/typeshed".replace("/", os.sep)
 # In bytes. Larger ones (numpy's, transformers') don't hand out annotated functions.
@@ -35,6 +36,14 @@ class Version:
     mtime_ns: int
     size: int
     digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the analysis of a module says, and which versions of other modules it has looked at."""
+
+    diagnostics: list[Diagnostic]
+    looked: dict[str, Version | None]
 
 
 class SourceReader:

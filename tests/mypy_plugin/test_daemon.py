@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.mypy_plugin.conftest import by_file
 
 if TYPE_CHECKING:
     from tests.mypy_plugin.conftest import Project
@@ -84,4 +87,69 @@ def test_a_crash(project: Project) -> None:
     project.write({"m.py": "import re  # torch\n# @ crash\n"})
     assert "m.py:1: note: internal error in shapecheck" in check(project)
     project.write({"m.py": FILES["m.py"]})
+    assert check(project) == FOUND
+
+
+WHOLE = (".",)
+SPACE = {
+    "space/m.py": "import re  # torch\n# @ error 1:0-1:2: text\n# @ note 1:0-1:2: a note\n",
+    "space/told.py": "# says one\n",
+    "space/looker.py": "import space.told  # torch\n# @ look space.told\n",
+    "space/ignoring.py": "import space.told  # torch\n# @ look space.told  # type: ignore[shape]\n",
+    "unused.py": "import re  # type: ignore[shape]  # torch\n",
+    "used.py": "import re  # type: ignore[shape]  # torch\n# @ error 1:0-1:2 shape-dtype: text\n",
+    "shown.py": "import re\n# torch\nreveal_type(re)\n# @ note 3:0-3:15: a shape\n",
+    "plain.py": "x: int = ''\n",
+}
+# What is written (None is deleted), and what is checked then. Each step follows the one before.
+STEPS: list[tuple[str, dict[str, str | None], tuple[str, ...]]] = [
+    ("the start", {}, WHOLE),
+    ("another text is looked at", {"space/told.py": "# says two\n"}, WHOLE),
+    ("a file is deleted", {"plain.py": None}, WHOLE),
+    ("fewer files", {}, ("space/m.py", "shown.py")),
+    ("other files", {}, ("space/looker.py", "unused.py")),
+    ("all files", {}, WHOLE),
+    ("a file has another name", {"space/m.py": None, "space/n.py": SPACE["space/m.py"]}, WHOLE),
+    ("what is looked at is deleted", {"space/told.py": None}, WHOLE),
+    ("it is there again", {"space/told.py": "# says three\n"}, WHOLE),
+    ("a stub takes its place", {"space/told.pyi": "# says four\n"}, WHOLE),
+    ("the folder becomes a package", {"space/__init__.py": ""}, WHOLE),
+    ("a file can't be parsed", {"space/n.py": "def"}, WHOLE),
+    ("it can", {"space/n.py": SPACE["space/m.py"]}, WHOLE),
+    (
+        "a module without errors of its own",
+        {"used.py": "# mypy: ignore-errors\nx: int = ''\n"},
+        WHOLE,
+    ),
+    ("other settings", {"pyproject.toml": "[tool.shapecheck]\nstrict = true\n"}, WHOLE),
+]
+
+
+def test_steps(new_project: Callable[..., Project]) -> None:
+    """After each step the daemon says what mypy says that has seen nothing of the project."""
+    settings = "warn_unused_ignores = True\nexplicit_package_bases = True\n"
+    project = new_project(SPACE, settings=settings)
+    untouched = project.folder / "cache"
+    try:
+        for step, files, arguments in STEPS:
+            for name in [name for name, text in files.items() if text is None]:
+                (project.folder / name).unlink()
+            project.write({name: text for name, text in files.items() if text is not None})
+            shutil.copytree(untouched, project.folder / "fresh")
+            cold = project.run("--cache-dir=fresh", *arguments).stdout
+            shutil.rmtree(project.folder / "fresh")
+            printed = project.run("run", "--", *arguments, module="mypy.dmypy").stdout
+            assert (step, by_file(printed)) == (step, by_file(cold))
+    finally:
+        project.run("stop", module="mypy.dmypy")
+
+
+def test_a_new_file_that_can_not_be_parsed(project: Project) -> None:
+    """The daemon outlives it, also where it is checked alone."""
+    check(project)
+    for text in ("def\n", "def\n\n"):
+        project.write({"new.py": text})
+        done = project.run("run", "--", "new.py", module="mypy.dmypy")
+        assert "Traceback" not in done.stdout + done.stderr
+    project.write({"new.py": ""})
     assert check(project) == FOUND

@@ -1,0 +1,152 @@
+"""What mypy's daemon has forgotten of our errors is reported again.
+
+The daemon drops all errors before it updates a module, and calls for the analysis of that module
+alone; for one that is deleted it calls no one. When all is updated, it checks again each module and
+function that had an error the last time. So a small module of Python's own always has one, which
+nobody sees: when the daemon comes to check that module, all others are as they will be shown.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+from mypy.errors import ErrorInfo
+
+from shapecheck.mypy_plugin._names import ALWAYS_CHECKED, ALWAYS_CHECKED_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mypy.errors import Errors
+    from mypy.nodes import MypyFile
+    from mypy.options import Options
+    from mypy.plugin import AnalyzeTypeContext
+    from mypy.typeanal import TypeAnalyser
+    from mypy.types import Type
+
+    from shapecheck.mypy_plugin._looked import LookedRecords
+    from shapecheck.mypy_plugin._reporting import Reporter
+    from shapecheck.mypy_plugin._sources import Findings, ModuleFinder
+
+_PACKAGE: Final = "shapecheck.mypy_plugin"
+# mypy's own number for a dependency that isn't an import.
+_PRIORITY: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What the analysis of a module last said, and the module's options then."""
+
+    findings: Findings
+    options: Options
+
+
+class Forgotten:
+    """What is known of each module, for a daemon that forgets it."""
+
+    def __init__(
+        self,
+        finder: ModuleFinder,
+        records: LookedRecords,
+        find: Callable[[MypyFile], Findings],
+    ) -> None:
+        self._finder = finder
+        self._records = records
+        self._find = find
+        self._kept: dict[str, _Kept] = {}
+
+    @property
+    def has_any(self) -> bool:
+        """Has any module been analysed?"""
+        return bool(self._kept)
+
+    def keep(self, file: MypyFile, findings: Findings, reporter: Reporter) -> None:
+        """Keep what was found in a module that the daemon has just updated."""
+        self._kept[file.fullname] = _Kept(findings, reporter.module_options(file))
+        self._ask(reporter.errors)
+
+    def drop(self, module: str) -> None:
+        """Keep nothing of a module."""
+        self._kept.pop(module, None)
+
+    def report(self, reporter: Reporter) -> None:
+        """Report what is known of each module whose errors are gone.
+
+        A module is analysed again where something that it looked at has changed.
+        """
+        self._ask(reporter.errors)
+        if reporter.errors.is_blockers():
+            _go_on(reporter.errors)
+            return
+        for name, kept in list(self._kept.items()):
+            file = self._finder.modules.get(name)
+            if file is None:
+                del self._kept[name]
+            elif not reporter.has_reported(file):
+                if not self._records.are_found(kept.findings.looked, (name, file.path)):
+                    kept = _Kept(self._find(file), kept.options)
+                    self._kept[name] = kept
+                reporter.report(file, kept.findings.diagnostics, kept.options)
+
+    def _ask(self, errors: Errors) -> None:
+        """Have the daemon come back at the end of its next update."""
+        file = self._finder.modules.get(ALWAYS_CHECKED)
+        if file is None:
+            return
+        infos = errors.error_info_map.setdefault(file.path, [])
+        if not any(info.target == ALWAYS_CHECKED for info in infos):
+            infos.append(_unseen())
+
+
+def dependencies() -> list[tuple[int, str, int]]:
+    """Return what each module of the project depends on, so that the daemon has it loaded."""
+    return [(_PRIORITY, ALWAYS_CHECKED, -1)]
+
+
+def same_type(ctx: AnalyzeTypeContext) -> Type:
+    """Return the type that mypy would."""
+    return cast("TypeAnalyser", ctx.api).named_type(ALWAYS_CHECKED_TYPE)
+
+
+def restart_for_another(fingerprint: str, started_with: list[str], *, is_daemon: bool) -> None:
+    """Have the daemon start again where this isn't the fingerprint that it started with.
+
+    Before each run the daemon makes a plugin, and compares the versions that the plugins' modules
+    have; that of ours is changed.
+    """
+    if is_daemon:
+        started_with[:] = [fingerprint]
+    elif started_with and started_with != [fingerprint]:
+        setattr(sys.modules[_PACKAGE], "__version__", fingerprint)  # noqa: B010
+
+
+def _go_on(errors: Errors) -> None:
+    """Let the daemon say once more, and say nothing else, that it can't parse a file.
+
+    It skips such a file where it had never seen it before, takes the errors that it has said of it
+    for new ones, and would end with an internal error.
+    """
+    errors.flushed_files.difference_update(errors.has_blockers)
+    errors.has_blockers.clear()
+
+
+def _unseen() -> ErrorInfo:
+    info = ErrorInfo(
+        import_ctx=[],
+        local_ctx=(None, None),
+        line=1,
+        column=0,
+        end_line=1,
+        end_column=1,
+        severity="note",
+        message="",
+        code=None,
+        blocker=False,
+        only_once=False,
+        module=ALWAYS_CHECKED,
+        target=ALWAYS_CHECKED,
+    )
+    info.hidden = True
+    return info
