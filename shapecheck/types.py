@@ -8,6 +8,7 @@ with a `TensorSpec` as its metadata, on which `isinstance` works too.
 from __future__ import annotations
 
 import typing
+from contextlib import suppress
 from dataclasses import dataclass
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -288,3 +289,36 @@ if not TYPE_CHECKING:
             for name, mask in dtypes.CATEGORIES.items()
         }
     )
+
+
+def _told_typeguard() -> None:
+    """Have typeguard take the text in our brackets for a text, and check what it says."""
+    with suppress(ImportError, AttributeError):
+        import typeguard
+        from typeguard import _transformer
+
+        names = (*dtypes.CATEGORIES, "Key", "PRNGKeyArray")
+        homes = ("shapecheck", "shapecheck.types", "jaxtyping")
+        spelled = tuple(f"{home}.{name}" for home in homes for name in names)
+        vars(_transformer)["annotated_names"] = (*_transformer.annotated_names, *spelled)
+        typeguard.checker_lookup_functions.append(_checker)
+
+
+def _checker(origin: Any, args: tuple[Any, ...], extras: tuple[Any, ...]) -> Any:
+    """Return what typeguard checks a tensor of ours with, outside of decorated calls too."""
+    found = next((one for one in extras if isinstance(one, TensorSpec)), None)
+    if found is None:
+        return None
+
+    def check(value: object, origin: Any, args: Any, memo: object) -> None:
+        from typeguard import TypeCheckError
+
+        from shapecheck.runtime.api import is_instance
+
+        if not is_instance(value, origin, found):
+            raise TypeCheckError(f'doesn\'t fit {found.label}[..., "{found.shape}"]')
+
+    return check
+
+
+_told_typeguard()

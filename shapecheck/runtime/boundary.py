@@ -17,7 +17,7 @@ from shapecheck.runtime import own
 from shapecheck.runtime.binding import Binding, ShapeOf, plain_shape
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.first_class import record_of
-from shapecheck.runtime.hints import Hint, MaybeHint, TensorHint, TupleHint
+from shapecheck.runtime.hints import Hint, MaybeHint, TensorHint, TupleHint, unpacked
 from shapecheck.runtime.names import Frame, sizes_of, state
 from shapecheck.runtime.plan import Param, Plan
 from shapecheck.runtime.source import Place, call_label, return_place, user_place
@@ -88,8 +88,10 @@ def _check_param(binding: Binding, param: Param, value: Any) -> None:
         for index, item in enumerate(value):
             binding.check(hint, item, f"item {index} of {subject}")
     elif kind == kind.VAR_KEYWORD:
+        fields = unpacked(hint)
         for key, item in value.items():
-            binding.check(hint, item, f'argument "{key}" of "{_ANY}"')
+            one = hint if fields is None else fields.get(key)
+            binding.check(one, item, f'argument "{key}" of "{_ANY}"')
     else:
         binding.check(hint, value, subject)
 

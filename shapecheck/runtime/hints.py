@@ -14,12 +14,14 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final, TypeAlias, Union
 
 import torch
 
 from shapecheck import dtypes
 from shapecheck.dims import Dim
+from shapecheck.runtime.inside import declared, is_record, within
 from shapecheck.types import ShapeAnnotationError, TensorSpec, read
 
 
@@ -115,6 +117,19 @@ def classify(annotation: Any) -> Hint:
     return OtherHint(annotation, quick, inside)
 
 
+def unpacked(hint: Hint) -> Mapping[str, Hint] | None:
+    """Return what each keyword must be by `**kwargs: Unpack[Options]`, None for another hint."""
+    return _unpacked(hint.annotation) if isinstance(hint, OtherHint) and hint.tensors else None
+
+
+@lru_cache(maxsize=256)
+def _unpacked(annotation: Any) -> Mapping[str, Hint] | None:
+    if getattr(typing.get_origin(annotation), "_name", None) != "Unpack":
+        return None
+    (record,) = typing.get_args(annotation)
+    return {name: classify(one) for name, one in declared(record).items()}
+
+
 def is_plain(hint: Hint) -> bool:
     """Whether an annotation has nothing to do with shapes."""
     return hint is None or (isinstance(hint, OtherHint) and not hint.tensors)
@@ -138,7 +153,7 @@ def _is_plain_class(annotation: Any) -> bool:
     return (
         isinstance(annotation, type)
         and not typing.get_args(annotation)
-        and not typing.is_typeddict(annotation)
+        and not is_record(annotation)
         and not getattr(annotation, "_is_protocol", False)
     )
 
@@ -159,27 +174,25 @@ def _members(annotation: Any) -> tuple[Any, ...]:
     return (type(None),) if annotation is None else (annotation,)
 
 
-def _holds_tensors(annotation: Any, depth: int = 0) -> bool:
-    """Whether a tensor with a declared shape may be anywhere inside; in doubt, yes."""
-    if read(annotation) is not None or depth > 8:
-        return True
-    if isinstance(annotation, type) and not typing.get_args(annotation):
-        return bool(typing.is_typeddict(annotation)) or hasattr(annotation, "_fields")
-    return isinstance(annotation, str | typing.ForwardRef) or any(
-        _holds_tensors(part, depth + 1)
-        for part in typing.get_args(annotation)
-        if part is not ... and not isinstance(part, list)
+def _holds_tensors(annotation: Any) -> bool:
+    """Whether a tensor with a declared shape may be anywhere inside; in doubt, no."""
+    return any(
+        may_have_shape(one) if isinstance(one, str | typing.ForwardRef) else read(one) is not None
+        for one in within(annotation)
     )
 
 
-def dimension_names(annotation: Any, depth: int = 0) -> Iterator[str]:
+def _shapes(annotation: Any) -> Iterator[TensorSpec]:
+    """Yield all declared shapes inside of an annotation."""
+    for one in within(annotation):
+        if (found := read(one)) is not None:
+            yield found[1]
+
+
+def dimension_names(annotation: Any) -> Iterator[str]:
     """Yield the dimension names in all tensor annotations inside of an annotation."""
-    found = read(annotation)
-    if found is not None:
-        yield from found[1].shape.names()
-    elif depth < 8:
-        for part in typing.get_args(annotation):
-            yield from dimension_names(part, depth + 1)
+    for one in _shapes(annotation):
+        yield from one.shape.names()
 
 
 def dims_in(annotations: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Dim]:
@@ -191,22 +204,12 @@ def dims_in(annotations: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[st
     found = {name: dim for name in names if isinstance(dim := scope.get(name), Dim)}
     given: dict[str, Dim] = {}
     for where, annotation in annotations.items():
-        for name, dim in _objects(annotation):
+        for name, dim in (pair for one in _shapes(annotation) for pair in one.dims):
             if given.setdefault(name, dim) != dim:
                 raise ShapeAnnotationError(
                     f'two dimensions are called "{name}"; one is in the annotation of "{where}"'
                 )
     return {**found, **given}
-
-
-def _objects(annotation: Any, depth: int = 0) -> Iterator[tuple[str, Dim]]:
-    """Yield the dimension objects in all tensor annotations inside of an annotation."""
-    found = read(annotation)
-    if found is not None:
-        yield from found[1].dims
-    elif depth < 8:
-        for part in typing.get_args(annotation):
-            yield from _objects(part, depth + 1)
 
 
 class Unresolved(Exception):

@@ -23,6 +23,8 @@ from shapecheck import dtypes
 from shapecheck.explain import Message
 from shapecheck.runtime.errors import Failed
 from shapecheck.runtime.hints import OtherHint, tensor_hint
+from shapecheck.runtime.inside import is_record
+from shapecheck.runtime.records import check_record
 from shapecheck.types import TensorSpec, parse, read
 
 if TYPE_CHECKING:
@@ -68,11 +70,13 @@ def check(binding: Binding, hint: OtherHint, value: Any, subject: str) -> None:
 def lookup(
     origin_type: Any, args: tuple[Any, ...], extras: tuple[Any, ...]
 ) -> Callable[..., None] | None:
-    """Return the checker of annotated tensors, and of unions, while we are checking."""
+    """Return the checker of annotated tensors, of unions and of records, while we are checking."""
     if _binding.get() is None:
         return None
     if origin_type is Union or origin_type is types.UnionType:
         return _union
+    if is_record(origin_type):
+        return check_record
     for extra in extras:
         if isinstance(extra, TensorSpec):
             return _leaf(origin_type, extra)
