@@ -19,11 +19,11 @@ from shapecheck.analysis.annotations import (
     reader,
     texts,
 )
-from shapecheck.analysis.declarations import Parameter, arguments_of, declaration, speaks
+from shapecheck.analysis.declarations import Parameter, arguments_of, declaration, own_names, speaks
 from shapecheck.analysis.frame import Budget, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Dict, Dotted, Function, names_in, with_default
+from shapecheck.analysis.values import Dict, Dotted, Function, names_in, own_size, with_default
 from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size
 from shapecheck.explain import Message
@@ -100,11 +100,24 @@ def check_body(
     matcher.runs.pop("...", None)
     frame.given = dict(frame.state.vars)
     _take_over(frame, matcher)
+    _take_in(frame, function)
     given = (frame.given.get(param.name) for param in says.params)
     frame.state.facts.autocast = autocast.decorated(function, frame.state.facts)
     frame.state.facts.declared = tuple(one.shape for one in given if isinstance(one, Tensor))
     frame.run_all(function.node.body, f'"{function.name}"', told=says.shaped)
     return frame
+
+
+def _take_in(frame: Frame, function: Function) -> None:
+    """Let a number around a function that is called like a dimension of its own be any size.
+
+    It may be that dimension, or the one of this name in the function around it.
+    """
+    if function.home is None:
+        return
+    for name in sorted(own_names(function) & names_in(function.node) - frame.given.keys()):
+        if type(function.home.find(name)) in (int, Size):
+            frame.assign(name, own_size(name, None), function.node.lineno)
 
 
 def _take_over(frame: Frame, matcher: Matcher) -> None:

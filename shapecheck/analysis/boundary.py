@@ -101,7 +101,7 @@ def declare(
             return Callback(declared)
         case ClassDecl(cls=cls):
             path = one_of(path) if name is None else path  # of a call's result
-            return frame.state.new(Object(cls, {}, path))
+            return frame.state.new(Object(cls, {}, path, fresh=True))
         case ModuleDecl(name=kind):
             found = frame.program.table.lookup_class(kind)
             return UNKNOWN if found is None else OpInstance(found, found.unknown())

@@ -11,6 +11,7 @@ from shapecheck.analysis import (
     builtins,
     conformity,
     decorators,
+    escaping,
     first_class,
     functions,
     named_ops,
@@ -191,33 +192,9 @@ def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, la
 
 def _escape(frame: Frame, arguments: Arguments) -> None:
     """Give up on lists and dicts that go where they may be changed."""
-    first_class.let_go(frame, [*arguments.args, *arguments.kwargs.values()])
-    for argument in (*arguments.args, *arguments.kwargs.values()):
-        _let_go(frame, argument.value)
-
-
-def _let_go(frame: Frame, value: Value, seen: frozenset[Value] = frozenset()) -> None:
-    """Give up on a list or dict, or on what a function could change when it is called."""
-    if isinstance(frame.state.content(value), (Sequence, Dict)):
-        frame.state.heap[value] = None
-    elif isinstance(value, (tuple, Union)):
-        for held in value if isinstance(value, tuple) else value.options:
-            _let_go(frame, held)
-    elif isinstance(value, Partial):
-        for held in (value.function, *value.args, *(held for _, held in value.kwargs)):
-            _let_go(frame, held, seen)
-    elif isinstance(value, Function) and value.home is not None and value not in seen:
-        for held in value.captured():
-            _let_go(frame, held, seen | {value})
-        for node in ast.walk(value.node):
-            if isinstance(node, ast.Nonlocal) and isinstance(value.home, Frame):
-                for name in node.names:
-                    value.home.rebind(name, UNKNOWN)
-    elif isinstance(value, Bound) and value.function is not None:
-        owner = frame.state.content(value.receiver)
-        if isinstance(owner, Object):
-            for name in value.function.module.survey.mentions[value.function.node]:
-                _let_go(frame, owner.attrs.get(name), seen)
+    given = [*arguments.args, *arguments.kwargs.values()]
+    first_class.let_go(frame, given)
+    escaping.let_go(frame, [argument.value for argument in given])
 
 
 def _any_of(
@@ -228,6 +205,7 @@ def _any_of(
     if len(some) == 1:
         return invoke(frame, some[0], arguments, node, label)
     if len(some) > 3:
+        _escape(frame, arguments)
         return UNKNOWN
     found: list[tuple[Value, State]] = []
     before = frame.state
@@ -258,6 +236,7 @@ def _library(frame: Frame, name: str, arguments: Arguments, node: ast.Call, labe
         return UNKNOWN
     if signature is not None:
         site = _site(arguments, node, label)
+        escaping.hand_over(frame, [*arguments.values, *arguments.named.values()])
         result = apply(frame, signature, arguments.values, arguments.named, site)
         name_sizes(frame, arguments.sizes, result)
         return result
@@ -318,8 +297,10 @@ def _method(frame: Frame, target: Bound, arguments: Arguments, node: ast.Call, l
     if isinstance(receiver, (Tensor, Free)):
         signature = frame.program.table.signature(f"torch.Tensor.{target.name}")
         if signature is None:
+            _escape(frame, arguments)
             return UNKNOWN
         values = [receiver, *arguments.values]
+        escaping.hand_over(frame, [*arguments.values, *arguments.named.values()])
         site = _site(arguments, node, target.name, source or node)
         result = apply(frame, signature, values, arguments.named, site)
         name_sizes(frame, arguments.sizes, result, receiver)
@@ -334,6 +315,7 @@ def _method(frame: Frame, target: Bound, arguments: Arguments, node: ast.Call, l
             return _module(frame, receiver, arguments, node, label)
         signature = receiver.cls.method(target.name)
         if signature is None:
+            _escape(frame, arguments)
             return receiver if target.name in builtins.ITSELF else UNKNOWN
         return apply(
             frame,

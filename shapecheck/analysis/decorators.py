@@ -66,6 +66,18 @@ def decorated(function: Function, frame: Frame | None = None) -> Value:
     return memory.recall(("decorated", node), lambda: _made(function, node, frame), function)
 
 
+def are_followed(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether it is known who calls a function under its decorators: nobody keeps it."""
+    known = zip(node.decorator_list, names(frame.module, node), strict=True)
+    return all(
+        name in _KEEP
+        or name in _MANAGERS
+        or name in PROPERTIES
+        or isinstance(frame.hush(Frame.eval, decorator), (Function, Partial))
+        for decorator, name in known
+    )
+
+
 def _made(
     function: Function, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame | None
 ) -> Value:

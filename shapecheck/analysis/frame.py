@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -19,7 +19,8 @@ from shapecheck.analysis.faults import Fault
 from shapecheck.analysis.forms import GROWING, bounded
 from shapecheck.analysis.modules import Module, Program
 from shapecheck.analysis.state import State
-from shapecheck.analysis.values import NOTHING, Class, Dotted, Function, Ref
+from shapecheck.analysis.values import NOTHING, Class, Dict, Dotted, Function, Ref
+from shapecheck.analysis.values import Sequence as ListContent
 from shapecheck.dims import Atom, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
@@ -113,7 +114,8 @@ class Frame:
     what the parameters are when the body begins, where it is checked on its own; `introduced` which
     annotated assignment the names were bound by that the parameters don't have; `dims` the
     dimension objects that its annotations are made of, `made` the first-class dimensions that the
-    body makes. With more than `most` errors it ends at the next statement by `TooManyErrors`.
+    body makes; `shared` the variables that code out of sight uses, and whether it rebinds them.
+    With more than `most` errors it ends at the next statement by `TooManyErrors`.
     """
 
     def __init__(
@@ -147,6 +149,7 @@ class Frame:
         self.given: dict[str, Value] = {}
         self.nested: list[tuple[Function | Class, State]] = []
         self.outer_names: set[str] = set()
+        self.shared: dict[str, bool] = {}
         self.dims: set[Sym] = set()
         self.supposed: set[Atom] = set()
         self.introduced: dict[str, ast.AnnAssign] = {}
@@ -187,8 +190,24 @@ class Frame:
         """Bind a local name; a size of which nothing is known is called by it from then on."""
         if type(value) is Size and (symbol := value.symbol) is not None:
             symbol.label(name)
+        if name in self.shared:
+            value = self._shared(value, self.shared[name])
         self.state.vars[name] = value
         self.state.since[name] = line
+
+    def share(self, names: Iterable[str], rebound: Collection[str]) -> None:
+        """Take note of variables, here or further out, that code out of sight uses or rebinds."""
+        for name in names:
+            self.shared[name] = self.shared.get(name, False) or name in rebound
+        home = None if self.function is None else self.function.home
+        if isinstance(home, Frame):
+            home.share(names, rebound)
+
+    def _shared(self, value: Value, is_rebound: bool) -> Value:
+        """Return what can be counted on of a value that code out of sight may change."""
+        if isinstance(self.state.content(value), (ListContent, Dict)):
+            self.state.heap[value] = None
+        return UNKNOWN if is_rebound else value
 
     @contextmanager
     def doubting(self, doubtful: bool = True) -> Iterator[None]:

@@ -74,7 +74,7 @@ def _getattr(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node:
     return UNKNOWN if len(args) == 3 and isinstance(found, Bound) else found
 
 
-@function("builtins.setattr")
+@function("builtins.setattr", "builtins.object.__setattr__")
 def _setattr(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call) -> Value:
     if len(args) == 3 and isinstance(args[1], str):
         objects.assign_attribute(frame, args[0], args[1], args[2], node)

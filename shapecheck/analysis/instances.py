@@ -14,7 +14,15 @@ from typing import Final, TypeAlias
 import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.analysis import bodies, declarations
-from shapecheck.analysis.annotations import texts
+from shapecheck.analysis.annotations import (
+    Declared,
+    DictDecl,
+    ListDecl,
+    TupleDecl,
+    UnionDecl,
+    texts,
+)
+from shapecheck.analysis.declarations import Parameter
 from shapecheck.analysis.host import Diagnostic
 from shapecheck.analysis.report import Reporter
 from shapecheck.analysis.state import State
@@ -83,6 +91,20 @@ def _key(group: spec.Group) -> str:
     return "..." if group.name is None else group.name
 
 
+def _has_many(param: Parameter) -> bool:
+    """Whether a parameter holds any number of tensors, each of which has its own `...`."""
+    return param.kind in ("star", "double-star") or _is_many(param.declared)
+
+
+def _is_many(declared: Declared) -> bool:
+    match declared:
+        case UnionDecl(options=parts) | TupleDecl(items=tuple() as parts):
+            return any(map(_is_many, parts))
+        case ListDecl() | DictDecl() | TupleDecl():
+            return True
+    return False
+
+
 def _only_group(function: Function) -> tuple[spec.Group | None, list[str]]:
     """Return the one group of a function's parameters, and those that may do without it.
 
@@ -98,7 +120,7 @@ def _only_group(function: Function) -> tuple[spec.Group | None, list[str]]:
             for entry in text.entries:
                 if isinstance(entry, spec.Group):
                     found[_key(entry)] = entry
-                    unnamed += entry.anonymous
+                    unnamed += entry.anonymous * (2 if _has_many(param) else 1)
                     holders += 1
                     if entry.broadcast and entry is text.entries[0]:
                         broadcasting[param.name] = None

@@ -393,4 +393,5 @@ def start(
     if "builtins.classmethod" in kinds:
         return State(), {first: owner}
     state, ref = objects.symbolic(owner, "self", alike)
+    objects.begin(state, ref, function)
     return state, {first: ref}

@@ -102,7 +102,7 @@ def another(frame: Frame, value: Value) -> Value:
             return value
         attrs = dict.fromkeys(content.attrs, UNKNOWN)
         like = content.like or value
-        return frame.state.new(Object(content.cls, attrs, one_of(content.path), like))
+        return frame.state.new(Object(content.cls, attrs, one_of(content.path), like, fresh=True))
     if isinstance(value, Union):
         return Union(tuple(another(frame, option) for option in value.options))
     if isinstance(value, Tensor):

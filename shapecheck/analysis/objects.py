@@ -5,13 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis import bodies, boundary, declarations, decorators, first_class, functions
+from shapecheck.analysis import (
+    bodies,
+    boundary,
+    class_fields,
+    declarations,
+    decorators,
+    first_class,
+    functions,
+)
 from shapecheck.analysis.annotations import AnyDecl, Declared, FieldsDecl, TensorDecl, reader
 from shapecheck.analysis.builtins import ITSELF
+from shapecheck.analysis.class_fields import Field
 from shapecheck.analysis.frame import SPECIAL, Frame
 from shapecheck.analysis.heap import Renewing, inside, unknowns
 from shapecheck.analysis.modules import library
@@ -187,6 +196,9 @@ def instance_fields(cls: Class) -> list[tuple[str, ast.AnnAssign, Class]]:
     return list(found.values())
 
 
+_GENERATED: Final = frozenset(("dataclass", "define", "frozen", "mutable"))
+
+
 def is_dataclass(cls: Class) -> bool:
     """Whether a class gets its constructor from its annotated fields."""
     for parent in ancestry(cls):
@@ -196,7 +208,7 @@ def is_dataclass(cls: Class) -> bool:
             continue
         for decorator in parent.node.decorator_list:
             target = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if ast.unparse(target).rpartition(".")[2] in ("dataclass", "define", "frozen"):
+            if ast.unparse(target).rpartition(".")[2] in _GENERATED:
                 return True
     return False
 
@@ -223,10 +235,10 @@ def construct(
         _tell(frame, made)
         return made
     if is_dataclass(cls):
-        _fill_fields(frame, made, cls, args, kwargs, node, label)
-        after = find_method(cls, "__post_init__")
+        rest = _fill_fields(frame, made, cls, args, kwargs, node, label)
+        after = _hook(cls)
         if after is not None:
-            functions.invoke(frame, after, [Argument(made)], {}, node, "__post_init__")
+            _run_hook(frame, after, made, rest, node)
     return made
 
 
@@ -288,30 +300,122 @@ def _fill_fields(
     kwargs: Mapping[str, Argument],
     node: ast.expr,
     label: str,
-) -> None:
+) -> list[Argument]:
+    """Give the fields what a generated constructor is given; return what goes to its hook."""
     given = list(args)
     attrs: dict[str, Value] = {}
+    rest: list[Argument] = []
     matcher = Matcher(frame.state.facts)
-    for name, field, owner in instance_fields(cls):
-        argument = given.pop(0) if given else kwargs.get(name)
+    for field in _fields(cls):
+        argument = None
+        if field.is_given:
+            argument = given.pop(0) if given else kwargs.get(field.name)
         if argument is None:
-            attrs[name] = (
-                functions.default(frame, owner.module, field.value)
-                if isinstance(field.value, ast.Constant)
-                else UNKNOWN
-            )
-            continue
-        declared = reader(owner.module).read(field.annotation)
-        found = boundary.check(frame, declared, argument.value, matcher)
-        if found[0] is not None:
-            text = None if argument.node is None else frame.segment(argument.node)
-            subject = f'field "{name}" of "{label}"'
-            frame.error(
-                argument.node or node,
-                boundary.message(frame, subject, found, matcher, text),
-            )
-        attrs[name] = argument.value
+            value = _default(frame, field)
+        else:
+            _check_field(frame, field, argument, matcher, node, label)
+            value = UNKNOWN if field.is_converted else argument.value
+        if field.is_kept:
+            attrs[field.name] = value
+        else:
+            rest.append(Argument(value, None if argument is None else argument.node))
     frame.state.heap[made] = Object(cls, attrs)
+    return rest
+
+
+def _default(frame: Frame, field: Field) -> Value:
+    """Return what a field holds that the constructor isn't given."""
+    if isinstance(field.default, ast.Constant):
+        return functions.default(frame, field.owner.module, field.default)
+    if field.factory is None:
+        return UNKNOWN
+    factory = functions.default(frame, field.owner.module, field.factory)
+    return frame.hush(functions.call_value, factory, [])
+
+
+def _check_field(
+    frame: Frame, field: Field, argument: Argument, matcher: Matcher, node: ast.expr, label: str
+) -> None:
+    declared = reader(field.owner.module).read(field.annotation)
+    found = boundary.check(frame, declared, argument.value, matcher)
+    if found[0] is None or field.is_converted:
+        return
+    text = None if argument.node is None else frame.segment(argument.node)
+    subject = f'field "{field.name}" of "{label}"'
+    message = boundary.message(frame, subject, found, matcher, text)
+    frame.error(argument.node or node, message)
+
+
+def _fields(cls: Class) -> list[Field]:
+    """Return the fields of a class that gets its constructor from them."""
+
+    def found() -> list[Field]:
+        return [class_fields.field(*one) for one in instance_fields(cls)]
+
+    return cls.module.program.memory.recall(("fields", cls.node), found, [])
+
+
+def _hook(cls: Class) -> Function | None:
+    """Return what a generated constructor calls at its end."""
+    if find_method(cls, "__init__") is not None or not is_dataclass(cls):
+        return None
+    hooks = (find_method(cls, name) for name in class_fields.HOOKS)
+    return next((hook for hook in hooks if hook is not None), None)
+
+
+def _run_hook(
+    frame: Frame, hook: Function, made: Ref, given: list[Argument], node: ast.expr
+) -> Value:
+    """Call what a generated constructor calls at its end; what else it is given isn't known."""
+    missing = len(declarations.declaration(hook).params) - 1 - len(given)
+    args = [Argument(made), *given, *(Argument(UNKNOWN) for _ in range(missing))]
+    return functions.invoke(frame, hook, args, {}, node, hook.name)
+
+
+def begin(state: State, ref: Ref, function: Function) -> None:
+    """Let a method be checked on its instance: one that builds it finds only its fields."""
+    content = state.content(ref)
+    if isinstance(content, Object) and function.name in _builders(content.cls)[0]:
+        state.heap[ref] = replace(content, fresh=False)
+
+
+def _set_by_hook(cls: Class) -> set[str]:
+    """Return the attributes that are set behind a generated constructor."""
+    memory, nothing = cls.module.program.memory, set[str]()
+
+    def found() -> set[str]:
+        built = _builders(cls)[1] if _hook(cls) is not None else ()
+        stored = (home.module.survey.stores[node] for home, node in built)
+        named = (class_fields.set_by_name(node) for _, node in built)
+        return nothing.union(*stored, *named)
+
+    return memory.recall(("set by hook", cls.node), found, nothing)
+
+
+def _after_hook(frame: Frame, owner: Ref, name: str, node: ast.expr) -> Value:
+    """Return an attribute that is set behind a generated constructor.
+
+    What is declared with a shape is as declared.
+    """
+    before = frame.state.content(owner)
+    assert isinstance(before, Object)
+    hook = _hook(before.cls)
+    assert hook is not None
+    frame.state.heap[owner] = replace(before, fresh=False)
+    frame.hush(_run_hook, hook, owner, [], node)
+    content = frame.state.content(owner)
+    if not isinstance(content, Object):
+        frame.state.heap[owner] = replace(before, fresh=False)
+        return UNKNOWN
+    shaped = {
+        field.name
+        for field in _fields(before.cls)
+        if declarations.speaks(reader(field.owner.module).read(field.annotation))
+    }
+    found = {one: value for one, value in content.attrs.items() if one not in shaped}
+    attrs = {**found, **before.attrs}
+    frame.state.heap[owner] = replace(content, attrs=attrs)
+    return attrs.get(name, UNKNOWN)
 
 
 def symbolic(cls: Class, path: str, alike: bool = True) -> tuple[State, Ref]:
@@ -351,7 +455,7 @@ def check_init(cls: Class) -> None:
 
 def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> _Symbolic:
     state = State()
-    ref = state.new(Object(cls, {}, path, whole=True))
+    ref = state.new(Object(cls, {}, path, whole=True, fresh=True))
     init = find_method(cls, "__init__")
     if init is None:
         return _Symbolic(state, ref)
@@ -448,20 +552,36 @@ def _assigned(cls: Class) -> tuple[set[str], set[str]]:
     return memory.recall(("assigned", cls.node), lambda: _assigned_later(cls), nothing)
 
 
-def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
-    methods: dict[str, list[tuple[Class, ast.FunctionDef]]] = {}
+_Method: TypeAlias = tuple[Class, ast.FunctionDef]
+
+
+def _builders(cls: Class) -> tuple[set[str], list[_Method], list[_Method]]:
+    """Return the names of the methods that the construction calls, these methods, and others."""
+    nothing: tuple[set[str], list[_Method], list[_Method]] = (set(), [], [])
+    memory = cls.module.program.memory
+    return memory.recall(("builders", cls.node), lambda: _find_builders(cls), nothing)
+
+
+def _find_builders(cls: Class) -> tuple[set[str], list[_Method], list[_Method]]:
+    methods: dict[str, list[_Method]] = {}
     for parent in ancestry(cls):
         for name, member in members(parent).items() if isinstance(parent, Class) else ():
             if isinstance(parent, Class) and isinstance(member, ast.FunctionDef):
                 methods.setdefault(name, []).append((parent, member))
-    building = {"__init__", "__post_init__", "setup"}
+    building = {"__init__", *class_fields.HOOKS, "setup"}
     waiting = list(building)
     while waiting:
         for home, node in methods.get(waiting.pop(), ()):
             called = home.module.survey.mentions[node] & methods.keys()
             waiting += called - building
             building |= called
+    builders = [one for name, each in methods.items() if name in building for one in each]
     others = [one for name, each in methods.items() if name not in building for one in each]
+    return building, builders, others
+
+
+def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
+    _, _, others = _builders(cls)
     return (
         set().union(*(home.module.survey.stores[node] for home, node in others)),
         set().union(*(home.module.survey.alters[node] for home, node in others)),
@@ -601,6 +721,10 @@ def _instance_attribute(frame: Frame, owner: Ref, name: str, node: ast.expr) -> 
     if name == "__dict__":
         return Bound(owner, name)
     value = content.attrs.get(name, UNKNOWN)
+    if value is UNKNOWN and content.fresh and name in _set_by_hook(content.cls):
+        value = _after_hook(frame, owner, name, node)
+        content = frame.state.heap[owner]
+        assert isinstance(content, Object)
     if value is not UNKNOWN:
         return value
     found = find_member(content.cls, name)
@@ -620,7 +744,9 @@ def _inherited(frame: Frame, owner: Ref, content: Object, name: str) -> Value:
         return Scalar(dtypes.BOOL)
     if name in ("_replace", "_asdict", "_make") and _is_named_tuple(content.cls):
         return Bound(content.cls if name == "_make" else owner, name)
-    if content.path is not None and not is_module(content.cls) and _is_config(content.cls):
+    if name in _set_by_hook(content.cls):
+        return UNKNOWN
+    if content.path is not None and not is_module(content.cls) and is_dataclass(content.cls):
         return Path(f"{content.path}.{name}")
     taken = None if content.path is None else _taken_over(content.cls, name)
     if taken is None:
@@ -664,10 +790,6 @@ MODULE_NAMES: Final = _MODULE_METHODS | {"training", "buffers", "named_buffers",
 """What every `nn.Module` has."""
 
 
-def _is_config(cls: Class) -> bool:
-    return is_dataclass(cls)
-
-
 def _method(
     frame: Frame,
     owner: Ref,
@@ -703,7 +825,8 @@ def _field(
         if not isinstance(declared, AnyDecl) and not fixed:
             value = _declared(frame, owner, content, name, declared)
             path = f"{content.path}.{name}" if content.path else name
-            value = with_default(value, path, statement.value)
+            by_hook = name in _set_by_hook(content.cls)
+            value = with_default(value, path, _CHOSEN if by_hook else statement.value)
             set_attribute(frame, owner, name, value)
             return value
     if name in content.attrs:
@@ -713,6 +836,8 @@ def _field(
     return UNKNOWN
 
 
+_CHOSEN: Final = ast.Constant(None)
+"""The default of a size that may turn out to be any other one."""
 _AUTOGRAD: Final = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
 
 

@@ -531,8 +531,8 @@ def index_value(frame: Frame, node: ast.expr) -> Value:
     return frame.eval(node)
 
 
-def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.expr) -> None:
-    """Assign to `owner[index]`."""
+def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.expr) -> Value:
+    """Assign to `owner[index]`; return the owner."""
     owner = frame.eval(target.value)
     if isinstance(owner, Tensor):
         index = first_class.spread(frame, owner, index_value(frame, target.slice), target)
@@ -543,9 +543,9 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
             )
             apply(frame, signature, [owner, index, value], {}, site)
         write_into(frame, target.value)
-        return
+        return owner
     if not isinstance(owner, Ref):
-        return
+        return owner
     index = frame.eval(target.slice)
     content = frame.state.content(owner)
     if isinstance(content, Dict):
@@ -557,6 +557,7 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
             frame.state.heap[owner] = Sequence(tuple(items), kind=content.kind)
     else:
         frame.state.heap[owner] = None
+    return owner
 
 
 def delete_item(frame: Frame, target: ast.Subscript) -> None:

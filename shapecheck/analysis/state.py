@@ -250,7 +250,7 @@ class _Joiner:
             else:
                 attrs[name] = self.value(x, y, (*key, name))
         path = a.path if a.path == b.path else one_of(a.path or b.path or "")
-        return Object(a.cls, attrs, path, whole=whole)
+        return Object(a.cls, attrs, path, whole=whole, fresh=a.fresh or b.fresh)
 
     def elements(self, a: Sequence, b: Sequence, key: tuple[object, ...]) -> Value:
         found: list[Value] = []

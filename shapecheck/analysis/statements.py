@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis import autocast, boundary, decorators, objects, patterns
+from shapecheck.analysis import autocast, boundary, decorators, escaping, objects, patterns
 from shapecheck.analysis.annotations import reader
 from shapecheck.analysis.carried import carried
 from shapecheck.analysis.conditions import split
@@ -66,11 +66,19 @@ def store(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> Non
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
             _unpack(frame, targets, value, source)
         case ast.Attribute(value=owner, attr=name):
-            objects.assign_attribute(frame, frame.eval(owner), name, value, target)
+            holder = frame.eval(owner)
+            objects.assign_attribute(frame, holder, name, value, target)
+            _put_away(frame, holder, value)
         case ast.Subscript():
-            store_item(frame, target, value, source)
+            _put_away(frame, store_item(frame, target, value, source), value)
         case ast.Starred(value=inner):
             store(frame, inner, value, source)
+
+
+def _put_away(frame: Frame, holder: Value, value: Value) -> None:
+    """Let go of what something keeps of which nothing is known: it may be called from there."""
+    if frame.state.content(holder) is None:
+        escaping.let_go(frame, [value])
 
 
 def _unpack(frame: Frame, targets: Sequence[ast.expr], value: Value, source: ast.expr) -> None:
@@ -632,6 +640,8 @@ def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Non
     if _is_looked_into(frame):
         frame.nested.append((made, frame.fork()))
     frame.assign(node.name, decorators.decorated(made, frame), node.lineno)
+    if not decorators.are_followed(frame, node):
+        escaping.let_go(frame, [made])
 
 
 @statement(ast.ClassDef)

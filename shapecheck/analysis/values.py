@@ -401,7 +401,7 @@ class Object:
     `path` names a symbolic instance (`self`, `config`) for the sizes that are its own. `like`
     stands for any of the instances that it is one of, where it is one of several. `whole`: it has
     no other attributes, so that one which only some paths assign is what they assign where it is
-    read.
+    read. `fresh`: of what its class does behind a generated constructor nothing was looked at.
     """
 
     cls: Class
@@ -409,6 +409,7 @@ class Object:
     path: str | None = None
     like: Ref | None = None
     whole: bool = False
+    fresh: bool = False
 
     def __hash__(self) -> int:
         return id(self)
