@@ -60,7 +60,7 @@ def flatten(
             f"start_dim {start_dim} comes after end_dim {end_dim}", f"can't flatten {shape}"
         )
     parts = [_as_dim(item) for item in shape.dims[first : last + 1]]
-    merged = prod(map(size_of, parts), start=1) if tensor.blank else dims.merge(parts)
+    merged = dims.product(map(size_of, parts)) if tensor.blank else dims.merge(parts)
     return Tensor(Shape((*shape.dims[:first], merged, *shape.dims[last + 1 :])), tensor.dtype)
 
 
