@@ -7,7 +7,7 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, shapes
-from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Relation, Size, size_of
+from shapecheck.dims import Composite, DimExpr, FloorDiv, IntSize, Kind, Relation, Size, size_of
 from shapecheck.ops.call import UNKNOWN, Call, DType, Value, as_tensor, replace, rule
 from shapecheck.shapes import Item, Mismatch, Run, Shape, Tensor, mismatch
 
@@ -374,7 +374,7 @@ def _refuse_scrambling(
     moved = [
         (owner, factor)
         for owner, factor in zip(owners, left, strict=True)
-        if any(_equal(call, factor, size) for size in right)
+        if any(_is_that(call, factor, size) for size in right)
     ]
     if len(moved) == len(left) == len(right):
         composed = any(isinstance(owner, Composite) for owner in owners)
@@ -385,10 +385,11 @@ def _refuse_scrambling(
             continue
         here = source.index(owner)
         there = next(
-            i for i, item in enumerate(targets) if _equal(call, factor, size_of(_as_dim(item)))
+            i for i, item in enumerate(targets) if _is_that(call, factor, size_of(_as_dim(item)))
         )
         ahead = _product(call, source[:here]), _product(call, targets[:there])
-        if any(map(_loose, _cancel(*ahead))):
+        left_over = _cancel(*ahead)
+        if any(map(_loose, left_over)) or (here == there and any(map(_rounded, left_over))):
             continue
         places = [f"is axis {here}", f"axis {there}"]
         if here == there:
@@ -405,6 +406,11 @@ def _loose(size: IntSize) -> bool:
     return any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(size))
 
 
+def _rounded(size: IntSize) -> bool:
+    """Whether a division is in a size that may be exact, which leaves open what it is equal to."""
+    return isinstance(size, Size) and any(isinstance(atom, FloorDiv) for atom in size.atoms())
+
+
 def _plain(factors: Sequence[IntSize]) -> bool:
     """Whether all sizes are names or numbers, and at least two are names."""
     names = [factor for factor in factors if isinstance(factor, Size) and factor.symbol is not None]
@@ -413,6 +419,14 @@ def _plain(factors: Sequence[IntSize]) -> bool:
 
 def _equal(call: Call, a: IntSize, b: IntSize) -> bool:
     return a is b or a == b or call.facts.same(a, b)
+
+
+def _is_that(call: Call, factor: IntSize, size: IntSize) -> bool:
+    """Whether a size is that of a dimension; what is merely computed may be equal by chance."""
+    computed = isinstance(size, Size) and size.symbol is None
+    return (
+        call.facts.dim(factor) == call.facts.dim(size) if computed else _equal(call, factor, size)
+    )
 
 
 def _is_one(call: Call, item: Item) -> bool:

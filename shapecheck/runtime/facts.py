@@ -139,7 +139,8 @@ class ValueFacts(Facts):
         if stand_beside(a, b):
             return _DIFFERENT
         if _name(a) and _name(b):
-            return _POSSIBLE if _mixed(a) and _mixed(b) else _DIFFERENT
+            both = _mixed(a) and _mixed(b)
+            return _POSSIBLE if both or _vague(a) or _vague(b) else _DIFFERENT
         if isinstance(a, Composite) and isinstance(b, Composite):
             return _SAME if self._same_order(a.parts, b.parts) else _DIFFERENT
         return _DIFFERENT if _renamed(a, b) else _SAME
@@ -215,3 +216,11 @@ def _renamed(a: DimExpr, b: DimExpr) -> bool:
 def _mixed(dim: DimExpr) -> bool:
     """Whether a dimension is an axis that cuts across others (see `regroup`)."""
     return isinstance(dim, Size) and marked(dim.symbol, MIXED)
+
+
+def _vague(dim: DimExpr) -> bool:
+    """Whether an axis cuts across something that has no name of its own, which may be any."""
+    if not isinstance(dim, Size) or dim.symbol is None or not _mixed(dim):
+        return False
+    whole: Any = dim.symbol.scope
+    return any(not isinstance(part, Size) or part.symbol is None for part, _ in whole[1])

@@ -96,8 +96,13 @@ class Lengths:
             found.update(self.frame.symbols)
         return found
 
-    def told(self, args: list[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Return an op's arguments with dimensions in the place of numbers that are known."""
+    def told(
+        self, args: list[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any], bool]:
+        """Return an op's arguments with dimensions in the place of numbers that are known.
+
+        Third, whether nothing is left that may be one: the other numbers stand in the source.
+        """
         given = [self._spread(node) for node in self.place.call.args]
         flat = [one for part in given for one in part]
         known = self.values()
@@ -109,11 +114,14 @@ class Lengths:
             for i, arg in enumerate(args)
         ]
         named = {one.arg: one.value for one in self.place.call.keywords if one.arg is not None}
-        words = {
-            name: _fitted(arg, self._tell(named[name]), known) if name in named else arg
-            for name, arg in kwargs.items()
-        }
-        return found, words
+        told = {name: self._tell(named[name]) for name in kwargs if name in named}
+        words = {name: _fitted(arg, told.get(name), known) for name, arg in kwargs.items()}
+        behind = len(args) - len(flat)
+        sure = all(
+            _is_sure(one, flat[i - behind] if 0 <= i - behind < len(flat) else None)
+            for i, one in enumerate(found)
+        ) and all(_is_sure(one, told.get(name)) for name, one in words.items())
+        return found, words, sure
 
     def _spread(self, node: ast.expr) -> list[Told]:
         if not isinstance(node, ast.Starred):
@@ -143,6 +151,8 @@ class Lengths:
                 return _item(self._tell(value, depth + 1), _literal(part))
             case ast.BinOp(left=left, op=op, right=right):
                 return _computed(op, self._tell(left, depth + 1), self._tell(right, depth + 1))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return _computed(ast.Sub(), 0, self._tell(operand, depth + 1))
             case _:
                 return None
 
@@ -288,6 +298,8 @@ class _Finder:
             case ast.BinOp(left=left, right=right):
                 self.follow(left)
                 self.follow(right)
+            case ast.UnaryOp(operand=operand):
+                self.follow(operand)
         return None
 
     def _variable(self, name: str) -> None:
@@ -403,6 +415,14 @@ def _fitted(actual: Any, told: Told, values: Mapping[Sym, int]) -> Any:
     if type(actual) is not int or told is None or isinstance(told, int | tuple):
         return actual
     return told if value_of(told, values) == actual else actual
+
+
+def _is_sure(found: Any, told: Told) -> bool:
+    """Whether an argument has no number in it that may be anything, by what is told of it."""
+    if isinstance(found, tuple | list):
+        parts = told if isinstance(told, tuple) and len(told) == len(found) else [None] * len(found)
+        return all(_is_sure(one, part) for one, part in zip(found, parts, strict=True))
+    return type(found) is not int or found == told
 
 
 def is_told(value: Any) -> bool:

@@ -36,7 +36,7 @@ from shapecheck.runtime.names import (
     state,
 )
 from shapecheck.runtime.outer import outer
-from shapecheck.runtime.regroup import REGROUPING, crossed, regrouped
+from shapecheck.runtime.regroup import REGROUPING, crossed, regrouped, solved
 from shapecheck.shapes import Mismatch, Problem, Run, Shape
 from shapecheck.shapes import Tensor as Known
 from shapecheck.signatures import Signature
@@ -227,7 +227,7 @@ def _first_time(
             if passed is not None:
                 asked.tell(lengths_of(passed, frame))
             values = asked.values
-            known = asked.answer()
+            known = asked.named_surely(asked.answer())
     except Mismatch as refused:
         assert asked is not None
         # A view's sizes are plain numbers, which may be a name's size by chance: see `regroup`.
@@ -334,7 +334,7 @@ def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record
 def _by_numbers(asked: Question, result: torch.Tensor) -> object:
     """Return the outcome of a view that is told nothing of its sizes but the numbers."""
     try:
-        return _outcome(asked.answer(replaced={}), result, asked.values)
+        return _outcome(solved(asked.answer(replaced={}), asked.known), result, asked.values)
     except Mismatch:
         return None
 
@@ -399,13 +399,13 @@ class Question:
         self.kwargs = {name: self.convert(arg) for name, arg in kwargs.items()}
         self.signature: Signature | None = ops.signature_of(func)
         self.numbers: tuple[Sequence[Value], Mapping[str, Value]] = (self.args, self.kwargs)
-        self.told = False
+        self.told = self.sure = False
         self.lengths: Lengths | None = None
 
     def tell(self, lengths: Lengths) -> None:
         """Put dimensions in the place of the numbers that are known to be some."""
         self.lengths = lengths
-        self.args, self.kwargs = lengths.told(self.args, self.kwargs)
+        self.args, self.kwargs, self.sure = lengths.told(self.args, self.kwargs)
         for symbol, value in lengths.values().items():
             self.values.setdefault(symbol, value)
         sizes = [arg for arg in (*self.args, *self.kwargs.values()) if not isinstance(arg, Known)]
@@ -470,6 +470,12 @@ class Question:
             kwargs = {name: _swapped(arg, by_identity) for name, arg in kwargs.items()}
         facts = ValueFacts(self.values, self.strict)
         return self.signature.apply(facts, args, kwargs, label, meant=meant)
+
+    def named_surely(self, known: Value) -> Value:
+        """Return a result without the names that it has only if a number is what it seems to be."""
+        solving = self.func in REGROUPING or (self.func in GIVEN and not self.known)
+        given = [arg for arg in (*self.args, *self.kwargs.values()) if not isinstance(arg, Known)]
+        return solved(known, self.known, given) if solving and not self.sure else known
 
     def padded(self, known: Value) -> Sym | None:
         """Return the padded dimension that an op counts the padding of, by its rule's answer."""

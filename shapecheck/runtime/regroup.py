@@ -8,6 +8,7 @@ name's equal. A view back to the sizes that were there restores the names.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any, Final
 
@@ -15,7 +16,9 @@ import torch
 
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
+from shapecheck.ops import Value
 from shapecheck.runtime.facts import MIXED, OF_SIZE, marked, value_of
+from shapecheck.shapes import Shape, Tensor
 
 REGROUPING: Final[frozenset[Any]] = frozenset(
     (
@@ -86,6 +89,24 @@ def _name(
     if len(group) < 2 or len(places) < 2 or plain or not merging:
         return
     _mark(tuple((dim, size) for dim, size, _ in group), places, found, sizes, known)
+
+
+def solved(known: Value, operands: Sequence[Tensor], given: Sequence[Value] = ()) -> Value:
+    """Return an op's result without names for the sizes that were solved from plain numbers.
+
+    A number may be the size of a dimension: with 4 for `h`, `-1` isn't `b*h*w//4` but `b*w`. What
+    is told (`given`) or was there (`operands`) keeps its name.
+    """
+    if not isinstance(known, Tensor):
+        return known
+    there = {item for one in operands for item in one.shape.dims}
+    for arg in given:
+        there.update(arg if isinstance(arg, tuple | list) else (arg,))
+    items = (
+        dims.unknown() if isinstance(item, Size) and not item.symbol and item not in there else item
+        for item in known.shape.dims
+    )
+    return replace(known, shape=Shape(tuple(items)))
 
 
 def crossed(

@@ -244,3 +244,80 @@ def test_sizes_that_are_left_to_a_view_have_no_odd_names() -> None:
         return dims_of(torch.nn.functional.linear(x, weight).view(b, t, 3, heads, -1))
 
     assert qkv(torch.rand(2, 4, 32), 8) == ("b", "t", None, None, None)
+
+
+# What is solved from numbers ----------------------------------------------------------------------
+
+
+def helper(x: Tensor, h: int, w: int) -> Any:
+    return x.reshape(-1, 8, h, w)
+
+
+def folded(x: Float[Tensor, "b 32 h w"]) -> Any:
+    _, channels, h, w = x.shape
+    inner = x.reshape(-1, channels // 4, h, w)
+    return dims_of(x.reshape(-1, 8, h, w)) + dims_of(inner) + dims_of(helper(x, h, w))
+
+
+def numbers_left(x: Float[Tensor, "b 32 h w"]) -> Any:
+    b, h = len(x), x.shape[2]
+    return dims_of(x.reshape(b, CONFIG + 1, 8, h, -1))
+
+
+def counting_down(x: Float[Tensor, "b 32 h w"]) -> Any:
+    h, w = x.shape[-2:]
+    made = torch.arange(h - 1, -h, -1), torch.arange(-w, w), torch.arange(max(1, b_of(x)), h + 40)
+    return sum(map(dims_of, made), ())
+
+
+def b_of(x: Tensor) -> int:
+    return x.shape[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (folded, (None, None, "h", "w") * 3),
+        (numbers_left, ("b", None, None, "h", "w")),
+        (counting_down, ("2*h-1", "2*w", None)),
+    ],
+)
+@pytest.mark.parametrize("sizes", [(2, 32, 4, 6), (5, 32, 7, 10), (3, 32, 6, 5)])
+def test_names_don_t_depend_on_the_sizes(
+    function: Callable[..., Any], expected: tuple[str | None, ...], sizes: tuple[int, ...]
+) -> None:
+    checked = shapecheck(function)
+    for _ in range(2):
+        assert checked(torch.rand(sizes)) == expected
+
+
+def test_a_size_that_is_computed_may_be_equal_to_a_name() -> None:
+    @shapecheck
+    def halved(x: Float[Tensor, "b t c"]) -> Any:
+        b = x.shape[0]
+        return x.reshape(2 * b, -1)
+
+    for sizes in ((2, 4, 4), (4, 2, 8), (6, 4, 4), (2, 8, 12)):
+        assert halved(torch.rand(sizes)).shape == (2 * sizes[0], sizes[1] * sizes[2] // 2)
+
+
+@pytest.mark.parametrize("sizes", [(1, 4, 4, 4), (2, 4, 4, 4), (8, 4, 4, 4), (2, 8, 6, 2)])
+def test_windows_that_are_folded_back(sizes: tuple[int, ...]) -> None:
+    @shapecheck
+    def halo(
+        q: Float[Tensor, "batch c height width"], block: int, heads: int
+    ) -> Float[Tensor, "batch c height width"]:
+        b, c, height, width = q.shape
+        rows, columns = height // block, width // block
+        inner, blocks = c // heads, rows * columns
+        y = q.reshape(-1, inner, rows, block, columns, block).permute(0, 1, 3, 5, 2, 4)
+        y = y.reshape(b * heads, inner, -1, blocks).transpose(1, 3)
+        k = torch.nn.functional.pad(q, [1, 1, 1, 1]).unfold(2, block + 2, block)
+        k = k.unfold(3, block + 2, block).reshape(b * heads, inner, blocks, -1)
+        k = k.permute(0, 2, 3, 1)
+        out = ((y @ k.mT).softmax(-1) @ k).transpose(1, 3)
+        out = out.reshape(-1, block, block, rows, columns).permute(0, 3, 1, 4, 2)
+        return out.contiguous().view(b, c, height, width) + q
+
+    for heads in (1, 2, 4):
+        assert halo(torch.rand(sizes), 2, heads).shape == sizes
