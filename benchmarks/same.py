@@ -139,7 +139,10 @@ def pytest_configure() -> None:
 
 
 def collect(tree: Path, kinds: list[str], corpus: Path | None) -> dict[str, Said]:
-    """Return all that the tree which is first on the path says."""
+    """Return all that a tree says, from which shapecheck is imported here."""
+    import shapecheck
+
+    assert Path(shapecheck.__file__).is_relative_to(tree), shapecheck.__file__
     ways = {"analysis": analysis, "annotate": annotate, "coverage": coverage}
     return {kind: runtime(tree) if kind == "runtime" else ways[kind](corpus) for kind in kinds}
 

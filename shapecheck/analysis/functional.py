@@ -79,7 +79,7 @@ def _setattr(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node:
     if len(args) == 3 and isinstance(args[1], str):
         objects.assign_attribute(frame, args[0], args[1], args[2], node)
     elif args and isinstance(args[0], Ref):
-        frame.state.heap[args[0]] = None
+        objects.lose_attributes(frame, args[0])
     return None
 
 

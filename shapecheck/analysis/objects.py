@@ -611,6 +611,25 @@ def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
             frame.state.heap[content.like] = replace(others, attrs={**others.attrs, name: UNKNOWN})
 
 
+def lose_attributes(frame: Frame, owner: Ref) -> None:
+    """Give up what is known of all attributes of something: any of them may have been set.
+
+    What a field is declared to be still holds, and methods stay what they are.
+    """
+    content = frame.state.content(owner)
+    if not isinstance(content, Object):
+        frame.state.heap[owner] = None
+        return
+    own = [parent for parent in ancestry(content.cls) if isinstance(parent, Class)]
+    fields = [name for parent in own for name, node in members(parent).items() if _is_field(node)]
+    attrs = dict.fromkeys((*fields, *content.attrs), UNKNOWN)
+    frame.state.heap[owner] = replace(content, attrs=attrs, whole=False, fresh=False)
+
+
+def _is_field(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.Assign, ast.AnnAssign))
+
+
 # Attributes ---------------------------------------------------------------------------------------
 
 
