@@ -21,7 +21,8 @@ import runpy
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,6 +30,8 @@ HEARD = "SAME_HEARD"
 KINDS = ("analysis", "annotate", "coverage", "runtime")
 RUNTIME_TESTS = ("runtime", "named", "mixups", "first_class", "systems")
 STEPS = 8
+SECONDS = 60
+"""What one program may take: another commit may not get to the end of one at all."""
 PASSING = re.compile(r"0x[0-9a-f]{6,}|/tmp/[\w./-]*|\b\d+\.\d+ (?=seconds|s\b)")
 """What differs between two runs of the same commit: addresses, temporary paths, times."""
 
@@ -55,22 +58,30 @@ def analysis(corpus: Path | None) -> Said:
     found: Said = {}
     tests = runpy.run_path(str(ROOT / "tests" / "static" / "test_static.py"))
     for path, name, program in tests["cases"]():
-        found[f"{path.stem}/{name}"] = tests["marked"](program)
+        found[f"{path.stem}/{name}"] = _in_time(partial(tests["marked"], program))
     for name, folder in programs(corpus):
         host = Folder(folder, folder / "src")
         for source in sources(folder):
-            found[f"{name}/{source.path}"] = _diagnostics(source, host)
+            found[f"{name}/{source.path}"] = _in_time(partial(_diagnostics, source, host))
     return found
 
 
 def _diagnostics(source: object, host: object) -> str:
     from shapecheck.analysis import Options, analyze_module
 
-    try:
-        said = analyze_module(source, host, Options())  # type: ignore[arg-type]
-    except (SyntaxError, RecursionError) as error:
-        return type(error).__name__
+    said = analyze_module(source, host, Options())  # type: ignore[arg-type]
     return "\n".join(f"{d.span} {d.severity} {d.code} {d.message}" for d in said)
+
+
+def _in_time(say: Callable[[], str]) -> str:
+    """Return what is said of one program, or what kept it from being said."""
+    from mutation.programs import TooLongError, alarm
+
+    try:
+        with alarm(SECONDS):
+            return say()
+    except (SyntaxError, RecursionError, TooLongError) as error:
+        return type(error).__name__
 
 
 def coverage(corpus: Path | None) -> Said:
