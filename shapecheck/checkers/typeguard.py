@@ -24,12 +24,21 @@ _NAMES: Final = "annotated_names"
 _knows_texts = hasattr(_transformer, _NAMES)
 
 
+class _AnyHome(str):
+    """A type's name that equals its full name in any module: a project may hand ours on."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and f".{other}".endswith(f".{self!s}")
+
+    __hash__ = str.__hash__
+
+
 def _tell_typeguard() -> None:
-    names = (*dtypes.CATEGORIES, "Key", "PRNGKeyArray")
-    homes = ("shapecheck", "shapecheck.types", "jaxtyping")
-    spelled = tuple(f"{home}.{name}" for home in homes for name in names)
+    names = (*map(_AnyHome, dtypes.CATEGORIES), "jaxtyping.Key", "jaxtyping.PRNGKeyArray")
     if _knows_texts:
-        setattr(_transformer, _NAMES, (*getattr(_transformer, _NAMES), *spelled))
+        setattr(_transformer, _NAMES, (*getattr(_transformer, _NAMES), *names))
     typeguard.checker_lookup_functions.insert(0, lookup)
 
 
