@@ -5,6 +5,7 @@ typeguard loads this module as a plugin of its own, by the entry point `typeguar
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any, Final
 
@@ -39,12 +40,13 @@ def _tell_typeguard() -> None:
     names = (*map(_AnyHome, dtypes.CATEGORIES), "jaxtyping.Key", "jaxtyping.PRNGKeyArray")
     if _knows_texts:
         setattr(_transformer, _NAMES, (*getattr(_transformer, _NAMES), *names))
-    typeguard.checker_lookup_functions.insert(0, lookup)
+    # behind what `@shapecheck` itself looks a tensor up with, whichever of the two comes first
+    typeguard.checker_lookup_functions.append(lookup)
 
 
 def lookup(origin: Any, args: tuple[Any, ...], extras: tuple[Any, ...]) -> Any:
     """Return what typeguard checks a tensor of ours with; None for any other type."""
-    if not extras:
+    if not extras or "shapecheck.types" not in sys.modules:
         return None
     from shapecheck.types import TensorSpec
 

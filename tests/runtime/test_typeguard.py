@@ -212,6 +212,27 @@ def test_in_any_order_of_imports(imports: str, disabled: str, tmp_path: Path) ->
     assert run(CHECKED.format(imports=imports), **environment) == "found\n"
 
 
+@pytest.mark.parametrize("disabled", ["", "1"])
+def test_our_own_calls_compare_what_typeguard_finds(disabled: str) -> None:
+    environment = {"TYPEGUARD_DISABLE_PLUGIN_AUTOLOAD": disabled} if disabled else {}
+    said = run(
+        "import torch\n"
+        "from shapecheck import Float, ShapeError, shapecheck\n"
+        "@shapecheck\n"
+        "def joined(xs: list[Float[torch.Tensor, 'n d']]) -> None: ...\n"
+        "joined([torch.ones(2, 3)])\n"
+        "try:\n"
+        "    joined([torch.ones(2, 3), torch.ones(2, 4)])\n"
+        "except ShapeError as error:\n"
+        "    print(str(error).splitlines()[0])\n",
+        **environment,
+    )
+    assert said == (
+        'item 1 of argument "xs" of "joined" is (2 4), declared "n d": axis 1 is 4, '
+        "declared d (here 3)  [shape]\n"
+    )
+
+
 def test_what_of_typeguard_is_private() -> None:
     """Where the text in brackets isn't code; see `shapecheck.checkers.typeguard`."""
     names = typeguard._transformer.annotated_names
