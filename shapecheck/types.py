@@ -7,9 +7,11 @@ with a `TensorSpec` as its metadata, on which `isinstance` works too.
 
 from __future__ import annotations
 
+import sys
 import typing
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from importlib import import_module
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -117,6 +119,51 @@ class TensorSpec:
         return TensorSpec(label, both, shape, (*outer.dims, *self.dims))
 
 
+class AloneSpec(TensorSpec):
+    """A spec that is all the metadata of its annotation: beartype checks tensors by it.
+
+    See `shapecheck.checkers.beartype`.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TensorSpec):
+            return NotImplemented
+        return all(getattr(self, one.name) == getattr(other, one.name) for one in fields(self))
+
+    __hash__ = TensorSpec.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        """Answer what beartype asks of one of its validators."""
+        checker = sys.modules.get("shapecheck.checkers.beartype")
+        if checker is None or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(checker.validator(self), name)
+
+
+class _Metadata(tuple[Any, ...]):
+    """A spec, as the metadata of one of our types; `Annotated[ours, more]` adds to it."""
+
+    __slots__ = ()
+
+    def __add__(self, more: tuple[Any, ...]) -> tuple[Any, ...]:
+        (alone,) = self
+        checker = sys.modules.get("shapecheck.checkers.beartype")
+        if checker is None or not all(map(checker.is_validator, more)):
+            # beartype refuses a type of whose metadata only some are its own
+            alone = TensorSpec(alone.label, alone.dtypes, alone.shape, alone.dims)
+        return alone, *more
+
+
+def _meet(checker: str) -> None:
+    """Have another type checker check our types, once the program has imported it."""
+    module = f"shapecheck.checkers.{checker}"
+    if checker in sys.modules and module not in sys.modules:
+        with suppress(ImportError):  # it is being imported
+            import_module(module)
+
+
 def parse(text: str, where: str) -> spec.Spec:
     """Parse an annotation's text; `where` begins the message of the error."""
     try:
@@ -186,6 +233,16 @@ _AnnotatedAlias: Final[Any] = type(Annotated[int, ""])
 
 class _TensorAlias(_AnnotatedAlias, _root=True):  # type: ignore[misc,call-arg]  # typing's own
     """`typing.Annotated[Tensor, spec]` that `isinstance` accepts, as jaxtyping's types are."""
+
+    @property
+    def __metadata__(self) -> _Metadata:
+        _meet("beartype")  # which asks for it
+        found: _Metadata = self.__dict__["metadata"]
+        return found
+
+    @__metadata__.setter
+    def __metadata__(self, metadata: tuple[TensorSpec]) -> None:
+        self.__dict__["metadata"] = _Metadata(metadata)
 
     def __instancecheck__(self, value: object) -> bool:
         from shapecheck.runtime.api import is_instance
@@ -259,7 +316,9 @@ def _annotate(array: Any, metadata: TensorSpec) -> Any:
             f"{metadata.label}[{_shown(array)}, ...]: {_shown(array)} is no tensor type; write "
             f'{metadata.label}[Tensor, "{metadata.shape}"]'
         )
-    return _TensorAlias(array, (metadata,))
+    _meet("typeguard")
+    alone = AloneSpec(metadata.label, metadata.dtypes, metadata.shape, metadata.dims)
+    return _TensorAlias(array, (alone,))
 
 
 def _shown(items: object) -> str:
@@ -291,34 +350,4 @@ if not TYPE_CHECKING:
     )
 
 
-def _told_typeguard() -> None:
-    """Have typeguard take the text in our brackets for a text, and check what it says."""
-    with suppress(ImportError, AttributeError):
-        import typeguard
-        from typeguard import _transformer
-
-        names = (*dtypes.CATEGORIES, "Key", "PRNGKeyArray")
-        homes = ("shapecheck", "shapecheck.types", "jaxtyping")
-        spelled = tuple(f"{home}.{name}" for home in homes for name in names)
-        vars(_transformer)["annotated_names"] = (*_transformer.annotated_names, *spelled)
-        typeguard.checker_lookup_functions.append(_checker)
-
-
-def _checker(origin: Any, args: tuple[Any, ...], extras: tuple[Any, ...]) -> Any:
-    """Return what typeguard checks a tensor of ours with, outside of decorated calls too."""
-    found = next((one for one in extras if isinstance(one, TensorSpec)), None)
-    if found is None:
-        return None
-
-    def check(value: object, origin: Any, args: Any, memo: object) -> None:
-        from typeguard import TypeCheckError
-
-        from shapecheck.runtime.api import is_instance
-
-        if not is_instance(value, origin, found):
-            raise TypeCheckError(f'doesn\'t fit {found.label}[..., "{found.shape}"]')
-
-    return check
-
-
-_told_typeguard()
+_meet("typeguard")

@@ -46,10 +46,10 @@ LAYERS = {
         packages=frozenset({"mypy"}),
     ),
     "run time": Layer(
-        modules=frozenset({"runtime", "record", "rewriting", "named", "types"}),
+        modules=frozenset({"runtime", "record", "rewriting", "named", "types", "checkers"}),
         on=("rules",),
         packages=frozenset(
-            {"torch", "typeguard", "jaxtyping", "einops", "functorch", "numpy", "pytest", "rich"}
+            "torch typeguard beartype jaxtyping einops functorch numpy pytest rich".split()
         ),
     ),
     "tools": Layer(

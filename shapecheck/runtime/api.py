@@ -11,7 +11,7 @@ from torch._C import DisableTorchFunction
 from shapecheck import dtypes
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
-from shapecheck.runtime import traced, wrapped
+from shapecheck.runtime import foreign, traced, wrapped
 from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import Failed, ShapeError, kind_of
 from shapecheck.runtime.hints import tensor_hint
@@ -84,12 +84,17 @@ def reveal_shape(tensor: TensorT) -> TensorT:
 
 
 def is_instance(value: object, origin: object, metadata: TensorSpec) -> bool:
-    """Whether a value fits `Float[Tensor, "b c"]`; in a decorated call, names learn from it."""
+    """Whether a value fits `Float[Tensor, "b c"]`; in a decorated call, names learn from it.
+
+    In a call of jaxtyping's, the names are that call's.
+    """
     hint = tensor_hint(origin, metadata)
     if not isinstance(value, hint.cls) or not isinstance(value, torch.Tensor):
         return False
     if torch.compiler.is_compiling():
         return True
+    if state.frame is None and foreign.in_jaxtyped():
+        return foreign.fits(value, metadata)
     with DisableTorchFunction():
         if hint.admits is not None and value.dtype not in hint.admits:
             return False

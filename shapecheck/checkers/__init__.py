@@ -1,0 +1,7 @@
+"""Has the type checkers that people put on functions check our types: typeguard and beartype.
+
+Each module here imports its checker, and does its work when it is imported, once that checker is
+there: a program that has neither doesn't load them for us.
+"""
+
+from __future__ import annotations
