@@ -257,6 +257,13 @@ def is_one(path: str | None) -> bool:
     return path is not None and _MARK in path
 
 
+def of_one(scope: object) -> bool:
+    """Whether a scope is that of sizes of one instance of several."""
+    if isinstance(scope, (Default, Each)):
+        return isinstance(scope, Each) or of_one(scope.owner)
+    return isinstance(scope, tuple) and any(map(of_one, scope))
+
+
 def _unmarked(path: str) -> str:
     return "".join(path.split(_MARK)[::2])
 
