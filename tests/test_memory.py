@@ -206,6 +206,37 @@ def test_a_process_that_stays_keeps_nothing_of_what_it_has_analysed() -> None:
     assert kept() - first < 500
 
 
+def test_a_host_that_stays_keeps_no_more_each_time() -> None:
+    sources = [Source(path.stem, path.name, path.read_text("utf-8")) for path in EXAMPLES[:8]]
+    host = Shelf({source.name: source for source in sources})
+
+    def kept() -> int:
+        for source in sources:
+            analyze_module(source, host, Options())
+        gc.collect()
+        return len(gc.get_objects())
+
+    for _ in range(3):
+        first = kept()
+    rounds = [kept() for _ in range(4)]
+    assert rounds[-1] - first < 200
+
+
+def test_of_the_versions_of_a_file_one_is_kept() -> None:
+    host = Shelf({})
+
+    def kept(versions: range) -> int:
+        for version in versions:
+            text = HEAD + PACKAGE["pack.sizes"] + f"VERSION = {version}\n"
+            analyze_module(Source("edited", "edited.py", text), host, Options())
+        gc.collect()
+        return len(gc.get_objects())
+
+    kept(range(10))
+    first = kept(range(10, 20))
+    assert kept(range(20, 40)) - first < 2000  # the trees of 20 versions are twice that
+
+
 def test_forgetting_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = shelf(PACKAGE)
     together = Shelf(sources)

@@ -60,6 +60,8 @@ def look_into(
     elif memory.is_open(question):
         return UNKNOWN
     else:
+        if seen.passing:
+            memory.passing(question)
         with memory.answering(question) as keep:
             inner = Budget(allowed).followed(apart)
             outcome = _run(frame, function, values, matcher, inner, seen)

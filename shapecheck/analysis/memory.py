@@ -57,11 +57,15 @@ class Memory:
         self._answers: dict[Hashable, _Answer] = {}
         self._open: dict[Hashable, int] = {}
         self._provisional: list[Hashable] = []
+        self._passing: list[Hashable] = []
         self._limit = _FOR_ALL
 
     def begin(self) -> None:
         """Begin with another module."""
         self._forget(0)
+        for question in self._passing:
+            self._answers.pop(question, None)
+        self._passing.clear()
         self.asked = set()
         self._limit = _FOR_ALL
 
@@ -105,6 +109,10 @@ class Memory:
             return False
         self._limit = min(self._limit, number)
         return True
+
+    def passing(self, question: Hashable) -> None:
+        """Take note that nobody asks a question again once the module at hand is done."""
+        self._passing.append(question)
 
     def limited(self) -> None:
         """Take note that what is being found out depends on how the analysis got here."""

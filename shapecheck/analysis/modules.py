@@ -116,6 +116,7 @@ class Syntax:
     """A parsed source: its tree, what a pass over it collects, what binds each global name."""
 
     def __init__(self, source: Source) -> None:
+        self.source = source
         self.tree = ast.parse(source.text)
         self.survey = Survey(self.tree)
         self.lines = Lines(source.text)
@@ -125,10 +126,20 @@ class Syntax:
                 self.bindings.setdefault(name, []).append(node)
 
 
-@lru_cache(maxsize=1024)
+_MOST_FILES: Final = 1024
+_parsed: Final[dict[str, Syntax]] = {}
+"""The files that were parsed last, of each the text that was."""
+
+
 def syntax(source: Source) -> Syntax:
     """Parse a source, once for all the modules that look at it; raises SyntaxError."""
-    return Syntax(source)
+    found = _parsed.pop(source.path, None)
+    if found is None or found.source != source:
+        found = Syntax(source)
+    _parsed[source.path] = found
+    if len(_parsed) > _MOST_FILES:
+        del _parsed[next(iter(_parsed))]
+    return found
 
 
 DEFINITIONS: Final = (
@@ -274,7 +285,7 @@ class Memo:
     """What rules and constructors of signature files gave, for calls that are alike.
 
     `minding`: whether it matters to a call of which elements its tensors are. `results` and
-    `instances` are emptied when they get large.
+    `instances` are emptied when they get large. `passing` are the calls that no other module makes.
     """
 
     _LARGEST: Final = 100_000
@@ -283,9 +294,13 @@ class Memo:
         self.results: dict[Hashable, Any] = {}
         self.instances: dict[Hashable, Value] = {}
         self.minding: dict[Hashable, bool] = {}
+        self.passing: list[Hashable] = []
 
     def trim(self) -> None:
-        """Forget everything if there is too much."""
+        """Forget what no other module asks for, and everything if there is too much."""
+        for key in self.passing:
+            self.results.pop(key, None)
+        self.passing.clear()
         if len(self.results) + len(self.instances) > self._LARGEST:
             self.results.clear()
             self.instances.clear()

@@ -191,6 +191,8 @@ def apply(
             value = signature.apply(facts, given, named, site.label, instance)
             if seen is not None:
                 results[seen.key] = Outcome.of(value, before, facts, seen)
+                if seen.passing:
+                    frame.program.memo.passing.append(seen.key)
         value = autocast.cast(signature, facts, given, named, instance, value)
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
         _mind_padding(frame, signature, given, named, site, value)

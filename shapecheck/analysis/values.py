@@ -20,6 +20,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import IntSize, Size
 from shapecheck.dims.symbols import Default, Each
 from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops.saying import a_function, one_of_kind
 from shapecheck.signatures import OpClass
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Function:
         return hash(self.node)
 
     def __repr__(self) -> str:
-        return f"the function {self.name}" if self.name != "lambda" else "a lambda"
+        return a_function(self.name)
 
 
 def default_nodes(arguments: ast.arguments) -> list[ast.expr]:
@@ -181,7 +182,7 @@ class OpInstance:
         return hash(self.cls.name)
 
     def __repr__(self) -> str:
-        return f"an instance of {self.cls.name}"
+        return one_of_kind(self.cls.name)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -254,6 +255,13 @@ def one_of(path: str) -> str:
 def is_one(path: str | None) -> bool:
     """Whether a path is that of one instance of several."""
     return path is not None and _MARK in path
+
+
+def of_one(scope: object) -> bool:
+    """Whether a scope is that of sizes of one instance of several."""
+    if isinstance(scope, (Default, Each)):
+        return isinstance(scope, Each) or of_one(scope.owner)
+    return isinstance(scope, tuple) and any(map(of_one, scope))
 
 
 def _unmarked(path: str) -> str:
@@ -415,7 +423,7 @@ class Object:
         return id(self)
 
     def __repr__(self) -> str:
-        return f"an instance of {self.cls.name}"
+        return one_of_kind(self.cls.name)
 
 
 Content = Sequence | Dict | Object | None

@@ -11,7 +11,18 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis.forms import FORMS
 from shapecheck.analysis.heap import Renewing
-from shapecheck.analysis.values import Class, Content, Dict, Function, Object, Path, Ref, Sequence
+from shapecheck.analysis.values import (
+    Class,
+    Content,
+    Dict,
+    Function,
+    Object,
+    Path,
+    Ref,
+    Sequence,
+    is_one,
+    of_one,
+)
 from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
 from shapecheck.ops import Value
 from shapecheck.shapes import Facts, Item, Run, Tensor
@@ -37,6 +48,8 @@ class View:
     refs: tuple[Ref, ...]
     closures: tuple[Function, ...]
     unknowns: tuple[Sym, ...]
+    passing: bool = False
+    """Whether it is of one thing among several alike, which no other analysis meets again."""
 
     def names(self) -> tuple[str, ...]:
         """Return what the unknowns are called by now; nothing where none has a name."""
@@ -141,7 +154,8 @@ def view(
         hash(key)
     except (Unrecognisable, TypeError):
         return None
-    return View(key, tuple(looking.numbers), tuple(looking.closures), tuple(looking.unknowns))
+    met = (tuple(looking.numbers), tuple(looking.closures), tuple(looking.unknowns))
+    return View(key, *met, looking.passing)
 
 
 class _Looking:
@@ -161,6 +175,7 @@ class _Looking:
         self.symbols: set[Sym] = set()
         self.names_sizes = False
         """Whether sizes may come into being here that are known by a name."""
+        self.passing = False
 
     def value(self, value: Value) -> Hashable:
         kind = type(value)
@@ -196,6 +211,7 @@ class _Looking:
     def content(self, content: Content) -> Hashable:
         if isinstance(content, Object):
             self.names_sizes |= content.path is not None
+            self.passing |= is_one(content.path)
             attrs = [(name, self.value(value)) for name, value in content.attrs.items()]
             seen = self.value(content.cls), self.value(content.like)
             return (*seen, content.path, content.whole, *attrs)
@@ -253,6 +269,7 @@ class _Looking:
         """Return what stands in for a symbol: itself, unless nothing is known of it."""
         self.symbols.add(symbol)
         if symbol.kind is not Kind.UNKNOWN:
+            self.passing |= of_one(symbol.scope)
             return symbol
         found = self.unknowns.get(symbol)
         if found is None:

@@ -82,7 +82,7 @@ def extreme(function: str, args: Iterable[IntSize]) -> IntSize:
     better: Callable[[int, int], int] = min if function == "min" else max
     kept: list[IntSize] = []
     for arg in args:
-        parts: Iterable[IntSize] = (arg,)
+        parts: Iterable[IntSize] = (int(arg) if isinstance(arg, bool) else arg,)
         if isinstance(arg, Size) and isinstance(arg.atom, Extreme):
             if arg.atom.function == function:
                 parts = arg.atom.args

@@ -22,7 +22,8 @@ from shapecheck import explain
 from shapecheck.dims import Composite, Dim, DimExpr, Kind, Size, Sym
 from shapecheck.dims.objects import alone
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Call, Other, said
+from shapecheck.ops import UNKNOWN, Call, Other
+from shapecheck.ops.saying import PYTHONS, said
 from shapecheck.runtime import traced, wrapped
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, kind_of
 from shapecheck.runtime.facts import ValueFacts, value_of
@@ -206,7 +207,9 @@ def function_only(given: object) -> None:
 
 def given_as(value: object) -> str:
     """Return an argument as a message calls it."""
-    return f'"{value}"' if isinstance(value, Dim) else said(value, kind_of(value))
+    if isinstance(value, Dim):
+        return f'"{value}"'
+    return said(value) if isinstance(value, (*PYTHONS, EllipsisType)) else kind_of(value)
 
 
 def refuse(reason: str, headline: str) -> NoReturn:

@@ -59,7 +59,6 @@ from shapecheck.ops.call import (
     Value,
     like,
     rule,
-    said,
 )
 
 __all__ = [
@@ -76,5 +75,4 @@ __all__ = [
     "Value",
     "like",
     "rule",
-    "said",
 ]

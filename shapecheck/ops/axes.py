@@ -8,6 +8,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Size, Sym, size_of
 from shapecheck.ops.agree import loose
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, rule
+from shapecheck.ops.saying import written
 from shapecheck.shapes import Item, Run, Shape, Tensor, either, mismatch
 
 
@@ -20,11 +21,6 @@ def resolved(call: Call, input: Value) -> tuple[Tensor, Shape]:
 def of_rank(shape: Shape, change: int = 0) -> Shape:
     """Return a shape of unknown sizes whose rank is that of another, plus `change`."""
     return Shape.unknown() if shape.rank is None else Shape.of_rank(max(shape.rank + change, 0))
-
-
-def written(value: Value) -> str:
-    """Return how a message says an argument."""
-    return "_" if value is UNKNOWN else str(value)
 
 
 def axis_count(shape: Shape, given: int) -> str:
@@ -44,7 +40,7 @@ def permute(call: Call, input: Value, dims: Value, **rest: Value) -> Value:
     tensor, shape = resolved(call, input)
     if not isinstance(dims, (tuple, list)):
         return Tensor(of_rank(shape), tensor.dtype)
-    order = f"({', '.join(map(str, dims))})"
+    order = f"({', '.join(map(written, dims))})"
     headline = f"can't permute {shape} by {order}"
     if any(isinstance(item, (Run, Unknown)) for item in dims):
         return Tensor(of_rank(shape), tensor.dtype)

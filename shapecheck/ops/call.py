@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from types import EllipsisType
 from typing import Any, Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, shapes
 from shapecheck.dims import Composite, DimExpr, IntSize, Size
+from shapecheck.ops.saying import written
 from shapecheck.shapes import Clash, Facts, Item, Run, Shape, Tensor, mismatch
 
 
@@ -23,7 +23,7 @@ class Unknown:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "unknown"
+        return "_"
 
 
 UNKNOWN: Final = Unknown()
@@ -68,7 +68,7 @@ class Repeated:
     count: IntSize
 
     def __repr__(self) -> str:
-        return f"a list of {self.count}"
+        return "a list"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -82,14 +82,20 @@ class Packed:
     batch: Item = field(default_factory=lambda: Shape.unknown().dims[0])
 
     def __repr__(self) -> str:
-        return "a packed sequence"
+        return "a PackedSequence"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Other:
-    """A value that no rule takes, by what a user calls it: `a function`, `the class Net`."""
+    """A value that no rule takes, by what a user calls it: `a lambda`, `the class Net`.
+
+    That is what the run time knows of it in what it looks up: values that can be hashed.
+    """
 
     kind: str
+
+    def __repr__(self) -> str:
+        return self.kind
 
 
 Value: TypeAlias = Any
@@ -99,40 +105,6 @@ A `Tensor`; a size (`int` or `dims.Size`); a `Scalar`; a Python `bool`, `float`,
 `slice` or `Ellipsis`; a `tuple` or `list` of values; a `Repeated`; a `Packed`; a `DType`; an
 `Other`; or `UNKNOWN`.
 """
-
-_LITERALS: Final = (str, bytes, bool, int, float, complex, type(None), EllipsisType)
-_CALLED: Final[dict[type, str]] = {
-    DType: "a dtype",
-    Packed: "a PackedSequence",
-    Repeated: "a list",
-    Scalar: "a number",
-    Tensor: "a tensor",
-    dict: "a dict",
-    frozenset: "a frozenset",
-    list: "a list",
-    set: "a set",
-    slice: "a slice",
-    tuple: "a tuple",
-}
-_LONGEST: Final = 40
-
-
-def said(value: Value, otherwise: str = "what is given") -> str:
-    """Return a value as a message calls it: a literal as it is written, else what it is."""
-    if isinstance(value, Other):
-        return value.kind
-    if isinstance(value, (Size, Composite)):
-        return f'"{value}"'
-    if _is_literal(value) and len(text := repr(value)) <= _LONGEST:
-        return "..." if value is ... else text
-    return _CALLED.get(type(value), otherwise)
-
-
-def _is_literal(value: Value) -> bool:
-    if type(value) in (tuple, list):
-        return all(map(_is_literal, value))
-    return isinstance(value, _LITERALS)
-
 
 Rule: TypeAlias = Callable[..., Value]
 
@@ -261,7 +233,8 @@ class Call:
         found = [self.axis(shape, one) for one in dim]
         known = [axis for axis in found if axis is not None]
         if len(set(known)) < len(known):
-            raise mismatch("an axis is named twice", f"can't use the axes {tuple(dim)} of {shape}")
+            axes = ", ".join(map(written, dim))
+            raise mismatch("an axis is named twice", f"can't use the axes ({axes}) of {shape}")
         return tuple(known) if len(known) == len(found) else None
 
 

@@ -10,6 +10,7 @@ from shapecheck.ops.agree import apart, counted
 from shapecheck.ops.axes import of_rank, resolved
 from shapecheck.ops.call import Call, Value, as_dim, as_tensor, replace, rule
 from shapecheck.ops.indexing import fit_into
+from shapecheck.ops.saying import written
 from shapecheck.shapes import Clash, Facts, Run, Shape, Tensor, broadcast_dim, mismatch
 
 
@@ -68,7 +69,7 @@ def gather(call: Call, input: Value, dim: Value, index: Value, **rest: Value) ->
     """Pick along an axis by an index of the same rank; the result has the index's shape."""
     tensor, shape = resolved(call, input)
     _, picked = resolved(call, index)
-    headline = f"can't gather {picked} from {shape} along axis {dim}"
+    headline = f"can't gather {picked} from {shape} along axis {written(dim)}"
     position = call.axis(shape, dim)
     _check_index_dtype(as_tensor(index), headline)
     _same_rank(call, shape, picked, headline)
@@ -92,7 +93,7 @@ def scatter(
     """Put values along an axis where an index of the same rank says; the shape stays."""
     tensor, shape = resolved(call, input)
     _, places = resolved(call, index)
-    headline = f"can't scatter {places} into {shape} along axis {dim}"
+    headline = f"can't scatter {places} into {shape} along axis {written(dim)}"
     position = call.axis(shape, dim)
     _check_index_dtype(as_tensor(index), headline)
     _same_rank(call, shape, places, headline)
@@ -111,7 +112,7 @@ def index_select(call: Call, input: Value, dim: Value, index: Value, **rest: Val
     """Pick slices along an axis by a vector of indices."""
     tensor, shape = resolved(call, input)
     _, picked = resolved(call, index)
-    headline = f"can't select {picked} from {shape} along axis {dim}"
+    headline = f"can't select {picked} from {shape} along axis {written(dim)}"
     _check_index_dtype(as_tensor(index), headline)
     if picked.least_rank > 1:
         raise mismatch(f"the index has {len(picked.dims)} axes, not 1", headline)
@@ -133,7 +134,7 @@ def index_add(
     """Add (or copy) slices along an axis to where a vector of indices says; the shape stays."""
     tensor, shape = resolved(call, input)
     _, places = resolved(call, index)
-    headline = f"can't put slices at {places} into {shape} along axis {dim}"
+    headline = f"can't put slices at {places} into {shape} along axis {written(dim)}"
     _check_index_dtype(as_tensor(index), headline)
     if places.least_rank > 1:
         raise mismatch(f"the index has {len(places.dims)} axes, not 1", headline)
@@ -172,7 +173,7 @@ def take_along_dim(
     if dim is None:
         numel = picked.numel()
         return Tensor(Shape((as_dim(numel),)), tensor.dtype)
-    headline = f"can't take {picked} from {shape} along axis {dim}"
+    headline = f"can't take {picked} from {shape} along axis {written(dim)}"
     position = call.axis(shape, dim)
     if shape.rank == 0:
         raise mismatch("a 0-d tensor has no axis", headline)

@@ -19,6 +19,10 @@ def gradient(
     if axes is None:
         return UNKNOWN
     headline = f"can't differentiate {shape}"
+    if not shape.dims:
+        if axes:
+            raise mismatch("a 0-d tensor has no axis", headline)
+        return []
     if isinstance(spacing, (tuple, list)) and len(spacing) != len(axes):
         raise mismatch(f"{len(spacing)} spacings are given for {len(axes)} axes", headline)
     order = rest.get("edge_order", 1)

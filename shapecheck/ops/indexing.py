@@ -11,7 +11,6 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Size
 from shapecheck.ops.agree import listed, loose
-from shapecheck.ops.axes import written
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
 from shapecheck.ops.first_class import (
     as_operand,
@@ -22,6 +21,7 @@ from shapecheck.ops.first_class import (
     is_pack,
     union,
 )
+from shapecheck.ops.saying import written
 from shapecheck.ops.slicing import sliced
 from shapecheck.ops.walk import check_index
 from shapecheck.shapes import (

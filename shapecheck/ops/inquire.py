@@ -7,6 +7,7 @@ from shapecheck import dtypes
 from shapecheck.dims import IntSize, size_of
 from shapecheck.ops.axes import resolved
 from shapecheck.ops.call import UNKNOWN, Call, DType, Scalar, Sizes, Unknown, Value, rule
+from shapecheck.ops.saying import written
 from shapecheck.shapes import Item, Run, mismatch
 
 
@@ -19,7 +20,7 @@ def shape(call: Call, input: Value, dim: Value = None, **rest: Value) -> Value:
     if isinstance(dim, Unknown):
         return dims.unknown()
     if found.rank == 0:
-        raise mismatch("a 0-d tensor has no axis", f"has no axis {dim} in {found}")
+        raise mismatch("a 0-d tensor has no axis", f"has no axis {written(dim)} in {found}")
     if found.rank is None and isinstance(dim, int):
         reached = call.facts.reach(found.dims, dim)
         return dims.unknown() if reached is None else reached

@@ -21,6 +21,7 @@ from shapecheck.ops.agree import (
 )
 from shapecheck.ops.call import Call, Repeated, Value, replace, rule
 from shapecheck.ops.elementwise import promoted
+from shapecheck.ops.saying import written
 from shapecheck.shapes import Clash, Item, Mismatch, Run, Shape, Tensor, mismatch
 
 
@@ -77,7 +78,7 @@ def concatenate(call: Call, parts: Sequence[Tensor], dim: Value) -> Tensor:
         return Tensor(shapes[0], kind) if len(shapes) == 1 else Tensor(Shape.unknown(), kind)
     if any(shapes[i].dims != (0,) for i in range(len(shapes)) if i not in whole):
         return Tensor(_unsure(shapes, whole), kind)
-    headline = f"can't concatenate {{}} along axis {dim}"
+    headline = f"can't concatenate {{}} along axis {written(dim)}"
     rank = _common_rank(shapes, whole, headline)
     if len(whole) == 1:
         call.axis(shapes[whole[0]], dim)

@@ -7,7 +7,7 @@ and the rule puts the rules of the positional ops together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import shapecheck.dims as dims
@@ -225,14 +225,16 @@ def taken_apart(call: Call, tensor: Tensor, plan: Split) -> Value:
 # Indexing ---------------------------------------------------------------------------------------
 
 
-def indices(call: Call, shape: Shape, given: Mapping[str, Value]) -> tuple[Value, ...] | None:
+def indices(
+    call: Call, shape: Shape, given: Iterable[tuple[Value, Value]]
+) -> tuple[Value, ...] | None:
     """Return the subscript that takes an index from each of the named dimensions."""
-    found = {name: only(call, shape, name) for name in given}
-    if shape.rank is None or any(isinstance(at, Unknown) for at in found.values()):
+    found = [(only(call, shape, name), index) for name, index in given]
+    if shape.rank is None or any(isinstance(at, Unknown) for at, _ in found):
         return None
     subscript: list[Value] = [slice(None)] * shape.rank
-    for name, at in found.items():
-        subscript[at % shape.rank] = given[name]
+    for at, index in found:
+        subscript[at % shape.rank] = index
     return tuple(subscript)
 
 
@@ -240,7 +242,7 @@ def indices(call: Call, shape: Shape, given: Mapping[str, Value]) -> tuple[Value
 def index(call: Call, x: Value, dim: Value, index: Value, kwargs: Mapping[str, Value]) -> Value:
     """Take what stands at an index: of one dimension, or of several by keywords."""
     tensor, shape = resolved(call, x)
-    given: dict[Value, Value] = dict(kwargs) if dim is None else {**kwargs, dim: index}
+    given = [*kwargs.items(), *([] if dim is None else [(dim, index)])]
     subscript = indices(call, shape, given)
     if subscript is None:
         return Tensor(Shape.unknown(), tensor.dtype)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import EllipsisType
 from typing import Any
 
 import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.dims import Composite, Dim, Kind, Size, Sym
 from shapecheck.ops.axes import resolved
-from shapecheck.ops.call import Call, Repeated, Scalar, Unknown, Value, as_dim, rule, said
+from shapecheck.ops.call import Call, Repeated, Scalar, Unknown, Value, as_dim, rule
 from shapecheck.ops.named import merged, only, split, taken_apart
 from shapecheck.ops.naming import called, fresh, is_named
+from shapecheck.ops.saying import said, written
 from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor, mismatch
 
 
@@ -92,7 +94,9 @@ def entries_of(given: Value) -> tuple[tuple[spec.Entry, ...], Mapping[str, Sym]]
     objects: dict[str, Sym] = {}
     entries: list[spec.Entry] = []
     for part in parts:
-        if part is not ... and not isinstance(part, (str, int, Size, Composite)):
+        if isinstance(part, bool) or not isinstance(
+            part, (str, int, Size, Composite, EllipsisType)
+        ):
             raise mismatch(f"{said(part)} isn't a name", "takes the names of dimensions")
         try:
             entries += (spec.Group(None),) if part is ... else spec.parse(str(part)).entries
@@ -157,13 +161,9 @@ def assert_size(call: Call, x: Value, kwargs: Mapping[str, Value], **rest: Value
     return tensor
 
 
-def _size_said(size: object) -> str:
-    return str(size) if isinstance(size, (int, Size, Composite)) else said(size)
-
-
 def wrong_size(shape: Shape, name: str, found: object, size: object) -> Exception:
     """Return what to say of a dimension that isn't of the size that is asserted."""
-    return mismatch(f'"{name}" is {found}, not {_size_said(size)}', f"doesn't hold for {shape}")
+    return mismatch(f'"{name}" is {found}, not {written(size)}', f"doesn't hold for {shape}")
 
 
 # What torch had under these names -----------------------------------------------------------------

@@ -16,7 +16,8 @@ import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym, size_of
 from shapecheck.ops.agree import listed
-from shapecheck.ops.call import Call, Unknown, Value, said
+from shapecheck.ops.call import Call, Unknown, Value
+from shapecheck.ops.saying import said
 from shapecheck.shapes import Facts, Item, Matcher, Run, Shape, mismatch
 
 Wanted: TypeAlias = spec.Axis | spec.Group | Size | Composite

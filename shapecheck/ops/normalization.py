@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from shapecheck.dims import size_of
 from shapecheck.ops.agree import counted, float_of, size, trailing
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
+from shapecheck.ops.saying import written
 from shapecheck.ops.windows import expected
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
@@ -83,7 +84,7 @@ def group_norm(
     """Judge a norm over groups of channels (axis 1)."""
     tensor = as_tensor(input)
     shape = call.facts.shape(tensor.shape)
-    headline = f"can't normalize {shape} in {num_groups} groups"
+    headline = f"can't normalize {shape} in {written(num_groups)} groups"
     if shape.rank is not None and shape.rank < 2:
         raise mismatch(
             f'"input" has {counted(shape.rank, "axis")}, at least 2 are expected', headline

@@ -6,6 +6,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import IntSize, size_of
 from shapecheck.ops.agree import counted, loose, size
 from shapecheck.ops.call import Call, Value, as_tensor, rule
+from shapecheck.ops.saying import written
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
 
 _MODES = ("constant", "reflect", "replicate", "circular")
@@ -20,7 +21,7 @@ def pad(call: Call, input: Value, pad: Value, mode: Value = "constant", **rest: 
         known = None if shape.rank is None else Shape.of_rank(shape.rank)
         return Tensor(known or Shape.unknown(), tensor.dtype)
     amounts = [size(one) for one in pad]
-    text = ", ".join(map(str, pad))
+    text = ", ".join(map(written, pad))
     headline = f"can't pad {shape} by ({text})"
     if isinstance(mode, str) and mode not in _MODES:
         raise mismatch(f"there are {', '.join(_MODES)}", f"has no mode '{mode}'")

@@ -21,7 +21,7 @@ def recurrent(call: Call, input: Value, self: Mapping[str, Value], hx: Value = N
     """
     (family,) = call.extra
     lstm = family == "lstm"
-    directions = {True: 2, False: 1}.get(self.get("bidirectional"))  # type: ignore[arg-type]
+    directions = _directions(self.get("bidirectional"))
     hidden = size(self["hidden_size"])
     projected = self.get("proj_size", 0)
     width = hidden if projected == 0 else size(projected)
@@ -65,6 +65,11 @@ def _batch(shape: Shape, batch_first: Value) -> tuple[DimExpr | Run, ...]:
     if not isinstance(batch_first, bool):
         return (dims.unknown(),)
     return (shape.dims[0 if batch_first else 1],)
+
+
+def _directions(bidirectional: Value) -> int | None:
+    """Return how many directions there are, None where it isn't known."""
+    return 1 + bool(bidirectional) if isinstance(bidirectional, int) else None
 
 
 def _states(
@@ -135,7 +140,7 @@ def recurrent_op(call: Call, input: Value, args: Value = ()) -> Value:
     packed = not isinstance(given[2], bool)
     states = given[1] if packed else given[0]
     states = states if isinstance(states, (tuple, list)) else (states,)
-    directions = {True: 2, False: 1}.get(given[7] if packed else given[6])
+    directions = _directions(given[7] if packed else given[6])
     if len(states) != count - 1 or not all(isinstance(one, Tensor) for one in states):
         return unknown
     shape, first = call.facts.shape(input.shape), call.facts.shape(states[0].shape)

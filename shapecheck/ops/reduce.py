@@ -19,6 +19,7 @@ from shapecheck.ops.call import (
     rule,
 )
 from shapecheck.ops.elementwise import combined, promote_values
+from shapecheck.ops.saying import written
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
@@ -93,11 +94,11 @@ def topk(call: Call, input: Value, k: Value, dim: Value = -1, **rest: Value) -> 
     tensor, shape = resolved(call, input)
     position = call.axis(shape, dim)
     if shape.rank == 0 and isinstance(k, int) and k > 1:
-        raise mismatch("it is one number", f"can't take the {k} largest of {shape}")
+        raise mismatch("it is one number", f"can't take the {written(k)} largest of {shape}")
     if position is None or not shape.dims:
         known = shape if not shape.dims else of_rank(shape)
         return (Tensor(known, tensor.dtype), Tensor(known, dtypes.INT64))
-    _enough(call, shape, position, k, f"can't take the {k} largest of {shape}")
+    _enough(call, shape, position, k, f"can't take the {written(k)} largest of {shape}")
     picked = replace(shape, position, as_dim(k))
     return (Tensor(picked, tensor.dtype), Tensor(picked, dtypes.INT64))
 
@@ -118,7 +119,7 @@ def kthvalue(
     """Return the k-th smallest along an axis, and where it was."""
     tensor, shape = resolved(call, input)
     position = call.axis(shape, dim)
-    headline = f"can't take element {k} in order of {shape}"
+    headline = f"can't take element {written(k)} in order of {shape}"
     if position is not None and shape.dims:
         _enough(call, shape, position, k, headline)
     elif shape.rank == 0 and isinstance(k, int) and k > 1:
@@ -157,6 +158,8 @@ def unique(
         values = Shape((number,))
     else:
         position = call.axis(shape, dim)
+        if shape.rank == 0:
+            raise mismatch("a 0-d tensor has no axis", f"has no axis {written(dim)} in {shape}")
         values = of_rank(shape) if position is None else replace(shape, position, number)
         inverse = Shape((dims.unknown(),)) if position is None else Shape((shape.dims[position],))
     found = [Tensor(values, tensor.dtype)]

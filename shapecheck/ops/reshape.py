@@ -8,7 +8,8 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck import dtypes, shapes
 from shapecheck.dims import Composite, DimExpr, FloorDiv, IntSize, Kind, Relation, Size, size_of
-from shapecheck.ops.call import UNKNOWN, Call, DType, Value, as_tensor, replace, rule
+from shapecheck.ops.call import Call, DType, Value, as_dim, as_tensor, replace, rule
+from shapecheck.ops.saying import written
 from shapecheck.shapes import Item, Mismatch, Run, Shape, Tensor, mismatch
 
 
@@ -25,7 +26,7 @@ def reshape(call: Call, input: Value, shape: Value, **rest: Value) -> Value:
         else:
             return Tensor(Shape.unknown(), tensor.dtype)
     source = call.facts.shape(tensor.shape)
-    headline = f"can't {_verb(call)} {source} as ({' '.join(map(_written, shape))})"
+    headline = f"can't {_verb(call)} {source} as ({' '.join(map(written, shape))})"
     grouped = regroup(call, source, shape, headline, tensor.blank)
     return Tensor(grouped, tensor.dtype, _puts_in(source.dims, shape))
 
@@ -80,8 +81,8 @@ def unflatten(call: Call, input: Value, dim: Value, sizes: Value, **rest: Value)
     if position is None or not isinstance(sizes, (tuple, list)):
         return Tensor(Shape.unknown(), tensor.dtype)
     axis = Shape((shape.dims[position],))
-    wanted = " ".join(_written(size) for size in sizes)
-    headline = f"can't unflatten axis {dim} of {shape} into ({wanted})"
+    wanted = " ".join(map(written, sizes))
+    headline = f"can't unflatten axis {written(dim)} of {shape} into ({wanted})"
     parts = regroup(call, axis, sizes, headline, tensor.blank)
     inserted = _puts_in(axis.dims, sizes)
     return Tensor(replace(shape, position, *parts.dims), tensor.dtype, inserted)
@@ -159,7 +160,7 @@ def regroup(
             inferred = index
             targets.append(None)
         elif isinstance(size, (int, Size, Composite, Run)):
-            targets.append(size)
+            targets.append(size if isinstance(size, Run) else as_dim(size))
         else:
             uncertain = True
             targets.append(dims.unknown())
@@ -213,10 +214,6 @@ def _stays(call: Call, item: Item, target: Item) -> bool:
     if isinstance(item, Composite) and isinstance(target, Size):
         return call.facts.dim(item.size) == call.facts.dim(target)  # its first part may be meant
     return item == target or (not _loose(size_of(item)) and call.facts.same(item, target))
-
-
-def _written(size: Value) -> str:
-    return "_" if size is UNKNOWN else str(size)
 
 
 def _factors(call: Call, items: Sequence[Item]) -> list[IntSize]:

@@ -138,6 +138,8 @@ def _shuffle(call: Call, tensor: Tensor, factor: Value, up: bool) -> Tensor:
     step = as_length(factor)
     if loose(step):
         return Tensor(Shape((*lead, *Shape.of_rank(3).dims)), tensor.dtype)
+    if isinstance(step, int) and step < 1:
+        raise mismatch(f"the factor is {step}, at least 1 is expected", headline)
     if up:
         channels = _divided(call, c, step * step, -3, headline)
         return Tensor(Shape((*lead, channels, size_of(h) * step, size_of(w) * step)), tensor.dtype)

@@ -11,6 +11,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, IntSize, Size, size_of
 from shapecheck.ops.agree import MANY, loose, size
 from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, as_tensor, replace, rule
+from shapecheck.ops.saying import written
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
@@ -47,7 +48,7 @@ def split(call: Call, input: Value, split_size: Value, dim: Value = 0, **rest: V
             pieces = ", ".join(map(str, sizes))
             raise mismatch(
                 f"the pieces add up to {total}, axis {dim} is {item}",
-                f"can't split axis {dim} of {shape} into [{pieces}]",
+                f"can't split axis {written(dim)} of {shape} into [{pieces}]",
             )
         if position is None:
             return tuple(Tensor(_like(shape), tensor.dtype) for _ in sizes)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, Size, size_of
-from shapecheck.ops.axes import of_rank, resolved, written
+from shapecheck.ops.axes import of_rank, resolved
 from shapecheck.ops.call import Call, Value, as_dim, replace, rule
+from shapecheck.ops.saying import written
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
@@ -53,7 +54,7 @@ def narrow(
     if position is None:
         return Tensor(of_rank(shape), tensor.dtype)
     item = shape.dims[position]
-    headline = f"can't narrow {shape} to {length} from {written(start)} on"
+    headline = f"can't narrow {shape} to {written(length)} from {written(start)} on"
     if isinstance(length, int) and length < 0:
         raise mismatch("a length can't be negative", headline)
     if isinstance(start, Tensor):

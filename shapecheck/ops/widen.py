@@ -8,8 +8,9 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, IntSize, Size, size_of
 from shapecheck.ops.agree import loose
-from shapecheck.ops.axes import axis_count, of_rank, resolved, written
+from shapecheck.ops.axes import axis_count, of_rank, resolved
 from shapecheck.ops.call import Call, Value, as_dim, as_shape, replace, rule
+from shapecheck.ops.saying import written
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
 
 
@@ -83,12 +84,11 @@ def _widened(call: Call, given: DimExpr | None, wanted: Value, axis: int, headli
         return given
     if not isinstance(wanted, (int, Size, Composite)):
         return dims.unknown() if given is None or given == 1 or loose(given) else given
-    if given is None or call.facts.dim(given) == 1:
-        return wanted
-    if loose(call.facts.dim(given)):
-        return wanted
-    if not call.unify(given, wanted):
-        raise mismatch(f"axis {axis} is {given}, which can't become {wanted}", headline)
+    size = as_dim(wanted)
+    if given is None or call.facts.dim(given) == 1 or loose(call.facts.dim(given)):
+        return size
+    if not call.unify(given, size):
+        raise mismatch(f"axis {axis} is {given}, which can't become {size}", headline)
     return given
 
 
@@ -146,7 +146,9 @@ def repeat_interleave(
         return Tensor(Shape((size,)), tensor.dtype)
     position = call.axis(shape, dim)
     if shape.dims == ():
-        raise mismatch("a 0-d tensor has no axis", f"can't repeat {shape} along axis {dim}")
+        raise mismatch(
+            "a 0-d tensor has no axis", f"can't repeat {shape} along axis {written(dim)}"
+        )
     item = None if position is None else shape.dims[position]
     if position is None or item is None or isinstance(item, Run):
         return Tensor(of_rank(shape), tensor.dtype)

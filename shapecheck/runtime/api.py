@@ -110,7 +110,8 @@ def _learn(tensor: Any, dims: tuple[Part, ...], function: str, forget: bool) -> 
         text = " ".join([part.name if isinstance(part, Dim) else str(part) for part in dims])
         return traced.write(tensor, traced.annotated(text, tensor.dim())) if forget else tensor
     for part in dims:
-        if not is_part(part) and (hasattr(part, "shape") or not hasattr(part, "__index__")):
+        is_number = hasattr(part, "__index__") and not hasattr(part, "shape")
+        if isinstance(part, bool) or not (is_part(part) or is_number):
             said = f'{kind_of(part)} is given; write names, such as "b c"'
             raise ShapeAnnotationError(f"{function}(...): {said}")
     objects: Objects = ()

@@ -12,6 +12,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
 
 from shapecheck.explain import Message
+from shapecheck.ops.saying import a_function, one_of_kind
 
 
 class ShapeError(TypeError):
@@ -200,13 +201,12 @@ _FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType)
 
 
 def kind_of(value: object) -> str:
-    """Return what a user calls a value that can't be used: `a function`, `the class Net`."""
+    """Return what a user calls a value that can't be used: `the function f`, `the class Net`."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if value is None:
         return "None"
+    if isinstance(value, _FUNCTIONS):
+        return a_function(value.__name__)
     names = [one.__name__ for one in type(value).__mro__]
-    name = "function" if isinstance(value, _FUNCTIONS) else names[0]
-    if "TensorBase" in names:
-        name = "tensor"
-    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+    return one_of_kind("tensor" if "TensorBase" in names else names[0])

@@ -117,14 +117,17 @@ TAKEN = {
         ),
         (
             lambda: named.sum(x(), lambda q: q),
-            '"named.sum" takes the names of dimensions: a function isn\'t a name',
+            '"named.sum" takes the names of dimensions: a lambda isn\'t a name',
         ),
         (
             lambda: named.sum(x(), Net),
             '"named.sum" takes the names of dimensions: the class Net isn\'t a name',
         ),
         (lambda: named.mean(None, "a"), '"named.mean" takes a tensor: None isn\'t one'),
-        (lambda: named.cat(x, "a"), '"named.cat" takes a list of tensors: a function isn\'t one'),
+        (
+            lambda: named.cat(x, "a"),
+            '"named.cat" takes a list of tensors: the function x isn\'t one',
+        ),
         (
             lambda: named.unflatten(x(), "a", ["p", "q"]),
             "\"named.unflatten\" takes pairs of a name and a size: 'p' isn't one",
@@ -152,7 +155,9 @@ def test_what_is_said(call: Callable[[], Any], text: str) -> None:
 
 
 def test_a_name_given_to_named_is_a_text_or_a_dimension() -> None:
-    with pytest.raises(TypeError, match=r"^named\(\.\.\.\): a function is given; write names"):
+    with pytest.raises(
+        TypeError, match=r"^named\(\.\.\.\): the function a_function is given; write names"
+    ):
         named(torch.ones(2), a_function)
 
 
