@@ -63,3 +63,62 @@ def test_thin_factors() -> None:
 
     for n, d in ((3, 4), (8, 5), (5, 5), (1, 7)):
         assert low_rank(torch.rand(n, d)).shape == (n, d)
+
+
+# Bounds that are numbers --------------------------------------------------------------------------
+
+TIMES = [(5, 5), (7, 7), (7, 5), (2, 2), (8, 3)]
+
+
+@pytest.mark.parametrize("times", TIMES)
+def test_bounds_are_followed_in_the_source(times: tuple[int, int]) -> None:
+    @shapecheck
+    def last_two(x: Float[Tensor, "t d"], y: Float[Tensor, "s d"]) -> Any:
+        t, s = x.size(0), len(y)
+        z = x[t - 2 :] + y[s - 2 :]
+        z[max(0, t - 9) :] = y[s - 2 :]
+        return dims_of(x[: t // 2]), dims_of(x[1:]), [dims_of(y[:-1]) for _ in range(1)]
+
+    for _ in range(2):
+        found = last_two(torch.rand(times[0], 3), torch.rand(times[1], 3))
+        assert found == (("t//2", "d"), ("t-1", "d"), [("s-1", "d")])
+
+
+@pytest.mark.parametrize("times", TIMES)
+def test_what_is_not_followed_has_no_name(times: tuple[int, int]) -> None:
+    def least(t: int) -> int:
+        return t - 2
+
+    @shapecheck
+    def last_two(x: Float[Tensor, "t d"], y: Float[Tensor, "s d"], k: int) -> Any:
+        t, s = least(x.size(0)), least(y.size(0))
+        y[s:] = x[t:] + y[s:]
+        both = x[t:] + y[s:]
+        return dims_of(x[t:]), dims_of(both), dims_of(y[:k, 1:]), dims_of(x[1:k])
+
+    for k in (1, 2):
+        found = last_two(torch.rand(times[0], 3), torch.rand(times[1], 3), k)
+        assert found == ((None, "d"), (None, "d"), (None, "d-1"), (None, "d"))
+
+
+def test_one_number_at_several_places() -> None:
+    @shapecheck
+    def cut(x: Float[Tensor, "t d"], k: int) -> Any:
+        return dims_of(x[k:]), dims_of(x[2:]), dims_of(x[k:])
+
+    for _ in range(3):
+        assert cut(torch.rand(5, 3), 2) == ((None, "d"), ("t-2", "d"), (None, "d"))
+
+
+def test_parts_of_dimensions_of_equal_size() -> None:
+    @shapecheck
+    def shifted(x: Float[Tensor, "t d"], y: Float[Tensor, "s d"]) -> Tensor:
+        return x[1:] - y[:-1]
+
+    message = """\
+"-" can't broadcast (t-1 d) with (s-1 d): axis -2 is t-1 on the left and s-1 on the right  [shape]
+  here t=5, d=3, s=5"""
+    with pytest.raises(ShapeError) as caught:
+        shifted(torch.rand(5, 3), torch.rand(5, 3))
+    text = str(caught.value).splitlines()
+    assert "\n".join([text[0], text[-1]]) == message
