@@ -48,10 +48,14 @@ GIVEN: Final[frozenset[Any]] = frozenset(
 )
 """Ops that take sizes."""
 
-CUTTING: Final[frozenset[Any]] = frozenset((GETITEM, SETITEM))
-"""Ops that take bounds, which leave as much of an axis as they say."""
+INDEXING: Final[frozenset[Any]] = frozenset((GETITEM, SETITEM))
 
-_IN_PYTHON: Final = frozenset(func for func in GIVEN | READ if isinstance(func, FunctionType))
+CUTTING: Final[frozenset[Any]] = INDEXING | {torch.nn.functional.pad}
+"""Ops that leave as much of an axis as the numbers say, or put as much to it."""
+
+_IN_PYTHON: Final = frozenset(
+    func for func in GIVEN | READ | CUTTING if isinstance(func, FunctionType)
+)
 """What is called by torch's own code, not by the user's."""
 
 _NOTED: Final = 4096
@@ -98,6 +102,7 @@ class Lengths:
         given = [self._spread(node) for node in self.place.call.args]
         flat = [one for part in given for one in part]
         known = self.values()
+        flat = flat[: len(args)]  # what is behind them was passed on by name
         behind = len(args) - len(flat)  # the tensor itself comes first where it is a method
         if behind not in (0, 1):
             flat = []
@@ -206,7 +211,7 @@ class Readings:
         if found is None:
             if len(self.places) >= _NOTED:
                 self.places.clear()
-            found = self.places[id(code), offset] = code, call_place(code, offset)
+            found = self.places[id(code), offset] = code, call_place(code, offset, func in CUTTING)
         place = found[1]
         if place is None:
             return None
@@ -315,10 +320,14 @@ def _bound(actual: Any, told: Told, values: Mapping[Sym, int]) -> Any:
     return found if _is_sure(found, told) else UNKNOWN
 
 
-def is_cut(index: Any) -> bool:
-    """Whether an index has a slice with a number in it."""
+def is_cut(func: Any, args: tuple[Any, ...]) -> bool:
+    """Whether it depends on numbers how much of an axis an op leaves."""
+    return func in CUTTING and (func not in INDEXING or _has_bounds(args[1]))
+
+
+def _has_bounds(index: Any) -> bool:
     if isinstance(index, tuple):
-        return any(map(is_cut, index))
+        return any(map(_has_bounds, index))
     return isinstance(index, slice) and int in map(type, (index.start, index.stop, index.step))
 
 

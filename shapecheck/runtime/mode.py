@@ -21,8 +21,8 @@ from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.facts import simplest, value_of
 from shapecheck.runtime.keys import GETITEM, PLAIN, SETITEM, Key, key_of
 from shapecheck.runtime.lengths import (
-    CUTTING,
     GIVEN,
+    INDEXING,
     READ,
     Passed,
     Readings,
@@ -141,7 +141,7 @@ class NamesMode(TorchFunctionMode):
             if key is None:
                 return func(*args, **kwargs) if kwargs else func(*args)
             outcome = _cache.get(key, _NEW)
-            if outcome is _NEW and func in CUTTING and is_cut(args[1]):
+            if outcome is _NEW and is_cut(func, args):
                 outcome = Placed()
                 _remember(key, outcome)
         if type(outcome) is Placed:
@@ -244,7 +244,7 @@ def _first_time(
             asked = Question(frame, func, args, kwargs)
             if passed is not None:
                 asked.tell(lengths_of(passed, frame))
-            elif func in CUTTING:
+            elif func in INDEXING:
                 asked.args[1] = clear(asked.args[1], None, {})
             values = asked.values
             known = asked.named_surely(asked.answer())

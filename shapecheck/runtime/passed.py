@@ -35,8 +35,11 @@ class CallPlace:
     params: frozenset[str]
 
 
-def call_place(code: CodeType, offset: int) -> CallPlace | None:
-    """Look at the call that stands at an offset; None where no size in it can be followed."""
+def call_place(code: CodeType, offset: int, always: bool = False) -> CallPlace | None:
+    """Look at the call that stands at an offset.
+
+    None where no size in it can be followed, but for `always`: it may say how numbers are written.
+    """
     span = span_at(code, offset)
     if span is None or not hasattr(code, "co_positions"):  # which came with Python 3.11
         return None
@@ -52,7 +55,7 @@ def call_place(code: CodeType, offset: int) -> CallPlace | None:
     call, finder = calls[0], _Finder(function)
     for part in _given(call):
         finder.follow(part)
-    if not finder.reads and not finder.params and isinstance(call, ast.Call):
+    if not finder.reads and not finder.params and not always:
         return None
     offsets: dict[Any, list[int]] = {}
     places = list(code.co_positions())

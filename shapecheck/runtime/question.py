@@ -14,7 +14,7 @@ from shapecheck.runtime import ops
 from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.facts import ValueFacts
 from shapecheck.runtime.hints import dtype_mask
-from shapecheck.runtime.lengths import GIVEN, Lengths, is_told
+from shapecheck.runtime.lengths import CUTTING, GIVEN, INDEXING, Lengths, is_told
 from shapecheck.runtime.names import Frame, apart, dtype_of, sizes_of
 from shapecheck.runtime.regroup import REGROUPING, solved
 from shapecheck.shapes import Mismatch, Problem, Shape
@@ -55,7 +55,8 @@ class Question:
         self.args, self.kwargs, self.sure = lengths.told(self.args, self.kwargs)
         for symbol, value in lengths.values().items():
             self.values.setdefault(symbol, value)
-        self.told = is_told(self.given)
+        listed = [arg for arg in self.given if isinstance(arg, tuple | list)]
+        self.told = is_told(listed or self.given)  # beside sizes in a tuple stands an axis
 
     def convert(self, arg: Any) -> Value:
         """Return an argument as rules see it."""
@@ -119,7 +120,8 @@ class Question:
 
     def named_surely(self, known: Value) -> Value:
         """Return a result without the names that it has only if a number is what it seems to be."""
-        solving = self.func in REGROUPING or (self.func in GIVEN and not self.known)
+        made = self.func in GIVEN and not self.known
+        solving = made or self.func in REGROUPING or self.func in CUTTING - INDEXING
         return solved(known, self.known, self.given) if solving and not self.sure else known
 
     @property

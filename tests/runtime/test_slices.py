@@ -122,3 +122,18 @@ def test_parts_of_dimensions_of_equal_size() -> None:
         shifted(torch.rand(5, 3), torch.rand(5, 3))
     text = str(caught.value).splitlines()
     assert "\n".join([text[0], text[-1]]) == message
+
+
+@pytest.mark.parametrize("times", [(3, 4), (5, 5), (7, 5)])
+def test_padding_to_a_length(times: tuple[int, int]) -> None:
+    def missing(x: Tensor) -> int:
+        return 8 - len(x)
+
+    @shapecheck
+    def padded(x: Float[Tensor, "t d"], y: Float[Tensor, "s d"]) -> Any:
+        one = torch.nn.functional.pad(x, (0, 0, 0, missing(x)))
+        other = torch.nn.functional.pad(y, (0, 0, 0, missing(y)))
+        return dims_of(one + other), dims_of(torch.nn.functional.pad(x, (1, 1), value=1.0))
+
+    found = padded(torch.rand(times[0], 3), torch.rand(times[1], 3))
+    assert found == ((None, "d"), ("t", "d+2"))
