@@ -17,9 +17,8 @@ from typing import Any, Final
 import torch
 
 import shapecheck.dims as dims
-from shapecheck.dims import DimExpr, Size, Sym, size_of
-from shapecheck.ops import UNKNOWN
-from shapecheck.runtime.facts import MIXED, marked, value_of
+from shapecheck.dims import DimExpr, Kind, Size, Sym, size_of
+from shapecheck.runtime.facts import MIXED, NUMBER, marked, value_of
 from shapecheck.runtime.keys import GETITEM, SETITEM
 from shapecheck.runtime.names import Frame, Record
 from shapecheck.runtime.passed import CallPlace, call_place, is_len
@@ -89,12 +88,15 @@ class Lengths:
         return found
 
     def told(
-        self, args: list[Any], kwargs: Mapping[str, Any]
+        self, args: list[Any], kwargs: Mapping[str, Any], cutting: bool = False
     ) -> tuple[list[Any], dict[str, Any], bool]:
         """Return an op's arguments with dimensions in the place of numbers that are known.
 
         Third, whether nothing is left that may be one: the other numbers stand in the source.
+        `cutting`: lists say how much of each axis is left.
         """
+        if self.place.call is None:
+            return args, dict(kwargs), True
         if isinstance(self.place.call, ast.Subscript):
             tensor, index, *assigned = args
             told = self._tell(self.place.call.slice)
@@ -105,19 +107,19 @@ class Lengths:
         flat = flat[: len(args)]  # what is behind them was passed on by name
         behind = len(args) - len(flat)  # the tensor itself comes first where it is a method
         if behind not in (0, 1):
-            flat = []
-        found = [
-            _fitted(arg, flat[i - behind], known) if 0 <= i - behind < len(flat) else arg
-            for i, arg in enumerate(args)
+            flat, behind = [], len(args)
+        parts = [
+            flat[i - behind] if 0 <= i - behind < len(flat) else None for i in range(len(args))
         ]
-        named = {one.arg: one.value for one in self.place.call.keywords if one.arg is not None}
-        by_name = {name: self._tell(named[name]) for name in kwargs if name in named}
-        words = {name: _fitted(arg, by_name.get(name), known) for name, arg in kwargs.items()}
-        behind = len(args) - len(flat)
-        sure = all(
-            _is_sure(one, flat[i - behind] if 0 <= i - behind < len(flat) else None)
-            for i, one in enumerate(found)
-        ) and all(_is_sure(one, by_name.get(name)) for name, one in words.items())
+        found = [_fitted(arg, part, known) for arg, part in zip(args, parts, strict=True)]
+        keywords = {one.arg: one.value for one in self.place.call.keywords if one.arg is not None}
+        named = {name: self._tell(keywords[name]) if name in keywords else None for name in kwargs}
+        words = {name: _fitted(arg, named[name], known) for name, arg in kwargs.items()}
+        both = [*zip(found, parts, strict=True), *((words[name], named[name]) for name in kwargs)]
+        sure = all(_is_sure(one, part) for one, part in both)
+        if cutting:
+            found = [_opened(one, part) for one, part in zip(found, parts, strict=True)]
+            words = {name: _opened(one, named[name]) for name, one in words.items()}
         return found, words, sure
 
     def _spread(self, node: ast.expr) -> list[Told]:
@@ -184,7 +186,7 @@ class Readings:
 
     def __init__(self) -> None:
         self.noted: dict[Place, tuple[CodeType, int, Record]] = {}
-        self.places: dict[Place, tuple[CodeType, CallPlace | None]] = {}
+        self.places: dict[tuple[int, int, bool], tuple[CodeType, CallPlace | None]] = {}
 
     def note(self, func: Any, caller: FrameType, known: Record | None) -> None:
         """Note what is known of a tensor whose sizes are read here."""
@@ -207,18 +209,20 @@ class Readings:
         caller = _behind_modes(caller)
         code = caller.f_code
         offset = caller.f_lasti
-        found = self.places.get((id(code), offset))
+        cutting = func in CUTTING
+        found = self.places.get((id(code), offset, cutting))
         if found is None:
             if len(self.places) >= _NOTED:
                 self.places.clear()
-            found = self.places[id(code), offset] = code, call_place(code, offset, func in CUTTING)
+            found = code, call_place(code, offset, cutting)
+            self.places[id(code), offset, cutting] = found
         place = found[1]
         if place is None:
             return None
         plan = frame.plan if place.params and frame.plan and frame.plan.code is code else None
         records = [self._record(code, offsets, id(caller)) for offsets in place.reads]
         if plan is None:
-            return (place, None, (), *records) if func in CUTTING or any(records) else None
+            return (place, None, (), *records) if cutting or any(records) else None
         values = tuple([frame.symbols.get(plan.symbol(name)) for name in place.params])
         return (place, plan, values, *records)
 
@@ -300,9 +304,9 @@ def _fitted(actual: Any, told: Told, values: Mapping[Sym, int]) -> Any:
 
 
 def clear(index: Any, told: Told, values: Mapping[Sym, int]) -> Any:
-    """Return an index without the bounds of slices that may be anything, by what is told of it.
+    """Return an index with symbols for the bounds of slices that may be anything.
 
-    With 5 for `t`, `t-2` isn't 3: `x[t-2:]` are two items, not `t-3`.
+    `told` is what is known of it. With 5 for `t`, `t-2` isn't 3: `x[t-2:]` are two items.
     """
     if isinstance(index, tuple):
         fits = isinstance(told, tuple) and len(told) == len(index)
@@ -316,8 +320,37 @@ def clear(index: Any, told: Told, values: Mapping[Sym, int]) -> Any:
 
 
 def _bound(actual: Any, told: Told, values: Mapping[Sym, int]) -> Any:
-    found = _fitted(actual, told, values)
-    return found if _is_sure(found, told) else UNKNOWN
+    return _open(_fitted(actual, told, values), told)
+
+
+def _open(found: Any, told: Told) -> Any:
+    """Return a symbol for a number that may be anything."""
+    if type(found) is not int or _is_sure(found, told):
+        return found
+    number = Size.of(Sym(f"<{abs(found)}>", Kind.OWN, (NUMBER, abs(found))))
+    return number if found >= 0 else -number
+
+
+def _opened(found: Any, told: Told) -> Any:
+    if not isinstance(found, tuple | list):
+        return found
+    parts = told if isinstance(told, tuple) and len(told) == len(found) else [None] * len(found)
+    return [_open(one, part) for one, part in zip(found, parts, strict=True)]
+
+
+def untold(func: Any, arg: Any) -> Any:
+    """Return what an op is told of how much it leaves, where nothing is known of the numbers."""
+    return clear(arg, None, {}) if func in INDEXING else _opened(arg, None)
+
+
+def numbers(given: Any) -> dict[Sym, int]:
+    """Return the values of the symbols for numbers that may be anything."""
+    if isinstance(given, slice):
+        given = (given.start, given.stop, given.step)
+    if isinstance(given, tuple | list):
+        return {symbol: value for one in given for symbol, value in numbers(one).items()}
+    found = dims.symbols(given) if isinstance(given, Size) else ()
+    return {s: s.scope[1] for s in found if marked(s, NUMBER)}  # type: ignore[index]
 
 
 def is_cut(func: Any, args: tuple[Any, ...]) -> bool:

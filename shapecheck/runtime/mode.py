@@ -21,14 +21,15 @@ from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.facts import simplest, value_of
 from shapecheck.runtime.keys import GETITEM, PLAIN, SETITEM, Key, key_of
 from shapecheck.runtime.lengths import (
+    CUTTING,
     GIVEN,
-    INDEXING,
     READ,
     Passed,
     Readings,
-    clear,
     is_cut,
     lengths_of,
+    numbers,
+    untold,
 )
 from shapecheck.runtime.lookup import Lookup, keep
 from shapecheck.runtime.names import (
@@ -244,8 +245,10 @@ def _first_time(
             asked = Question(frame, func, args, kwargs)
             if passed is not None:
                 asked.tell(lengths_of(passed, frame))
-            elif func in INDEXING:
-                asked.args[1] = clear(asked.args[1], None, {})
+            elif func in CUTTING:
+                asked.args[1:2] = [untold(func, arg) for arg in asked.args[1:2]]
+            if func in CUTTING:
+                asked.values.update(numbers(asked.given))
             values = asked.values
             known = asked.named_surely(asked.answer())
     except Mismatch as refused:

@@ -14,6 +14,7 @@ from shapecheck.runtime.source import (
     FUNCTIONS,
     expression_at,
     function_of,
+    is_ours,
     own_syntax,
     span_at,
 )
@@ -23,12 +24,14 @@ from shapecheck.runtime.source import (
 class CallPlace:
     """A call in the source, or an index: what is given, and which readings its sizes come from.
 
+    `call` is None in our own code, which is given what the user wrote.
+
     `reads` are the offsets in the bytecode at which each reading may stand, `index` says which
     expression is which. `values` are the local variables that are assigned once, with the place of
     each among what is assigned, and `params` parameters that never are.
     """
 
-    call: ast.Call | ast.Subscript
+    call: ast.Call | ast.Subscript | None
     reads: tuple[tuple[int, ...], ...]
     index: Mapping[ast.AST, int]
     values: Mapping[str, tuple[ast.expr, int | None]]
@@ -40,6 +43,8 @@ def call_place(code: CodeType, offset: int, always: bool = False) -> CallPlace |
 
     None where no size in it can be followed, but for `always`: it may say how numbers are written.
     """
+    if always and is_ours(code):
+        return CallPlace(None, (), {}, {}, frozenset())
     span = span_at(code, offset)
     if span is None or not hasattr(code, "co_positions"):  # which came with Python 3.11
         return None

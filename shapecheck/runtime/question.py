@@ -14,7 +14,7 @@ from shapecheck.runtime import ops
 from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.facts import ValueFacts
 from shapecheck.runtime.hints import dtype_mask
-from shapecheck.runtime.lengths import CUTTING, GIVEN, INDEXING, Lengths, is_told
+from shapecheck.runtime.lengths import CUTTING, GIVEN, Lengths, is_told
 from shapecheck.runtime.names import Frame, apart, dtype_of, sizes_of
 from shapecheck.runtime.regroup import REGROUPING, solved
 from shapecheck.shapes import Mismatch, Problem, Shape
@@ -52,7 +52,9 @@ class Question:
     def tell(self, lengths: Lengths) -> None:
         """Put dimensions in the place of the numbers that are known to be some."""
         self.lengths = lengths
-        self.args, self.kwargs, self.sure = lengths.told(self.args, self.kwargs)
+        self.args, self.kwargs, self.sure = lengths.told(
+            self.args, self.kwargs, self.func in CUTTING
+        )
         for symbol, value in lengths.values().items():
             self.values.setdefault(symbol, value)
         listed = [arg for arg in self.given if isinstance(arg, tuple | list)]
@@ -121,7 +123,7 @@ class Question:
     def named_surely(self, known: Value) -> Value:
         """Return a result without the names that it has only if a number is what it seems to be."""
         made = self.func in GIVEN and not self.known
-        solving = made or self.func in REGROUPING or self.func in CUTTING - INDEXING
+        solving = made or self.func in REGROUPING
         return solved(known, self.known, self.given) if solving and not self.sure else known
 
     @property

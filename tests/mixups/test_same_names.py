@@ -118,20 +118,7 @@ def sized(sizes: tuple[int, ...]) -> Arguments:
     return Arguments(lambda name: next(asked), lambda group: (next(asked),))
 
 
-KNOWN = {
-    "idioms/swin_roll_and_pad": "4 rows in windows of 4 are one window, beside what is called h",
-}
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, id=case.id, marks=pytest.mark.xfail(reason=KNOWN[case.id], strict=True))
-        if case.id in KNOWN
-        else pytest.param(case, id=case.id)
-        for case in cases()
-    ],
-)
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
 def test_names_are_the_same_for_all_sizes(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
     runs: list[Names] = []

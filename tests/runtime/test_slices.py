@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from shapecheck import Float, ShapeError, dims_of, shapecheck
+from shapecheck import Float, ShapeError, dims_of, named, shapecheck
 
 
 @pytest.mark.parametrize("sizes", [(2, 3, 8), (2, 5, 10), (4, 4, 4), (2, 7, 5), (3, 1, 1)])
@@ -124,7 +124,7 @@ def test_parts_of_dimensions_of_equal_size() -> None:
     assert "\n".join([text[0], text[-1]]) == message
 
 
-@pytest.mark.parametrize("times", [(3, 4), (5, 5), (7, 5)])
+@pytest.mark.parametrize("times", [(3, 4), (5, 5), (7, 5), (8, 8)])
 def test_padding_to_a_length(times: tuple[int, int]) -> None:
     def missing(x: Tensor) -> int:
         return 8 - len(x)
@@ -137,3 +137,14 @@ def test_padding_to_a_length(times: tuple[int, int]) -> None:
 
     found = padded(torch.rand(times[0], 3), torch.rand(times[1], 3))
     assert found == ((None, "d"), ("t", "d+2"))
+
+
+def test_a_part_is_called_like_the_whole_for_operations_by_name() -> None:
+    @shapecheck
+    def parts(x: Float[Tensor, "b t"], k: int) -> Any:
+        rest, longer = x[:, k:], torch.nn.functional.pad(x, (0, k))
+        assert dims_of(rest) == dims_of(longer) == ("b", None)
+        return dims_of(named.sum(rest, "t")), dims_of(named.rename(longer, part="t"))
+
+    for k in (1, 3):
+        assert parts(torch.rand(2, 5), k) == (("b",), ("b", "part"))
