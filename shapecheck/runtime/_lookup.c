@@ -16,11 +16,12 @@
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
-    PyObject *cache, *plain, *tensor, *parameter, *record, *getitem, *given, *other, *transforming;
+    PyObject *cache, *plain, *tensor, *parameter, *record, *placed, *getitem, *given, *other,
+        *transforming;
 } Lookup;
 
 #define EACH(DO)                                                                                   \
-    DO(cache) DO(plain) DO(tensor) DO(parameter) DO(record)                                        \
+    DO(cache) DO(plain) DO(tensor) DO(parameter) DO(record) DO(placed)                             \
     DO(getitem) DO(given) DO(other) DO(transforming)
 
 typedef struct {
@@ -195,7 +196,8 @@ static PyObject *outcome(Lookup *self, Key *key) {
     for (Py_ssize_t i = 0; i < key->count; i++)
         PyTuple_SET_ITEM(whole, i, Py_NewRef(key->parts[i]));
     PyObject *found = PyDict_GetItemWithError(self->cache, whole);
-    if (found != NULL && (PyObject *)Py_TYPE(found) == self->record)
+    PyObject *kind = found == NULL ? NULL : (PyObject *)Py_TYPE(found);
+    if (kind != NULL && (kind == self->record || kind == self->placed))
         Py_INCREF(found);
     else
         found = PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
@@ -246,8 +248,9 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *words) {
     static char *names[] = {EACH(WORD) NULL};
     Lookup given;
     if (!PyArg_ParseTupleAndKeywords(
-            args, words, "O!O!OOOOO!O!O:Lookup", names, &PyDict_Type, &given.cache, &PyTuple_Type,
-            &given.plain, &given.tensor, &given.parameter, &given.record, &given.getitem,
+            args, words, "O!O!OOOOOO!O!O:Lookup", names, &PyDict_Type, &given.cache, &PyTuple_Type,
+            &given.plain, &given.tensor, &given.parameter, &given.record, &given.placed,
+            &given.getitem,
             &PyFrozenSet_Type, &given.given, &PyFrozenSet_Type, &given.other, &given.transforming))
         return NULL;
     Lookup *self = (Lookup *)type->tp_alloc(type, 0);

@@ -15,6 +15,7 @@ class Lookup:
         tensor: type,
         parameter: type,
         record: type,
+        placed: type[object],
         getitem: object,
         given: frozenset[Any],
         other: frozenset[Any],

@@ -14,6 +14,7 @@ from shapecheck.explain import Message
 from shapecheck.runtime import foreign, traced, wrapped
 from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import Failed, ShapeError, kind_of
+from shapecheck.runtime.facts import is_open
 from shapecheck.runtime.hints import tensor_hint
 from shapecheck.runtime.names import Frame, sizes_of, state
 from shapecheck.runtime.settings import paused
@@ -45,7 +46,9 @@ def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
         found = wrapped.known(tensor, frame.table)
         if found is None or found.sizes != sizes_of(tensor):
             return (None,) * tensor.dim()
-        return tuple(None if isinstance(dim, int) else str(dim) for dim in found.dims)
+        return tuple(
+            None if isinstance(dim, int) or is_open(dim) else str(dim) for dim in found.dims
+        )
 
 
 def named(tensor: TensorT, *dims: Part) -> TensorT:

@@ -27,7 +27,7 @@ from shapecheck.shapes import Mismatch, Problem
 from shapecheck.shapes import Tensor as Known
 
 if TYPE_CHECKING:
-    from shapecheck.runtime.mode import Question
+    from shapecheck.runtime.question import Question
 
 _SYMBOLS: Final[Mapping[type[ast.AST], str]] = {
     ast.Add: "+",

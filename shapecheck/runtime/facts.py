@@ -29,6 +29,9 @@ MIXED: Final = "mixed"
 OF_SIZE: Final = "of size"
 """Begins the scope of a symbol that is called so, and may be any dimension of its size."""
 
+NUMBER: Final = "number"
+"""Begins the scope of a symbol that stands for a number of which nothing else is known."""
+
 _SAME: Final = Verdict(Relation.SAME)
 _POSSIBLE: Final = Verdict(Relation.POSSIBLE)
 _DIFFERENT: Final = Verdict(Relation.DIFFERENT)
@@ -195,6 +198,11 @@ def marked(symbol: Sym | None, mark: str) -> bool:
     return symbol is not None and isinstance(symbol.scope, tuple) and symbol.scope[:1] == (mark,)
 
 
+def is_open(dim: DimExpr) -> bool:
+    """Whether a dimension is computed from a number that may be another one next time."""
+    return any(marked(symbol, NUMBER) for symbol in dims.symbols(dim))
+
+
 def _name(dim: DimExpr) -> bool:
     return isinstance(dim, Size) and dim.symbol is not None and _distinct(dim.symbol)
 
@@ -206,6 +214,8 @@ def _distinct(symbol: Sym) -> bool:
 
 def _renamed(a: DimExpr, b: DimExpr) -> bool:
     """Whether two sizes are one expression, but for a name that is another name in it."""
+    if is_open(a) or is_open(b):
+        return False
     a, b = dims.size_of(a), dims.size_of(b)
     mine, other = dims.symbols(a) - dims.symbols(b), dims.symbols(b) - dims.symbols(a)
     if len(mine) != 1 or len(other) != 1 or not all(map(_distinct, (*mine, *other))):

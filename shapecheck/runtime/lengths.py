@@ -9,20 +9,20 @@ was followed counts only if it comes to the very number that is passed.
 from __future__ import annotations
 
 import ast
-import dis
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
 
 import torch
 
 import shapecheck.dims as dims
-from shapecheck.dims import DimExpr, Size, Sym, size_of
-from shapecheck.ops.source import bindings
-from shapecheck.runtime.facts import MIXED, marked, value_of
+from shapecheck.dims import DimExpr, Kind, Size, Sym, size_of
+from shapecheck.runtime.facts import MIXED, NUMBER, marked, value_of
+from shapecheck.runtime.keys import GETITEM, SETITEM
 from shapecheck.runtime.names import Frame, Record
-from shapecheck.runtime.source import FUNCTIONS, function_of, own_syntax, span_at, users_frame
+from shapecheck.runtime.passed import CallPlace, call_place, is_len
+from shapecheck.runtime.source import users_frame
 
 READ: Final[frozenset[Any]] = frozenset(
     (torch.Tensor.shape.__get__, torch.Tensor.size, torch.Tensor.__len__)  # type: ignore[attr-defined]
@@ -47,7 +47,14 @@ GIVEN: Final[frozenset[Any]] = frozenset(
 )
 """Ops that take sizes."""
 
-_IN_PYTHON: Final = frozenset(func for func in GIVEN | READ if isinstance(func, FunctionType))
+INDEXING: Final[frozenset[Any]] = frozenset((GETITEM, SETITEM))
+
+CUTTING: Final[frozenset[Any]] = INDEXING | {torch.nn.functional.pad}
+"""Ops that leave as much of an axis as the numbers say, or put as much to it."""
+
+_IN_PYTHON: Final = frozenset(
+    func for func in GIVEN | READ | CUTTING if isinstance(func, FunctionType)
+)
 """What is called by torch's own code, not by the user's."""
 
 _NOTED: Final = 4096
@@ -58,22 +65,6 @@ Passed = tuple[Any, ...]
 values, and records."""
 Told = Any
 """What is known of an argument: a dimension, a tuple of such, or None."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class CallPlace:
-    """A call in the source: its arguments, and which readings the sizes in them come from.
-
-    `reads` are the offsets in the bytecode at which each reading may stand, `index` says which
-    expression is which. `values` are the local variables that are assigned once, with the place of
-    each among what is assigned, and `params` parameters that never are.
-    """
-
-    call: ast.Call
-    reads: tuple[tuple[int, ...], ...]
-    index: Mapping[ast.AST, int]
-    values: Mapping[str, tuple[ast.expr, int | None]]
-    params: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,30 +88,38 @@ class Lengths:
         return found
 
     def told(
-        self, args: list[Any], kwargs: Mapping[str, Any]
+        self, args: list[Any], kwargs: Mapping[str, Any], cutting: bool = False
     ) -> tuple[list[Any], dict[str, Any], bool]:
         """Return an op's arguments with dimensions in the place of numbers that are known.
 
         Third, whether nothing is left that may be one: the other numbers stand in the source.
+        `cutting`: lists say how much of each axis is left.
         """
+        if self.place.call is None:
+            return args, dict(kwargs), True
+        if isinstance(self.place.call, ast.Subscript):
+            tensor, index, *assigned = args
+            told = self._tell(self.place.call.slice)
+            return [tensor, clear(index, told, self.values()), *assigned], dict(kwargs), False
         given = [self._spread(node) for node in self.place.call.args]
         flat = [one for part in given for one in part]
         known = self.values()
+        flat = flat[: len(args)]  # what is behind them was passed on by name
         behind = len(args) - len(flat)  # the tensor itself comes first where it is a method
         if behind not in (0, 1):
-            flat = []
-        found = [
-            _fitted(arg, flat[i - behind], known) if 0 <= i - behind < len(flat) else arg
-            for i, arg in enumerate(args)
+            flat, behind = [], len(args)
+        parts = [
+            flat[i - behind] if 0 <= i - behind < len(flat) else None for i in range(len(args))
         ]
-        named = {one.arg: one.value for one in self.place.call.keywords if one.arg is not None}
-        told = {name: self._tell(named[name]) for name in kwargs if name in named}
-        words = {name: _fitted(arg, told.get(name), known) for name, arg in kwargs.items()}
-        behind = len(args) - len(flat)
-        sure = all(
-            _is_sure(one, flat[i - behind] if 0 <= i - behind < len(flat) else None)
-            for i, one in enumerate(found)
-        ) and all(_is_sure(one, told.get(name)) for name, one in words.items())
+        found = [_fitted(arg, part, known) for arg, part in zip(args, parts, strict=True)]
+        keywords = {one.arg: one.value for one in self.place.call.keywords if one.arg is not None}
+        named = {name: self._tell(keywords[name]) if name in keywords else None for name in kwargs}
+        words = {name: _fitted(arg, named[name], known) for name, arg in kwargs.items()}
+        both = [*zip(found, parts, strict=True), *((words[name], named[name]) for name in kwargs)]
+        sure = all(_is_sure(one, part) for one, part in both)
+        if cutting:
+            found = [_opened(one, part) for one, part in zip(found, parts, strict=True)]
+            words = {name: _opened(one, named[name]) for name, one in words.items()}
         return found, words, sure
 
     def _spread(self, node: ast.expr) -> list[Told]:
@@ -147,6 +146,9 @@ class Lengths:
             case ast.Tuple() | ast.List():
                 parts = [self._spread(item) for item in node.elts]
                 return tuple(one for part in parts for one in part)
+            case ast.Slice(lower=lower, upper=upper, step=step):
+                bounds = (lower, upper, step)
+                return slice(*(None if one is None else self._tell(one) for one in bounds))
             case ast.Subscript(value=value, slice=part):
                 return _item(self._tell(value, depth + 1), _literal(part))
             case ast.BinOp(left=left, op=op, right=right):
@@ -161,7 +163,7 @@ class Lengths:
         if found is None:
             return None
         whole = tuple(None if _unclear(dim) else dim for dim in found.dims)
-        if _is_len(node):
+        if is_len(node):
             return _item(whole, 0)
         if isinstance(node, ast.Call) and node.args:
             return _item(whole, _literal(node.args[0]))
@@ -184,7 +186,7 @@ class Readings:
 
     def __init__(self) -> None:
         self.noted: dict[Place, tuple[CodeType, int, Record]] = {}
-        self.places: dict[Place, tuple[CodeType, CallPlace | None]] = {}
+        self.places: dict[tuple[int, int, bool], tuple[CodeType, CallPlace | None]] = {}
 
     def note(self, func: Any, caller: FrameType, known: Record | None) -> None:
         """Note what is known of a tensor whose sizes are read here."""
@@ -207,18 +209,20 @@ class Readings:
         caller = _behind_modes(caller)
         code = caller.f_code
         offset = caller.f_lasti
-        found = self.places.get((id(code), offset))
+        cutting = func in CUTTING
+        found = self.places.get((id(code), offset, cutting))
         if found is None:
             if len(self.places) >= _NOTED:
                 self.places.clear()
-            found = self.places[id(code), offset] = code, _call_place(code, offset)
+            found = code, call_place(code, offset, cutting)
+            self.places[id(code), offset, cutting] = found
         place = found[1]
         if place is None:
             return None
         plan = frame.plan if place.params and frame.plan and frame.plan.code is code else None
         records = [self._record(code, offsets, id(caller)) for offsets in place.reads]
         if plan is None:
-            return (place, None, (), *records) if any(records) else None
+            return (place, None, (), *records) if cutting or any(records) else None
         values = tuple([frame.symbols.get(plan.symbol(name)) for name in place.params])
         return (place, plan, values, *records)
 
@@ -241,124 +245,6 @@ def lengths_of(passed: Passed, frame: Frame) -> Lengths:
     """Return what is known of the sizes that are passed in a call."""
     place, plan, _, *records = passed
     return Lengths(place, tuple(records), None if plan is None else frame)
-
-
-def _call_place(code: CodeType, offset: int) -> CallPlace | None:
-    """Look at the call that stands at an offset; None where no size in it can be followed."""
-    if code.co_name.startswith("<") or not hasattr(code, "co_positions"):
-        return None
-    tree = function_of(code)
-    span = span_at(code, offset)
-    function = next((n for n in ast.walk(tree) if isinstance(n, FUNCTIONS)), None) if tree else None
-    if function is None or span is None:
-        return None
-    calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and _span(n) == span]
-    if len(calls) != 1:
-        return None
-    finder = _Finder(function)
-    for part in (*calls[0].args, *(one.value for one in calls[0].keywords)):
-        finder.follow(part)
-    if not finder.reads and not finder.params:
-        return None
-    offsets: dict[Any, list[int]] = {}
-    places = list(code.co_positions())
-    for instruction in dis.get_instructions(code):
-        offset = instruction.offset
-        offsets.setdefault(places[offset // 2], []).append(offset)
-    reads = tuple(tuple(offsets.get(_span(node), ())) for node in finder.reads)
-    index = {node: at for at, node in enumerate(finder.reads)}
-    return CallPlace(calls[0], reads, index, finder.values, frozenset(finder.params))
-
-
-@dataclass(slots=True)
-class _Finder:
-    """Follows expressions to the readings that they are made of, in one function."""
-
-    function: ast.FunctionDef | ast.AsyncFunctionDef
-    values: dict[str, tuple[ast.expr, int | None]] = field(default_factory=dict)
-    reads: list[ast.AST] = field(default_factory=list)
-    params: set[str] = field(default_factory=set)
-
-    def follow(self, node: ast.expr) -> None:
-        """Collect what an expression is made of."""
-        if isinstance(node, ast.Starred):
-            return self.follow(node.value)
-        if _reads(node):
-            if node not in self.reads:
-                self.reads.append(node)
-            return None
-        match node:
-            case ast.Name(id=name) if name not in self.values and name not in self.params:
-                self._variable(name)
-            case ast.Tuple() | ast.List():
-                for item in node.elts:
-                    self.follow(item)
-            case ast.Subscript(value=value):
-                self.follow(value)
-            case ast.BinOp(left=left, right=right):
-                self.follow(left)
-                self.follow(right)
-            case ast.UnaryOp(operand=operand):
-                self.follow(operand)
-        return None
-
-    def _variable(self, name: str) -> None:
-        """Follow a variable that is bound just once; elsewhere it may be anything."""
-        bound = bindings(self.function, name)
-        if len(bound) != 1:
-            return
-        if isinstance(bound[0], ast.arg):
-            if bound[0] in _own_arguments(self.function):
-                self.params.add(name)
-            return
-        for statement in own_syntax(self.function):
-            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-                at = _place_in(statement.targets[0], name)
-                if at is not None:
-                    self.values[name] = (statement.value, at if at != _WHOLE else None)
-                    self.follow(statement.value)
-
-
-_WHOLE: Final = 1 << 20
-
-
-def _place_in(target: ast.expr, name: str) -> int | None:
-    """Return where among what is assigned a variable stands, `_WHOLE` if it is all of it."""
-    if isinstance(target, ast.Name):
-        return _WHOLE if target.id == name else None
-    if not isinstance(target, ast.Tuple | ast.List):
-        return None
-    stars = [i for i, item in enumerate(target.elts) if isinstance(item, ast.Starred)]
-    for i, item in enumerate(target.elts):
-        if isinstance(item, ast.Name) and item.id == name:
-            return i if not stars or i < stars[0] else i - len(target.elts)
-    return None
-
-
-def _own_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
-    given = function.args
-    return [*given.posonlyargs, *given.args, *given.kwonlyargs]
-
-
-def _reads(node: ast.expr) -> bool:
-    match node:
-        case ast.Attribute(attr="shape", ctx=ast.Load()):
-            return True
-        case ast.Call(func=ast.Attribute(attr="size"), args=args, keywords=[]):
-            return len(args) < 2
-        case _:
-            return _is_len(node)
-
-
-def _is_len(node: ast.AST) -> bool:
-    match node:
-        case ast.Call(func=ast.Name(id="len"), args=[_], keywords=[]):
-            return True
-    return False
-
-
-def _span(node: Any) -> tuple[int, int | None, int, int | None]:
-    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
 # Values -------------------------------------------------------------------------------------------
@@ -415,6 +301,67 @@ def _fitted(actual: Any, told: Told, values: Mapping[Sym, int]) -> Any:
     if type(actual) is not int or told is None or isinstance(told, int | tuple):
         return actual
     return told if value_of(told, values) == actual else actual
+
+
+def clear(index: Any, told: Told, values: Mapping[Sym, int]) -> Any:
+    """Return an index with symbols for the bounds of slices that may be anything.
+
+    `told` is what is known of it. With 5 for `t`, `t-2` isn't 3: `x[t-2:]` are two items.
+    """
+    if isinstance(index, tuple):
+        fits = isinstance(told, tuple) and len(told) == len(index)
+        parts = told if fits else (None,) * len(index)
+        return tuple(clear(one, part, values) for one, part in zip(index, parts, strict=True))
+    if not isinstance(index, slice):
+        return index
+    actual = (index.start, index.stop, index.step)
+    known = (told.start, told.stop, told.step) if isinstance(told, slice) else (None,) * 3
+    return slice(*(_bound(one, dim, values) for one, dim in zip(actual, known, strict=True)))
+
+
+def _bound(actual: Any, told: Told, values: Mapping[Sym, int]) -> Any:
+    return _open(_fitted(actual, told, values), told)
+
+
+def _open(found: Any, told: Told) -> Any:
+    """Return a symbol for a number that may be anything."""
+    if type(found) is not int or _is_sure(found, told):
+        return found
+    number = Size.of(Sym(f"<{abs(found)}>", Kind.OWN, (NUMBER, abs(found))))
+    return number if found >= 0 else -number
+
+
+def _opened(found: Any, told: Told) -> Any:
+    if not isinstance(found, tuple | list):
+        return found
+    parts = told if isinstance(told, tuple) and len(told) == len(found) else [None] * len(found)
+    return [_open(one, part) for one, part in zip(found, parts, strict=True)]
+
+
+def untold(func: Any, arg: Any) -> Any:
+    """Return what an op is told of how much it leaves, where nothing is known of the numbers."""
+    return clear(arg, None, {}) if func in INDEXING else _opened(arg, None)
+
+
+def numbers(given: Any) -> dict[Sym, int]:
+    """Return the values of the symbols for numbers that may be anything."""
+    if isinstance(given, slice):
+        given = (given.start, given.stop, given.step)
+    if isinstance(given, tuple | list):
+        return {symbol: value for one in given for symbol, value in numbers(one).items()}
+    found = dims.symbols(given) if isinstance(given, Size) else ()
+    return {s: s.scope[1] for s in found if marked(s, NUMBER)}  # type: ignore[index]
+
+
+def is_cut(func: Any, args: tuple[Any, ...]) -> bool:
+    """Whether it depends on numbers how much of an axis an op leaves."""
+    return func in CUTTING and (func not in INDEXING or _has_bounds(args[1]))
+
+
+def _has_bounds(index: Any) -> bool:
+    if isinstance(index, tuple):
+        return any(map(_has_bounds, index))
+    return isinstance(index, slice) and int in map(type, (index.start, index.stop, index.step))
 
 
 def _is_sure(found: Any, told: Told) -> bool:

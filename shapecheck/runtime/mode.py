@@ -8,38 +8,43 @@ what wasn't seen before.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from shapecheck.dims import Dim, Sym, symbols
-from shapecheck.dtypes import ANY
-from shapecheck.ops import UNKNOWN, DType, Repeated, Value, ragged
+from shapecheck.dims import Sym
+from shapecheck.ops import UNKNOWN, Repeated, Value
 from shapecheck.runtime import blame, fast_paths, first_class, ops, wrapped
-from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
-from shapecheck.runtime.facts import ValueFacts, simplest, value_of
-from shapecheck.runtime.hints import dtype_mask
+from shapecheck.runtime.facts import simplest, value_of
 from shapecheck.runtime.keys import GETITEM, PLAIN, SETITEM, Key, key_of
-from shapecheck.runtime.lengths import GIVEN, READ, Lengths, Passed, Readings, is_told, lengths_of
+from shapecheck.runtime.lengths import (
+    CUTTING,
+    GIVEN,
+    READ,
+    Passed,
+    Readings,
+    is_cut,
+    lengths_of,
+    numbers,
+    untold,
+)
 from shapecheck.runtime.lookup import Lookup, keep
 from shapecheck.runtime.names import (
     Frame,
     Record,
     Table,
-    apart,
-    dtype_of,
     record,
     sizes_of,
     state,
 )
 from shapecheck.runtime.outer import outer
-from shapecheck.runtime.regroup import REGROUPING, crossed, regrouped, solved
-from shapecheck.shapes import Mismatch, Problem, Run, Shape
+from shapecheck.runtime.question import Question
+from shapecheck.runtime.regroup import REGROUPING, crossed, in_place, regrouped, solved
+from shapecheck.shapes import Mismatch, Run
 from shapecheck.shapes import Tensor as Known
-from shapecheck.signatures import Signature
 
 _compiling: Final = torch.compiler.is_dynamo_compiling
 _levels: Final = wrapped.levels
@@ -68,6 +73,12 @@ class _Blind:
         self.outcome, self.symbol = outcome, symbol
 
 
+class Placed:
+    """Where the outcome depends on how numbers are written: it is kept with what is passed."""
+
+    __slots__ = ()
+
+
 _cache: dict[object, object] = {}
 """From an op's key to its outcome.
 
@@ -85,13 +96,14 @@ _find: Final = (
         tensor=torch.Tensor,
         parameter=torch.nn.Parameter,
         record=Record,
+        placed=Placed,
         getitem=GETITEM,
         given=GIVEN,
         other=READ | {SETITEM},
         transforming=wrapped.transforming,
     )
 )
-"""What looks most ops up: a record, False if no operand has a name, None for `key_of` to say."""
+"""What looks most ops up: a record or a `Placed`, False if no operand has a name, else None."""
 
 
 class NamesMode(TorchFunctionMode):
@@ -129,6 +141,13 @@ class NamesMode(TorchFunctionMode):
             key = key_of(func, args, kwargs or {}, frame, passed)
             if key is None:
                 return func(*args, **kwargs) if kwargs else func(*args)
+            outcome = _cache.get(key, _NEW)
+            if outcome is _NEW and is_cut(func, args):
+                outcome = Placed()
+                _remember(key, outcome)
+        if type(outcome) is Placed:
+            passed = self.readings.at(func, sys._getframe(1), frame)
+            key = (outcome, passed)
             outcome = _cache.get(key, _NEW)
         if type(outcome) is Record:
             try:
@@ -226,6 +245,10 @@ def _first_time(
             asked = Question(frame, func, args, kwargs)
             if passed is not None:
                 asked.tell(lengths_of(passed, frame))
+            elif func in CUTTING:
+                asked.args[1:2] = [untold(func, arg) for arg in asked.args[1:2]]
+            if func in CUTTING:
+                asked.values.update(numbers(asked.given))
             values = asked.values
             known = asked.named_surely(asked.answer())
     except Mismatch as refused:
@@ -322,9 +345,14 @@ def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record
     if sizes is None or before is None:
         return None
     told = outcome.dims if isinstance(outcome, Record) else sizes
+    if not asked.sure:
+        told = in_place(told, before, sizes, asked.values, asked.given)
     inserted = isinstance(outcome, Record) and outcome.inserted
-    made = _by_numbers(asked, result) if asked.lengths is not None else outcome
-    targets = made.dims if isinstance(made, Record) else sizes
+    targets = told
+    if asked.lengths is not None:
+        made = _by_numbers(asked, result)
+        by_numbers = made.dims if isinstance(made, Record) else sizes
+        targets = in_place(by_numbers, before, sizes, asked.values)
     found, values, cutting = regrouped(before, asked.values, targets, sizes)
     if asked.lengths is not None:
         found = crossed(found, told, sizes, values, cutting)
@@ -373,142 +401,6 @@ def _retell(
         raise blame.op_error(frame, asked, refused.problem, error) from error
     except Exception as fault:  # noqa: BLE001 - torch's own error is told anyway
         own_fault(f"on the failure of {getattr(func, '__name__', func)}", fault)
-
-
-class Question:
-    """One call of an op, as its rule sees it."""
-
-    def __init__(
-        self,
-        frame: Frame,
-        func: Callable[..., Any],
-        args: Sequence[Any],
-        kwargs: Mapping[str, Any],
-        strict: bool = False,
-        dtypes: bool = False,
-    ) -> None:
-        self.func = func
-        self.frame = frame
-        self.tensors: list[torch.Tensor] = []
-        self.known: list[Known] = []
-        self.values: dict[Any, int] = {}
-        self.strict = strict
-        self.dtypes = dtypes or strict or func in ops.DTYPE_MATTERS
-        self.raw = (args, kwargs)
-        self.args = [self.convert(arg) for arg in args]
-        self.kwargs = {name: self.convert(arg) for name, arg in kwargs.items()}
-        self.signature: Signature | None = ops.signature_of(func)
-        self.numbers: tuple[Sequence[Value], Mapping[str, Value]] = (self.args, self.kwargs)
-        self.told = self.sure = False
-        self.lengths: Lengths | None = None
-
-    def tell(self, lengths: Lengths) -> None:
-        """Put dimensions in the place of the numbers that are known to be some."""
-        self.lengths = lengths
-        self.args, self.kwargs, self.sure = lengths.told(self.args, self.kwargs)
-        for symbol, value in lengths.values().items():
-            self.values.setdefault(symbol, value)
-        sizes = [arg for arg in (*self.args, *self.kwargs.values()) if not isinstance(arg, Known)]
-        self.told = is_told(sizes)
-
-    def convert(self, arg: Any) -> Value:
-        """Return an argument as rules see it."""
-        if isinstance(arg, torch.Tensor):
-            return self.tensor(arg)
-        if arg is None or arg is ... or isinstance(arg, bool | int | float | complex | str):
-            return arg
-        if isinstance(arg, slice):
-            return slice(self.convert(arg.start), self.convert(arg.stop), self.convert(arg.step))
-        if isinstance(arg, tuple | list):
-            parts = [self.convert(item) for item in arg]
-            return parts if isinstance(arg, list) else tuple(parts)
-        if isinstance(arg, torch.dtype):
-            return DType(dtype_mask(arg))
-        if isinstance(arg, Dim) and isinstance(arg.size, int):  # torch takes its `__index__`
-            self.values.update({s: s.size for s in symbols(arg.dim) if isinstance(s.size, int)})
-            return arg.dim
-        return UNKNOWN
-
-    def tensor(self, arg: torch.Tensor) -> Known:
-        """Return a tensor with the names that the running call knows."""
-        found = self.frame.of(arg)
-        mask = dtype_mask(dtype_of(arg)) if self.dtypes else ANY
-        sizes = sizes_of(arg)
-        if sizes is None:
-            made = Known(Shape.unknown(), mask)
-        elif found is None or found.sizes != sizes:
-            made = Known(Shape(sizes), mask)
-        else:
-            found = apart(found, self.values)
-            made = Known(Shape(found.dims), mask, found.inserted, blank=found.blank)
-            self.values.update(found.values)
-        self.tensors.append(arg)
-        self.known.append(made)
-        return made
-
-    def with_dtypes(self) -> Question:
-        """Return the same question, with what is known of the operands' dtypes."""
-        return Question(self.frame, self.func, *self.raw, dtypes=True)
-
-    def answer(
-        self,
-        label: str = "",
-        replaced: Mapping[int, Known] | None = None,
-        meant: bool = False,
-    ) -> Value:
-        """Return what the rule says of the result; raises `Mismatch`.
-
-        `replaced` puts other tensors in the place of some, by their index in `known`.
-        `meant`: see `Call`.
-        """
-        if self.signature is None:
-            return UNKNOWN
-        args, kwargs = (self.args, self.kwargs) if replaced is None else self.numbers
-        if replaced:
-            by_identity = {id(self.known[index]): new for index, new in replaced.items()}
-            args = [_swapped(arg, by_identity) for arg in args]
-            kwargs = {name: _swapped(arg, by_identity) for name, arg in kwargs.items()}
-        facts = ValueFacts(self.values, self.strict)
-        return self.signature.apply(facts, args, kwargs, label, meant=meant)
-
-    def named_surely(self, known: Value) -> Value:
-        """Return a result without the names that it has only if a number is what it seems to be."""
-        solving = self.func in REGROUPING or (self.func in GIVEN and not self.known)
-        given = [arg for arg in (*self.args, *self.kwargs.values()) if not isinstance(arg, Known)]
-        return solved(known, self.known, given) if solving and not self.sure else known
-
-    def padded(self, known: Value) -> Sym | None:
-        """Return the padded dimension that an op counts the padding of, by its rule's answer."""
-        if self.signature is None:
-            return None
-        return ragged.blind(self.signature.name, self.args, self.kwargs, known)
-
-    def by_names(self, problem: Problem) -> bool:
-        """Whether an op is refused for its names alone: with plain sizes the rule accepts it.
-
-        Otherwise torch decides, so that a wrong rule is no false alarm.
-        """
-        if problem.code == "shape-dtype":
-            return False
-        try:
-            self.answer(replaced=self.plain())
-        except Mismatch:
-            return False
-        return True
-
-    def plain(self) -> dict[int, Known]:
-        """Return the tensors without names, by their index in `known`."""
-        return {
-            index: Known(plain_shape(tensor), known.dtype)
-            for index, (tensor, known) in enumerate(zip(self.tensors, self.known, strict=True))
-        }
-
-
-def _swapped(arg: Value, new: Mapping[int, Known]) -> Value:
-    if isinstance(arg, tuple | list):
-        parts = [_swapped(item, new) for item in arg]
-        return parts if isinstance(arg, list) else tuple(parts)
-    return new.get(id(arg), arg)
 
 
 def thread_mode() -> NamesMode:

@@ -17,7 +17,7 @@ from shapecheck.shapes import Mismatch, Problem, Shape
 from shapecheck.shapes import Tensor as Known
 
 if TYPE_CHECKING:
-    from shapecheck.runtime.mode import Question
+    from shapecheck.runtime.question import Question
 
 
 def outer(asked: Question, problem: Problem) -> Value | None:

@@ -7,7 +7,7 @@ name's equal. A view back to the sizes that were there restores the names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any, Final
@@ -99,14 +99,46 @@ def solved(known: Value, operands: Sequence[Tensor], given: Sequence[Value] = ()
     """
     if not isinstance(known, Tensor):
         return known
-    there = {item for one in operands for item in one.shape.dims}
-    for arg in given:
-        there.update(arg if isinstance(arg, tuple | list) else (arg,))
+    there: set[object] = {item for one in operands for item in one.shape.dims}
+    there.update(_told(given))
     items = (
         dims.unknown() if isinstance(item, Size) and not item.symbol and item not in there else item
         for item in known.shape.dims
     )
     return replace(known, shape=Shape(tuple(items)))
+
+
+def in_place(
+    known: Sequence[DimExpr],
+    source: Sequence[DimExpr],
+    sizes: Sequence[int],
+    values: Mapping[Sym, int],
+    given: Sequence[Value] = (),
+) -> tuple[DimExpr, ...]:
+    """Return a regrouping's dimensions without the names that stand where their dimension didn't.
+
+    What is left once numbers have cancelled may be called like one of them: of `(32 h) 64`, seen as
+    `32, 4, -1, 16`, a `h` of 4 isn't the `-1`. What the user told by name (`given`) keeps it.
+    """
+    there: set[object] = set(_told(given))
+    product = 1
+    for dim, value, _ in _factors(source, values):
+        there.add((product, dim))
+        product *= value
+    found: list[DimExpr] = []
+    product = 1
+    for dim, size in zip(known, sizes, strict=True):
+        moved = size != 1 and _is_name(dim) and dim not in there and (product, dim) not in there
+        found.append(size if moved else dim)
+        product *= size
+    return tuple(found)
+
+
+def _told(given: Sequence[Value]) -> Iterator[Value]:
+    """Yield the sizes in an op's arguments, but for tensors."""
+    for arg in given:
+        if not isinstance(arg, Tensor):
+            yield from arg if isinstance(arg, tuple | list) else (arg,)
 
 
 def crossed(

@@ -182,6 +182,22 @@ def span_at(code: CodeType, offset: int) -> tuple[int | None, ...] | None:
     return next(islice(positions(), max(offset, 0) // 2, None), None)
 
 
+def expression_at(code: CodeType, span: tuple[int | None, ...]) -> ast.expr | None:
+    """Return the expression between two places, by itself; None if there isn't one."""
+    first, last, start, end = span
+    if first is None or last is None:
+        return None
+    lines = [line.encode() for line in linecache.getlines(code.co_filename)[first - 1 : last]]
+    if not lines:
+        return None
+    lines[-1] = lines[-1][:end]  # first, where it is one line
+    lines[0] = lines[0][start:]
+    try:
+        return ast.parse(b"(%s)" % b"".join(lines), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+
+
 @lru_cache(maxsize=1024)
 def _node_at(code: CodeType, offset: int) -> ast.AST | None:
     function, span = function_of(code), span_at(code, offset)

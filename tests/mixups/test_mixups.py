@@ -15,6 +15,9 @@ from shapecheck import ShapeError
 
 EXAMPLES = 4
 every = pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
+every_wrong = pytest.mark.parametrize(
+    "case", [case for case in cases() if case.wrong != case.right], ids=lambda case: case.id
+)
 random_sizes = settings(
     max_examples=EXAMPLES, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
@@ -95,7 +98,7 @@ def test_right_programs_are_quiet_where_sizes_are_one(
     call(module(case.right, decorated=True), arguments())
 
 
-@every
+@every_wrong
 def test_wrong_programs_run_without_a_word_and_are_found(
     case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +123,8 @@ def test_wrong_programs_run_without_a_word_and_are_found(
 @every
 def test_the_analysis_finds_the_wrong_one_and_is_quiet_on_the_right_one(case: Case) -> None:
     assert [one.message for one in analysed(case.right)] == []
-    assert bool(analysed(case.wrong)) == (case.found_by in ("", "only mypy"))
+    if case.wrong != case.right:
+        assert bool(analysed(case.wrong)) == (case.found_by in ("", "only mypy"))
 
 
 def test_how_many_there_are() -> None:

@@ -321,3 +321,35 @@ def test_windows_that_are_folded_back(sizes: tuple[int, ...]) -> None:
 
     for heads in (1, 2, 4):
         assert halo(torch.rand(sizes), 2, heads).shape == sizes
+
+
+@pytest.mark.parametrize("h", [2, 4, 8])
+def test_what_is_left_when_numbers_cancel(h: int) -> None:
+    """Of `(32 h) 64`, seen as `32, h, -1, 16`, the `-1` is no `h`, although 32*64 is 32*4*16."""
+
+    @shapecheck
+    def f(x: Float[Tensor, "b (32 h) 64"], h: int, n: int) -> Any:
+        b = len(x)
+        return dims_of(x.view(b, 32, n, -1, 16)), dims_of(x.view(b, 32, h, -1, 16))
+
+    known, told = f(torch.rand(2, 32 * h, 64), h, h)
+    assert known in (("b", None, "h", None, None), ("b", None, None, None, None))
+    assert told == ("b", None, "h", None, None)
+
+
+@pytest.mark.parametrize("t", [3, 5, 8])
+def test_sizes_that_are_left_keep_their_names(t: int) -> None:
+    @shapecheck
+    def f(x: Float[Tensor, "b t (n d)"], y: Float[Tensor, "b t 128"], n: int) -> Any:
+        b, _, _ = x.shape
+        return (
+            dims_of(x.view(b, t, n, -1)),
+            dims_of(x.reshape(-1, x.shape[-1])),
+            dims_of(y.view(b, -1, 8, 16)),
+            dims_of(y.view(b, -1, CONFIG - 2, 128)),
+        )
+
+    heads, tokens, split, back = f(torch.rand(2, t, 24), torch.rand(2, t, 128), 4)
+    assert heads == ("b", "t", "n", "d")
+    assert tokens == ("(b t)", "(n d)")
+    assert split[:2] == back[:2] == ("b", "t")

@@ -101,7 +101,7 @@ def test_an_op_is_found_and_has_the_names_that_python_gives_it(
 ) -> None:
     """The first time the rule says it, then it is found: the names are those without the C part."""
     found = names_of(FOUND[name])
-    assert isinstance(answers[-1], Record)
+    assert isinstance(answers[-1], Record | mode.Placed)
     monkeypatch.setattr(mode, "_find", None)
     assert found == names_of(FOUND[name])
     assert found[0] is not None
@@ -152,7 +152,7 @@ def test_keys_are_equal(name: str) -> None:
     outcome = Record()
     look = Lookup(
         {key: outcome},
-        *(tuple(mode.PLAIN), Tensor, nn.Parameter, Record, GETITEM),
+        *(tuple(mode.PLAIN), Tensor, nn.Parameter, Record, mode.Placed, GETITEM),
         *(frozenset(), frozenset(), mode.wrapped.transforming),
     )
     assert look(frame.table, True, False, func, args, kwargs) is outcome
