@@ -13,12 +13,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from shapecheck.analysis import bodies, declarations, functions, interpreter, objects
+from shapecheck.analysis import bodies, declarations, functions, objects
 from shapecheck.analysis.evidence import is_annotated, shown, shown_sizes, untold
 from shapecheck.analysis.frame import EXPRESSIONS, BudgetExceeded, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.host import Host, Options, Source
-from shapecheck.analysis.interpreter import without_collecting
+from shapecheck.analysis.interpreter import functions as functions_of
+from shapecheck.analysis.interpreter import nested, program_of, start, without_collecting
 from shapecheck.analysis.looking import end_of
 from shapecheck.analysis.memory import Ground
 from shapecheck.analysis.state import State
@@ -104,7 +105,7 @@ def study(
 
     What can't be analysed to its end is left out.
     """
-    program = interpreter.program_of(host, options, source.name)
+    program = program_of(host, options, source.name)
     program.supposing = True
     program.memory.begin()
     module = program.add(source)
@@ -113,7 +114,7 @@ def study(
     }
     found = []
     waiting: list[tuple[Function, Study | None, State | None]]
-    waiting = [(function, None, None) for function, _ in interpreter.functions(module)]
+    waiting = [(function, None, None) for function, _ in functions_of(module)]
     while waiting:
         function, outer, around = waiting.pop(0)
         name, nth = names[function.node]
@@ -212,14 +213,14 @@ def run_again(seen: Study, values: Mapping[str, Value], most: float = math.inf) 
 def _ahead(subject: Subject) -> Study:
     """Return what is seen of a function without running it: what it uses by names from outside."""
     function = subject.function
-    state, start = interpreter.start(function, function.owner, subject.around, subject.alike)
-    if not untold(function) - start.keys():
-        return Study(subject, start, None, {}, {})
-    state.vars |= start
+    state, begun = start(function, function.owner, subject.around, subject.alike)
+    if not untold(function) - begun.keys():
+        return Study(subject, begun, None, {}, {})
+    state.vars |= begun
     frame = Frame(function.module, state, function=function, quiet=True)
     names = (one for one in nodes(function.node) if isinstance(one, ast.Name))
     own = {one.id for one in names if not isinstance(one.ctx, ast.Load)}
-    own |= {one.arg for one in declarations.arguments_of(function.node)} - start.keys()
+    own |= {one.arg for one in declarations.arguments_of(function.node)} - begun.keys()
     values: dict[ast.expr, Value] = {}
     for node in nodes(function.node):
         for used in _used(node):
@@ -228,7 +229,7 @@ def _ahead(subject: Subject) -> Study:
                 root = root.value
             if isinstance(root, ast.Name) and root.id not in own:
                 values[used] = frame.eval(used)
-    return Study(subject, start, None, values, {})
+    return Study(subject, begun, None, values, {})
 
 
 def _used(node: ast.AST) -> tuple[ast.expr, ...]:
@@ -261,8 +262,8 @@ def _run(
 
 def _ran(subject: Subject, values: Mapping[str, Value], tensors: set[str], most: float) -> Study:
     function = subject.function
-    state, start = interpreter.start(function, function.owner, subject.around, subject.alike)
-    given = {**start, **values}
+    state, begun = start(function, function.owner, subject.around, subject.alike)
+    given = {**begun, **values}
     supposed: dict[str, Value] = {}
 
     def suppose(param: declarations.Parameter, value: Value) -> Value:
@@ -286,7 +287,7 @@ def _ran(subject: Subject, values: Mapping[str, Value], tensors: set[str], most:
         params,
         resolved(result, facts),
         {node: resolved(value, facts) for node, value in seen.items()},
-        _expressions(function, end, start, params),
+        _expressions(function, end, begun, params),
         tensors,
         frame.errors,
         calls=[
@@ -294,7 +295,7 @@ def _ran(subject: Subject, values: Mapping[str, Value], tensors: set[str], most:
             for callee, bound in calls
         ],
         given={**values, **supposed},
-        nested=[*interpreter.nested(frame)],
+        nested=[*nested(frame)],
         labels=_labels(facts),
     )
 

@@ -18,10 +18,11 @@ from operator import attrgetter
 from typing import Final, Literal, TypeAlias
 
 import shapecheck.dims as dims
-from shapecheck.analysis import declarations, interpreter
+from shapecheck.analysis import declarations
 from shapecheck.analysis.causes import Analysis, Causes, fallback
 from shapecheck.analysis.frame import EXPRESSIONS, Frame
 from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen, Source
+from shapecheck.analysis.interpreter import check_module, program_of
 from shapecheck.analysis.pieces import operands, within
 from shapecheck.analysis.report import Reporter
 from shapecheck.analysis.values import Bound, Class, Content, Dotted, Function, Union
@@ -58,9 +59,9 @@ def look(source: Source, host: Host, options: Options) -> list[Body]:
     too_long: set[ast.AST] = set()
     apart = _Apart(host)
     with _observed(source.name, checks, too_long):
-        told = interpreter.check_module(source, apart, options)
+        told = check_module(source, apart, options)
     observed = {node: _best(each) for node, each in checks.items()}
-    module = interpreter.program_of(apart, options, source.name).module(source.name)
+    module = program_of(apart, options, source.name).module(source.name)
     assert module is not None
     errors = frozenset(one.span for one in told if one.severity == "error")
     analysis = Analysis(module, observed, errors, frozenset(too_long))
