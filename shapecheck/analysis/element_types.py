@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import Final
 
 from shapecheck import dtypes
+from shapecheck.analysis.check.module import without_collecting
 from shapecheck.analysis.frame import BudgetExceeded, TooManyErrors
 from shapecheck.analysis.inference import Study, run_again
-from shapecheck.analysis.interpreter import without_collecting
 from shapecheck.analysis.memory import DTYPES
 from shapecheck.analysis.values import Union
 from shapecheck.ops import Value

@@ -14,12 +14,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from shapecheck.analysis import bodies, declarations, functions, objects
+from shapecheck.analysis.check.module import functions as functions_of
+from shapecheck.analysis.check.module import nested, program_of, start, without_collecting
 from shapecheck.analysis.evidence import is_annotated, shown, shown_sizes, untold
 from shapecheck.analysis.frame import EXPRESSIONS, BudgetExceeded, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.host import Host, Options, Source
-from shapecheck.analysis.interpreter import functions as functions_of
-from shapecheck.analysis.interpreter import nested, program_of, start, without_collecting
 from shapecheck.analysis.looking import end_of
 from shapecheck.analysis.memory import Ground
 from shapecheck.analysis.state import State

@@ -20,9 +20,9 @@ from typing import Final, Literal, TypeAlias
 import shapecheck.dims as dims
 from shapecheck.analysis import declarations
 from shapecheck.analysis.causes import Analysis, Causes, fallback
+from shapecheck.analysis.check.module import check_module, program_of
 from shapecheck.analysis.frame import EXPRESSIONS, Frame
 from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen, Source
-from shapecheck.analysis.interpreter import check_module, program_of
 from shapecheck.analysis.pieces import operands, within
 from shapecheck.analysis.report import Reporter
 from shapecheck.analysis.values import Bound, Class, Content, Dotted, Function, Union

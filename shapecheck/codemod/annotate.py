@@ -16,7 +16,7 @@ from typing import Final
 import libcst as cst
 
 from shapecheck import spec
-from shapecheck.analysis.interpreter import without_collecting
+from shapecheck.analysis.check.module import without_collecting
 from shapecheck.codemod import fields, parallel, verify
 from shapecheck.codemod.blame import Blame, Place
 from shapecheck.codemod.doubts import Doubt, Doubts

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck.analysis import Options, Source
+from shapecheck.analysis.check.module import check_module, forget
 from shapecheck.analysis.declarations import arguments_of
 from shapecheck.analysis.inference import defs
-from shapecheck.analysis.interpreter import check_module, forget
 from shapecheck.analysis.modules import syntax
 from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import PythonFile

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shapecheck.analysis import Diagnostic, Options, Source
+from shapecheck.analysis.check.module import check_parts
 from shapecheck.analysis.inference import defs
-from shapecheck.analysis.interpreter import check_parts
 from shapecheck.analysis.modules import syntax
 from shapecheck.codemod import parallel
 from shapecheck.codemod.edit import FIELD, Slot

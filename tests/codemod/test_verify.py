@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shapecheck.analysis import Host, Options, Source
-from shapecheck.analysis.interpreter import Part, check_parts
+from shapecheck.analysis.check.module import Part, check_parts
 from shapecheck.codemod import verify
 from shapecheck.codemod.edit import FIELD, Slot, annotate
 from shapecheck.codemod.files import read

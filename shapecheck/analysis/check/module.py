@@ -14,15 +14,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from shapecheck.analysis import (
-    bodies,
-    calls,
-    conformity,
-    declarations,
-    decorators,
-    instances,
-    objects,
-)
+from shapecheck.analysis import bodies, calls, conformity, declarations, decorators, objects
 from shapecheck.analysis import datasets as _datasets
 from shapecheck.analysis import dict_methods as _dict_methods
 from shapecheck.analysis import dimensions as _dimensions
@@ -37,6 +29,7 @@ from shapecheck.analysis import records as _records
 from shapecheck.analysis import statements as _statements
 from shapecheck.analysis import transforms as _transforms
 from shapecheck.analysis.annotations import reader
+from shapecheck.analysis.check import groups
 from shapecheck.analysis.faults import Fault, located
 from shapecheck.analysis.frame import Budget, BudgetExceeded, Frame
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Tracing
@@ -315,7 +308,7 @@ def _check(
         frame = bodies.check_body(function, *start(function, owner, around))
         _check_nested(module, frame)
         if module.reporter.count == before and around is None:
-            instances.check(function, lambda: start(function, owner, None))
+            groups.check(function, lambda: start(function, owner, None))
     except (BudgetExceeded, RecursionError):
         return
     except StubError:
