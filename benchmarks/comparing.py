@@ -11,7 +11,7 @@ from typing import Final
 from calling import made_up
 
 from shapecheck import dtypes, spec
-from shapecheck.analysis.declarations import arguments_of
+from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.inference import qualnames
 from shapecheck.codemod.fitting import contradiction
 from shapecheck.codemod.kinds import (

@@ -11,7 +11,14 @@ from functools import lru_cache
 
 from shapecheck import explain, spec
 from shapecheck.analysis import autocast, boundary, first_class, instance_names, strict
-from shapecheck.analysis.annotations import (
+from shapecheck.analysis.annotations.declarations import (
+    Parameter,
+    arguments_of,
+    declaration,
+    own_names,
+    speaks,
+)
+from shapecheck.analysis.annotations.reader import (
     Declared,
     ListDecl,
     TensorDecl,
@@ -19,7 +26,6 @@ from shapecheck.analysis.annotations import (
     reader,
     texts,
 )
-from shapecheck.analysis.declarations import Parameter, arguments_of, declaration, own_names, speaks
 from shapecheck.analysis.frame import Budget, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.state import State

@@ -9,7 +9,7 @@ from typing import Any
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, explain
-from shapecheck.analysis.annotations import (
+from shapecheck.analysis.annotations.reader import (
     AnyDecl,
     CallableDecl,
     ClassDecl,

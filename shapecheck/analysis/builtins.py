@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 import shapecheck.dims as dims
 from shapecheck import dtypes, spec
 from shapecheck.analysis import boundary
-from shapecheck.analysis.annotations import TensorDecl
+from shapecheck.analysis.annotations.reader import TensorDecl
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, first, iterate, length
 from shapecheck.analysis.mappings import of_pairs, united

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
 import shapecheck.dims as dims
-from shapecheck.analysis import declarations
-from shapecheck.analysis.annotations import Declared, NoneDecl, ScalarDecl, UnionDecl
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.reader import Declared, NoneDecl, ScalarDecl, UnionDecl
 from shapecheck.analysis.calls import follows
 from shapecheck.analysis.host import Cause, Span
 from shapecheck.analysis.modules import Module

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shapecheck.analysis import boundary
-from shapecheck.analysis.annotations import ClassDecl, TensorDecl, reader
+from shapecheck.analysis.annotations.reader import ClassDecl, TensorDecl, reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import (

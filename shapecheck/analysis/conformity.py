@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from shapecheck.analysis import boundary, declarations, functions, objects
-from shapecheck.analysis.annotations import CallableDecl, ClassDecl, Declared
+from shapecheck.analysis import boundary, functions, objects
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.reader import CallableDecl, ClassDecl, Declared
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import Argument, Bound, Callback, Class, Function

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from shapecheck.analysis import declarations, functions
-from shapecheck.analysis.annotations import reader
+from shapecheck.analysis import functions
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.state import State

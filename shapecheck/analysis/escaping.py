@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from functools import lru_cache
 
-from shapecheck.analysis.class_fields import set_by_name
+from shapecheck.analysis.annotations.class_fields import set_by_name
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.heap import inside
 from shapecheck.analysis.objects import find_method

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from shapecheck.analysis import declarations, objects
-from shapecheck.analysis.annotations import AnyDecl, TensorDecl
+from shapecheck.analysis import objects
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.reader import AnyDecl, TensorDecl
 from shapecheck.analysis.syntax import nodes
 from shapecheck.analysis.values import Bound, Class, Dotted, Function, OpInstance, Ref
 from shapecheck.dims import Size

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from shapecheck.analysis import boundary, first_class, instance_names, strict
-from shapecheck.analysis.annotations import (
+from shapecheck.analysis.annotations.declarations import Declaration, Parameter, declaration, speaks
+from shapecheck.analysis.annotations.reader import (
     AnyDecl,
     CallableDecl,
     ClassDecl,
@@ -17,7 +18,6 @@ from shapecheck.analysis.annotations import (
     UnionDecl,
 )
 from shapecheck.analysis.bodies import size_in
-from shapecheck.analysis.declarations import Declaration, Parameter, declaration, speaks
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.generators import entered
 from shapecheck.analysis.looking import look_into

@@ -13,7 +13,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from shapecheck.analysis import bodies, declarations, functions, objects
+from shapecheck.analysis import bodies, functions, objects
+from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.check.module import functions as functions_of
 from shapecheck.analysis.check.module import nested, program_of, start, without_collecting
 from shapecheck.analysis.evidence import is_annotated, shown, shown_sizes, untold

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis.annotations import reader
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.values import Class, Dotted, Function, Object
 from shapecheck.dims import DimExpr, Size

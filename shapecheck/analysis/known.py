@@ -18,7 +18,7 @@ from operator import attrgetter
 from typing import Final, Literal, TypeAlias
 
 import shapecheck.dims as dims
-from shapecheck.analysis import declarations
+from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.causes import Analysis, Causes, fallback
 from shapecheck.analysis.check.module import check_module, program_of
 from shapecheck.analysis.frame import EXPRESSIONS, Frame

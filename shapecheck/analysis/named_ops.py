@@ -6,8 +6,8 @@ import ast
 from collections.abc import Mapping
 from typing import Final
 
+from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.builtins import function
-from shapecheck.analysis.declarations import declaration
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.values import Argument

@@ -9,18 +9,11 @@ from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis import (
-    bodies,
-    boundary,
-    class_fields,
-    declarations,
-    decorators,
-    first_class,
-    functions,
-)
-from shapecheck.analysis.annotations import AnyDecl, Declared, FieldsDecl, TensorDecl, reader
+from shapecheck.analysis import bodies, boundary, decorators, first_class, functions
+from shapecheck.analysis.annotations import class_fields, declarations
+from shapecheck.analysis.annotations.class_fields import Field
+from shapecheck.analysis.annotations.reader import AnyDecl, Declared, FieldsDecl, TensorDecl, reader
 from shapecheck.analysis.builtins import ITSELF
-from shapecheck.analysis.class_fields import Field
 from shapecheck.analysis.frame import SPECIAL, Frame
 from shapecheck.analysis.heap import Renewing, inside, unknowns
 from shapecheck.analysis.modules import library

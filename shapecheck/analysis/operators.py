@@ -11,7 +11,7 @@ from typing import Any, Final
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis import first_class
-from shapecheck.analysis.annotations import shaped_type
+from shapecheck.analysis.annotations.reader import shaped_type
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, another, as_list
 from shapecheck.analysis.mappings import any_of, fetch, is_key, opened, put, remove, united

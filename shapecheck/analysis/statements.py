@@ -11,7 +11,7 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis import autocast, boundary, decorators, escaping, objects, patterns
-from shapecheck.analysis.annotations import reader
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.carried import carried
 from shapecheck.analysis.conditions import split
 from shapecheck.analysis.frame import Frame, Loop, statement

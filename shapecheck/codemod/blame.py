@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck.analysis import Options, Source
+from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.check.module import check_module, forget
-from shapecheck.analysis.declarations import arguments_of
 from shapecheck.analysis.inference import defs
 from shapecheck.analysis.modules import syntax
 from shapecheck.codemod.edit import Slot

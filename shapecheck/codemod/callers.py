@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shapecheck import dtypes
-from shapecheck.analysis.declarations import declaration
+from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.inference import ListOf, Study
 from shapecheck.analysis.syntax import nodes
 from shapecheck.analysis.values import Function, Union, options

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import spec
-from shapecheck.analysis.declarations import arguments_of
+from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.syntax import nodes
 from shapecheck.analysis.values import Union

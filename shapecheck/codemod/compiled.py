@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shapecheck.analysis import decorators
-from shapecheck.analysis.annotations import reader
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.modules import Module
 from shapecheck.analysis.values import Class, Dotted, Function
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shapecheck.analysis.declarations import arguments_of
+from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.objects import ancestry
 from shapecheck.analysis.values import Class

@@ -12,7 +12,7 @@ from typing import Final
 
 from shapecheck import spec
 from shapecheck.analysis import Options
-from shapecheck.analysis.declarations import arguments_of, declaration, speaks
+from shapecheck.analysis.annotations.declarations import arguments_of, declaration, speaks
 from shapecheck.analysis.evidence import shown
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.values import Union

@@ -7,7 +7,8 @@ import functools
 import re
 from typing import Final
 
-from shapecheck.analysis.annotations import (
+from shapecheck.analysis.annotations.declarations import arguments_of, declaration, speaks
+from shapecheck.analysis.annotations.reader import (
     AnyDecl,
     Declared,
     DictDecl,
@@ -17,7 +18,6 @@ from shapecheck.analysis.annotations import (
     UnionDecl,
     reader,
 )
-from shapecheck.analysis.declarations import arguments_of, declaration, speaks
 from shapecheck.analysis.element_types import with_dtypes
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.syntax import nodes

@@ -13,8 +13,10 @@ from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import spec
-from shapecheck.analysis import bodies, declarations
-from shapecheck.analysis.annotations import (
+from shapecheck.analysis import bodies
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.declarations import Parameter
+from shapecheck.analysis.annotations.reader import (
     Declared,
     DictDecl,
     ListDecl,
@@ -22,7 +24,6 @@ from shapecheck.analysis.annotations import (
     UnionDecl,
     texts,
 )
-from shapecheck.analysis.declarations import Parameter
 from shapecheck.analysis.host import Diagnostic
 from shapecheck.analysis.report import Reporter
 from shapecheck.analysis.state import State

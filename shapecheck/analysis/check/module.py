@@ -14,7 +14,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from shapecheck.analysis import bodies, calls, conformity, declarations, decorators, objects
+from shapecheck.analysis import bodies, calls, conformity, decorators, objects
 from shapecheck.analysis import datasets as _datasets
 from shapecheck.analysis import dict_methods as _dict_methods
 from shapecheck.analysis import dimensions as _dimensions
@@ -28,7 +28,8 @@ from shapecheck.analysis import operator_functions as _operator_functions
 from shapecheck.analysis import records as _records
 from shapecheck.analysis import statements as _statements
 from shapecheck.analysis import transforms as _transforms
-from shapecheck.analysis.annotations import reader
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.check import groups
 from shapecheck.analysis.faults import Fault, located
 from shapecheck.analysis.frame import Budget, BudgetExceeded, Frame

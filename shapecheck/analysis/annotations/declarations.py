@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import Final
 
-from shapecheck.analysis.annotations import AnyDecl, CallableDecl, Declared, reader, texts
+from shapecheck.analysis.annotations.reader import AnyDecl, CallableDecl, Declared, reader, texts
 from shapecheck.analysis.values import Function
 
 
