@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.analysis import Diagnostic, Options, Source, analyze_module, memory
+from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
+from shapecheck.analysis.program import answers
 
 HEAD = """\
 import torch
@@ -240,7 +241,7 @@ def test_of_the_versions_of_a_file_one_is_kept() -> None:
 def test_forgetting_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = shelf(PACKAGE)
     together = Shelf(sources)
-    monkeypatch.setattr(memory, "MOST", 0)
+    monkeypatch.setattr(answers, "MOST", 0)
     for name in (*PACKAGE, *PACKAGE):
         found = analyze_module(sources[name], together, Options())
         assert found == analyze_module(sources[name], Shelf(sources), Options())

@@ -11,7 +11,7 @@ from shapecheck.analysis import functions
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.modules import Module
+from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import NOTHING, Argument, Context, Dotted, Function, Partial
 from shapecheck.ops import UNKNOWN, Value

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from shapecheck import explain
-from shapecheck.analysis.faults import Fault
 from shapecheck.analysis.forms import GROWING, bounded
-from shapecheck.analysis.modules import Module, Program
+from shapecheck.analysis.program.faults import Fault
+from shapecheck.analysis.program.modules import Module, Program
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import NOTHING, Class, Dict, Dotted, Function, Ref
 from shapecheck.analysis.values import Sequence as ListContent

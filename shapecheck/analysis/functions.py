@@ -22,7 +22,7 @@ from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.generators import entered
 from shapecheck.analysis.looking import look_into
 from shapecheck.analysis.mappings import entries
-from shapecheck.analysis.modules import Module
+from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import NOTHING, Argument, Dict, Function, Object
 from shapecheck.analysis.verdicts import CONSTANTS

@@ -22,9 +22,9 @@ from shapecheck.analysis.frame import EXPRESSIONS, BudgetExceeded, Frame
 from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.looking import end_of
-from shapecheck.analysis.memory import Ground
+from shapecheck.analysis.program.answers import Ground
+from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.state import State
-from shapecheck.analysis.syntax import nodes
 from shapecheck.analysis.values import (
     Argument,
     Function,

@@ -24,7 +24,7 @@ from shapecheck.analysis.check.module import check_module, program_of
 from shapecheck.analysis.frame import EXPRESSIONS, Frame
 from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen, Source
 from shapecheck.analysis.pieces import operands, within
-from shapecheck.analysis.report import Reporter
+from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.values import Bound, Class, Content, Dotted, Function, Union
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Run, Tensor

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from shapecheck import dtypes
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.memory import DTYPES
+from shapecheck.analysis.program.answers import DTYPES
 from shapecheck.ops import DType, Repeated, Value
 from shapecheck.shapes import Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature

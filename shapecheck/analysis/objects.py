@@ -16,9 +16,9 @@ from shapecheck.analysis.annotations.reader import AnyDecl, Declared, FieldsDecl
 from shapecheck.analysis.builtins import ITSELF
 from shapecheck.analysis.frame import SPECIAL, Frame
 from shapecheck.analysis.heap import Renewing, inside, unknowns
-from shapecheck.analysis.modules import library
 from shapecheck.analysis.operators import certain
 from shapecheck.analysis.oplib import Site, apply
+from shapecheck.analysis.program.modules import library
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import (
     NOTHING,

@@ -24,7 +24,7 @@ from shapecheck.ops.saying import a_function, one_of_kind
 from shapecheck.signatures import OpClass
 
 if TYPE_CHECKING:
-    from shapecheck.analysis.modules import Module
+    from shapecheck.analysis.program.modules import Module
 
 
 NOTHING: Final = object()

@@ -15,7 +15,7 @@ from typing import Final
 from shapecheck import dtypes
 from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.inference import ListOf, Study
-from shapecheck.analysis.syntax import nodes
+from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.values import Function, Union, options
 from shapecheck.codemod.static import tensor_of, variables, wanted
 from shapecheck.dims import Size, Sym

@@ -8,7 +8,7 @@ from typing import Final
 
 from shapecheck.analysis import decorators
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.modules import Module
+from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.values import Class, Dotted, Function
 
 _COMPILERS: Final = {

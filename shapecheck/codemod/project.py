@@ -8,7 +8,7 @@ from typing import Final
 
 from shapecheck.analysis import Source
 from shapecheck.analysis.inference import defs
-from shapecheck.analysis.modules import syntax
+from shapecheck.analysis.program.modules import syntax
 from shapecheck.codemod.files import FileProblem, read
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from shapecheck.analysis import Diagnostic, Options, Source
 from shapecheck.analysis.check.module import check_parts
 from shapecheck.analysis.inference import defs
-from shapecheck.analysis.modules import syntax
+from shapecheck.analysis.program.modules import syntax
 from shapecheck.codemod import parallel
 from shapecheck.codemod.edit import FIELD, Slot
 from shapecheck.codemod.files import PythonFile

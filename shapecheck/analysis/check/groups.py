@@ -25,7 +25,7 @@ from shapecheck.analysis.annotations.reader import (
     texts,
 )
 from shapecheck.analysis.host import Diagnostic
-from shapecheck.analysis.report import Reporter
+from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import Function
 from shapecheck.dims import Size

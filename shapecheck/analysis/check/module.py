@@ -31,12 +31,12 @@ from shapecheck.analysis import transforms as _transforms
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.check import groups
-from shapecheck.analysis.faults import Fault, located
 from shapecheck.analysis.frame import Budget, BudgetExceeded, Frame
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Tracing
-from shapecheck.analysis.memory import Ground
-from shapecheck.analysis.modules import DEFINITIONS, Module, Program
-from shapecheck.analysis.report import Reporter
+from shapecheck.analysis.program.answers import Ground
+from shapecheck.analysis.program.faults import Fault, located
+from shapecheck.analysis.program.modules import DEFINITIONS, Module, Program
+from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.state import State
 from shapecheck.analysis.values import NOTHING, Class, Function, Object, Scope, Sequence
 from shapecheck.ops import UNKNOWN, Value

@@ -18,7 +18,7 @@ from shapecheck.ops import Value
 from shapecheck.shapes import Tensor
 
 if TYPE_CHECKING:
-    from shapecheck.analysis.modules import Module
+    from shapecheck.analysis.program.modules import Module
 
 _SHOWN: Final = 3
 """As many arguments of a call are shown."""

@@ -6,8 +6,8 @@ import ast
 import re
 from typing import Final
 
-from shapecheck.analysis.faults import Fault
 from shapecheck.analysis.host import Diagnostic, Span
+from shapecheck.analysis.program.faults import Fault
 from shapecheck.explain import Message
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")

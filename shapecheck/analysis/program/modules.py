@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from shapecheck import dtypes
 from shapecheck.analysis.host import Host, Options, Source
-from shapecheck.analysis.memory import Memory
-from shapecheck.analysis.report import Lines, Reporter
+from shapecheck.analysis.program.answers import Memory
+from shapecheck.analysis.program.report import Lines, Reporter
 from shapecheck.analysis.values import NOTHING, Class, Dotted, Function, ModuleRef
 from shapecheck.ops import UNKNOWN, DType, Value
 from shapecheck.signatures import Table, table
