@@ -14,8 +14,8 @@ from typing import Final
 from shapecheck import dtypes
 from shapecheck.analysis.builtins import Named, function
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Function, options
+from shapecheck.analysis.values.model import Function, options
+from shapecheck.analysis.values.state import State
 from shapecheck.ops import DType, Value
 from shapecheck.shapes import Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature

@@ -28,9 +28,16 @@ from shapecheck.analysis.annotations.reader import (
 )
 from shapecheck.analysis.frame import Budget, Frame
 from shapecheck.analysis.generators import is_generator
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Dict, Dotted, Function, names_in, own_size, with_default
-from shapecheck.analysis.values import Sequence as ListContent
+from shapecheck.analysis.values.model import (
+    Dict,
+    Dotted,
+    Function,
+    names_in,
+    own_size,
+    with_default,
+)
+from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.state import State
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value

@@ -28,7 +28,7 @@ from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import iterate
 from shapecheck.analysis.mappings import values
 from shapecheck.analysis.minding import mind_declared
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.model import (
     Callback,
     Dict,
     Object,

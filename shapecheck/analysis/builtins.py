@@ -18,7 +18,7 @@ from shapecheck.analysis.annotations.reader import TensorDecl
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, first, iterate, length
 from shapecheck.analysis.mappings import of_pairs, united
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.model import (
     NOTHING,
     Argument,
     Bound,

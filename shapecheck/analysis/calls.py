@@ -22,8 +22,7 @@ from shapecheck.analysis.iteration import iterate, length
 from shapecheck.analysis.operators import certain
 from shapecheck.analysis.oplib import Site, apply, plain
 from shapecheck.analysis.sizes import name_sizes
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.model import (
     Argument,
     Bound,
     Callback,
@@ -39,6 +38,7 @@ from shapecheck.analysis.values import (
     Super,
     Union,
 )
+from shapecheck.analysis.values.state import State
 from shapecheck.analysis.writing import write_into
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Free, Tensor

@@ -16,7 +16,15 @@ from shapecheck.analysis.calls import follows
 from shapecheck.analysis.host import Cause, Span
 from shapecheck.analysis.pieces import bindings, each, operands, within, words
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.values import Bound, Class, Content, Dotted, Function, Object, OpInstance
+from shapecheck.analysis.values.model import (
+    Bound,
+    Class,
+    Content,
+    Dotted,
+    Function,
+    Object,
+    OpInstance,
+)
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Run, Tensor
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 from shapecheck.analysis import boundary
 from shapecheck.analysis.annotations.reader import ClassDecl, TensorDecl, reader
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.model import (
     Dotted,
     Object,
     Path,
@@ -20,7 +19,8 @@ from shapecheck.analysis.values import (
     options,
     own_size,
 )
-from shapecheck.analysis.values import Sequence as ListContent
+from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.state import State
 from shapecheck.analysis.verdicts import compared, equal, identical, instance_of, truth
 from shapecheck.dims import Composite, FloorDiv, Kind, Relation, Size, exact_quotient, part
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value

@@ -12,8 +12,8 @@ from shapecheck.analysis import boundary, functions, objects
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import CallableDecl, ClassDecl, Declared
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Argument, Bound, Callback, Class, Function
+from shapecheck.analysis.values.model import Argument, Bound, Callback, Class, Function
+from shapecheck.analysis.values.state import State
 from shapecheck.dims import Kind, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value

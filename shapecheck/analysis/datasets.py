@@ -11,7 +11,7 @@ from shapecheck.analysis.calls import Arguments, caller
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.functions import call_value
 from shapecheck.analysis.iteration import iterate, length
-from shapecheck.analysis.values import NOTHING, Dict, Items, Object, Sequence
+from shapecheck.analysis.values.model import NOTHING, Dict, Items, Object, Sequence
 from shapecheck.dims import IntSize, Size, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Value

@@ -12,8 +12,8 @@ from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import NOTHING, Argument, Context, Dotted, Function, Partial
+from shapecheck.analysis.values.model import NOTHING, Argument, Context, Dotted, Function, Partial
+from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN, Value
 
 KINDS: Final = frozenset(("builtins.staticmethod", "builtins.classmethod"))

@@ -17,7 +17,7 @@ from shapecheck.analysis.mappings import (
     remove,
     united,
 )
-from shapecheck.analysis.values import NOTHING, Dict, Items, Ref
+from shapecheck.analysis.values.model import NOTHING, Dict, Items, Ref
 from shapecheck.ops import UNKNOWN, Value
 
 

@@ -13,7 +13,7 @@ from shapecheck.analysis.check.module import without_collecting
 from shapecheck.analysis.frame import BudgetExceeded, TooManyErrors
 from shapecheck.analysis.inference import Study, run_again
 from shapecheck.analysis.program.answers import DTYPES
-from shapecheck.analysis.values import Union
+from shapecheck.analysis.values.model import Union
 from shapecheck.ops import Value
 from shapecheck.shapes import Tensor
 

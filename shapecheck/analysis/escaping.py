@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from shapecheck.analysis.annotations.class_fields import set_by_name
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.heap import inside
 from shapecheck.analysis.objects import find_method
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.heap import inside
+from shapecheck.analysis.values.model import (
     Bound,
     Class,
     Dict,

@@ -10,7 +10,7 @@ from shapecheck.analysis import objects
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import AnyDecl, TensorDecl
 from shapecheck.analysis.program.syntax import nodes
-from shapecheck.analysis.values import Bound, Class, Dotted, Function, OpInstance, Ref
+from shapecheck.analysis.values.model import Bound, Class, Dotted, Function, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Tensor

@@ -6,13 +6,13 @@ import ast
 
 from shapecheck.analysis import calls, objects, operators
 from shapecheck.analysis.conditions import split
-from shapecheck.analysis.forms import MOST
 from shapecheck.analysis.frame import Frame, expression
 from shapecheck.analysis.iteration import UNROLL, iterate, iterated, length
 from shapecheck.analysis.mappings import of_pairs, put, united
-from shapecheck.analysis.state import State
 from shapecheck.analysis.statements import define, store
-from shapecheck.analysis.values import Dict, Items, Sequence, options
+from shapecheck.analysis.values.model import Dict, Items, Sequence, options
+from shapecheck.analysis.values.parts import MOST
+from shapecheck.analysis.values.state import State
 from shapecheck.analysis.verdicts import CONSTANTS, truth
 from shapecheck.dims import Dim, IntSize
 from shapecheck.ops import UNKNOWN, Value

@@ -10,11 +10,11 @@ from typing import Final
 from shapecheck import explain
 from shapecheck.analysis.builtins import function
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.heap import inside
 from shapecheck.analysis.iteration import iterate
 from shapecheck.analysis.oplib import Site, apply, plain
-from shapecheck.analysis.values import Argument, Bound, Ref, Union
-from shapecheck.analysis.values import Sequence as ListContent
+from shapecheck.analysis.values.heap import inside
+from shapecheck.analysis.values.model import Argument, Bound, Ref, Union
+from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.dims import Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Call, Value

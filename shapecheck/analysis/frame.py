@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from shapecheck import explain
-from shapecheck.analysis.forms import GROWING, bounded
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.modules import Module, Program
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import NOTHING, Class, Dict, Dotted, Function, Ref
-from shapecheck.analysis.values import Sequence as ListContent
+from shapecheck.analysis.values.model import NOTHING, Class, Dict, Dotted, Function, Ref
+from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.parts import GROWING, bounded
+from shapecheck.analysis.values.state import State
 from shapecheck.dims import Atom, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value

@@ -9,7 +9,7 @@ from shapecheck import dtypes
 from shapecheck.analysis import objects
 from shapecheck.analysis.builtins import function
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.model import (
     Bound,
     Callback,
     Class,

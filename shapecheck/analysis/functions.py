@@ -23,8 +23,8 @@ from shapecheck.analysis.generators import entered
 from shapecheck.analysis.looking import look_into
 from shapecheck.analysis.mappings import entries
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import NOTHING, Argument, Dict, Function, Object
+from shapecheck.analysis.values.model import NOTHING, Argument, Dict, Function, Object
+from shapecheck.analysis.values.state import State
 from shapecheck.analysis.verdicts import CONSTANTS
 from shapecheck.dims import IntSize
 from shapecheck.explain import with_origins

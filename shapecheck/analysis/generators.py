@@ -8,8 +8,8 @@ from typing import Final
 
 from shapecheck.analysis.frame import Frame, expression
 from shapecheck.analysis.iteration import iterate
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Context, Function, Items
+from shapecheck.analysis.values.model import Context, Function, Items
+from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN, Value
 
 _MOST: Final = 64

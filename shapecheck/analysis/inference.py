@@ -24,8 +24,7 @@ from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.looking import end_of
 from shapecheck.analysis.program.answers import Ground
 from shapecheck.analysis.program.syntax import nodes
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.model import (
     Argument,
     Function,
     Object,
@@ -35,6 +34,7 @@ from shapecheck.analysis.values import (
     Union,
     own_size,
 )
+from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor

@@ -13,7 +13,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.values import Class, Dotted, Function, Object
+from shapecheck.analysis.values.model import Class, Dotted, Function, Object
 from shapecheck.dims import DimExpr, Size
 from shapecheck.ops import Value
 from shapecheck.shapes import Matcher

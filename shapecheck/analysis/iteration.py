@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 
 import shapecheck.dims as dims
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.values import NOTHING, Dict, Items, Object, Ref, Sequence, Union, one_of
+from shapecheck.analysis.values.model import (
+    NOTHING,
+    Dict,
+    Items,
+    Object,
+    Ref,
+    Sequence,
+    Union,
+    one_of,
+)
 from shapecheck.dims import IntSize, Kind, Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value

@@ -13,7 +13,7 @@ from shapecheck.analysis.builtins import Named, family, function
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import UNROLL, another, as_list, iterate, length
 from shapecheck.analysis.operators import operate
-from shapecheck.analysis.values import Argument, Items, Sequence
+from shapecheck.analysis.values.model import Argument, Items, Sequence
 from shapecheck.analysis.verdicts import truth
 from shapecheck.ops import UNKNOWN, Value
 

@@ -25,7 +25,7 @@ from shapecheck.analysis.frame import EXPRESSIONS, Frame
 from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen, Source
 from shapecheck.analysis.pieces import operands, within
 from shapecheck.analysis.program.report import Reporter
-from shapecheck.analysis.values import Bound, Class, Content, Dotted, Function, Union
+from shapecheck.analysis.values.model import Bound, Class, Content, Dotted, Function, Union
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Run, Tensor
 

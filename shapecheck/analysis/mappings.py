@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import another
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import NOTHING, Dict, Ref, Sequence
+from shapecheck.analysis.values.model import NOTHING, Dict, Ref, Sequence
+from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN, Value
 
 

@@ -10,7 +10,7 @@ from shapecheck.analysis.builtins import ITSELF, Named, function, on
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import another, as_list, iterate
 from shapecheck.analysis.numbers import prod
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.model import (
     Bound,
     Dict,
     Object,

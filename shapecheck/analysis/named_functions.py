@@ -8,7 +8,7 @@ from shapecheck.analysis.calls import Arguments, caller, invoke
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.named_ops import PREFIX, begin
 from shapecheck.analysis.oplib import Site, apply
-from shapecheck.analysis.values import Argument
+from shapecheck.analysis.values.model import Argument
 from shapecheck.ops import UNKNOWN, Value
 
 

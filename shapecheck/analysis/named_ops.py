@@ -10,7 +10,7 @@ from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.builtins import function
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.oplib import Site, apply
-from shapecheck.analysis.values import Argument
+from shapecheck.analysis.values.model import Argument
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Tensor

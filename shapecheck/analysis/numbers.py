@@ -12,7 +12,7 @@ from shapecheck.analysis.builtins import Named, family, function
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import another, as_list, iterate, length
 from shapecheck.analysis.operators import integers, is_size, operate
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.model import (
     Sequence,
 )
 from shapecheck.dims import Size, size_of

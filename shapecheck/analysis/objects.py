@@ -15,12 +15,11 @@ from shapecheck.analysis.annotations.class_fields import Field
 from shapecheck.analysis.annotations.reader import AnyDecl, Declared, FieldsDecl, TensorDecl, reader
 from shapecheck.analysis.builtins import ITSELF
 from shapecheck.analysis.frame import SPECIAL, Frame
-from shapecheck.analysis.heap import Renewing, inside, unknowns
 from shapecheck.analysis.operators import certain
 from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.program.modules import library
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.heap import Renewing, inside, unknowns
+from shapecheck.analysis.values.model import (
     NOTHING,
     Argument,
     Bound,
@@ -42,6 +41,7 @@ from shapecheck.analysis.values import (
     scope_of,
     with_default,
 )
+from shapecheck.analysis.values.state import State
 from shapecheck.analysis.writing import written
 from shapecheck.dims import Dim, Size, Sym
 from shapecheck.ops import UNKNOWN, Packed, Scalar, Value

@@ -11,7 +11,7 @@ from shapecheck.analysis.builtins import Named, family, function
 from shapecheck.analysis.calls import Arguments, invoke
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.operators import compared_values, item, operate, signed
-from shapecheck.analysis.values import Argument, Dotted, Partial
+from shapecheck.analysis.values.model import Argument, Dotted, Partial
 from shapecheck.ops import UNKNOWN, Value
 
 _BINARY: Final[Mapping[str, ast.operator]] = {

@@ -16,7 +16,7 @@ from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, another, as_list
 from shapecheck.analysis.mappings import any_of, fetch, is_key, opened, put, remove, united
 from shapecheck.analysis.oplib import Site, apply
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.model import (
     NOTHING,
     Dict,
     Dotted,

@@ -10,12 +10,11 @@ from typing import Final
 
 from shapecheck import dtypes, explain
 from shapecheck.analysis import autocast, strict
-from shapecheck.analysis.forms import MOST
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.heap import unknowns
 from shapecheck.analysis.iteration import Range, another
 from shapecheck.analysis.minding import mind_call
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.heap import unknowns
+from shapecheck.analysis.values.model import (
     Argument,
     Content,
     Dict,
@@ -28,7 +27,8 @@ from shapecheck.analysis.values import (
     own_size,
     words_in,
 )
-from shapecheck.analysis.values import Sequence as ListContent
+from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.parts import MOST
 from shapecheck.analysis.views import Lesson, View, view
 from shapecheck.analysis.writing import write_into
 from shapecheck.dims import Dim, IntSize, Size, symbols, unknown

@@ -10,8 +10,8 @@ from shapecheck.analysis.conditions import split as split_condition
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import iterate
 from shapecheck.analysis.mappings import fetch
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Dict, Sequence
+from shapecheck.analysis.values.model import Dict, Sequence
+from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Run, Tensor
 

@@ -15,7 +15,7 @@ from shapecheck.analysis.objects import (
     is_dataclass,
     replaced,
 )
-from shapecheck.analysis.values import Argument, Class, Dict, Object, Ref
+from shapecheck.analysis.values.model import Argument, Class, Dict, Object, Ref
 from shapecheck.ops import UNKNOWN, Value
 
 _ANYTHING = ast.Constant(...)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.values import Argument, Union
-from shapecheck.analysis.values import Sequence as List
+from shapecheck.analysis.values.model import Argument, Union
+from shapecheck.analysis.values.model import Sequence as List
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Scalar, Value
 from shapecheck.shapes import Tensor

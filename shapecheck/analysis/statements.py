@@ -17,9 +17,17 @@ from shapecheck.analysis.conditions import split
 from shapecheck.analysis.frame import Frame, Loop, statement
 from shapecheck.analysis.iteration import UNROLL, another, first, iterate, iterated, length
 from shapecheck.analysis.operators import augmented, delete_item, is_size, store_item
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Bound, Class, Context, Dotted, Function, Ref, default_nodes
-from shapecheck.analysis.values import Sequence as ListContent
+from shapecheck.analysis.values.model import (
+    Bound,
+    Class,
+    Context,
+    Dotted,
+    Function,
+    Ref,
+    default_nodes,
+)
+from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value

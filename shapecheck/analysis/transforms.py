@@ -16,7 +16,7 @@ from shapecheck.analysis import decorators, functions, objects
 from shapecheck.analysis.calls import Arguments, caller, invoke
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.oplib import Site, apply
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.model import (
     Argument,
     Class,
     Dict,

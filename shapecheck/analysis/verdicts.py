@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.model import (
     Bound,
     Callback,
     Class,

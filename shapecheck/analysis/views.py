@@ -9,9 +9,8 @@ from functools import lru_cache
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis.forms import FORMS
-from shapecheck.analysis.heap import Renewing
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.heap import Renewing
+from shapecheck.analysis.values.model import (
     Class,
     Content,
     Dict,
@@ -23,6 +22,7 @@ from shapecheck.analysis.values import (
     is_one,
     of_one,
 )
+from shapecheck.analysis.values.parts import FORMS
 from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
 from shapecheck.ops import Value
 from shapecheck.shapes import Facts, Item, Run, Tensor

@@ -9,7 +9,7 @@ from typing import Final
 from shapecheck.analysis import decorators
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.values import Class, Dotted, Function
+from shapecheck.analysis.values.model import Class, Dotted, Function
 
 _COMPILERS: Final = {
     "torch.jit": "TorchScript",

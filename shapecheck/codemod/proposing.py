@@ -15,7 +15,7 @@ from shapecheck.analysis import Options
 from shapecheck.analysis.annotations.declarations import arguments_of, declaration, speaks
 from shapecheck.analysis.evidence import shown
 from shapecheck.analysis.inference import Study
-from shapecheck.analysis.values import Union
+from shapecheck.analysis.values.model import Union
 from shapecheck.codemod import docstrings
 from shapecheck.codemod.comments import Claim, Claims, Comments, given, may_be_none
 from shapecheck.codemod.compiled import compiler

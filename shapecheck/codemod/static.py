@@ -21,7 +21,7 @@ from shapecheck.analysis.annotations.reader import (
 from shapecheck.analysis.element_types import with_dtypes
 from shapecheck.analysis.inference import Study
 from shapecheck.analysis.program.syntax import nodes
-from shapecheck.analysis.values import Union
+from shapecheck.analysis.values.model import Union
 from shapecheck.ops import Value
 from shapecheck.shapes import Tensor
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.analysis.annotations.reader import AnyDecl, CallableDecl, Declared, reader, texts
-from shapecheck.analysis.values import Function
+from shapecheck.analysis.values.model import Function
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from shapecheck.analysis.annotations.reader import (
 )
 from shapecheck.analysis.host import Diagnostic
 from shapecheck.analysis.program.report import Reporter
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import Function
+from shapecheck.analysis.values.model import Function
+from shapecheck.analysis.values.state import State
 from shapecheck.dims import Size
 from shapecheck.ops import Value
 

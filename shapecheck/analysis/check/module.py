@@ -37,8 +37,8 @@ from shapecheck.analysis.program.answers import Ground
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.modules import DEFINITIONS, Module, Program
 from shapecheck.analysis.program.report import Reporter
-from shapecheck.analysis.state import State
-from shapecheck.analysis.values import NOTHING, Class, Function, Object, Scope, Sequence
+from shapecheck.analysis.values.model import NOTHING, Class, Function, Object, Scope, Sequence
+from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.signatures import StubError, table
 

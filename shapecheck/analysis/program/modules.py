@@ -15,7 +15,7 @@ from shapecheck import dtypes
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.program.answers import Memory
 from shapecheck.analysis.program.report import Lines, Reporter
-from shapecheck.analysis.values import NOTHING, Class, Dotted, Function, ModuleRef
+from shapecheck.analysis.values.model import NOTHING, Class, Dotted, Function, ModuleRef
 from shapecheck.ops import UNKNOWN, DType, Value
 from shapecheck.signatures import Table, table
 

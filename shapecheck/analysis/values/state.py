@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import shapecheck.dims as dims
-from shapecheck.analysis.heap import Moving, changed, inside, reachable
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.heap import Moving, changed, inside, reachable
+from shapecheck.analysis.values.model import (
     NOTHING,
     Content,
     Dict,

@@ -6,7 +6,15 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from shapecheck.analysis.values import Bound, Context, Items, OpInstance, Partial, Super, Union
+from shapecheck.analysis.values.model import (
+    Bound,
+    Context,
+    Items,
+    OpInstance,
+    Partial,
+    Super,
+    Union,
+)
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Packed, Repeated, Sizes, Value
 from shapecheck.shapes import Free, Shape, Tensor

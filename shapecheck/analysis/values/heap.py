@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import shapecheck.dims as dims
-from shapecheck.analysis.forms import FORMS, parts
-from shapecheck.analysis.values import (
+from shapecheck.analysis.values.model import (
     Class,
     Content,
     Dict,
@@ -16,6 +15,7 @@ from shapecheck.analysis.values import (
     Ref,
     Sequence,
 )
+from shapecheck.analysis.values.parts import FORMS, parts
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
 from shapecheck.ops import Value
 from shapecheck.shapes import Run, Tensor
