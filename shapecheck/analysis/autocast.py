@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shapecheck import dtypes
-from shapecheck.analysis.builtins import Named, function
 from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.library.builtins import Named, function
 from shapecheck.analysis.values.model import Function, options
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import DType, Value

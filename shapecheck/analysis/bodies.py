@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from shapecheck import explain, spec
-from shapecheck.analysis import autocast, boundary, first_class, instance_names, strict
+from shapecheck.analysis import autocast, boundary, instance_names, strict
 from shapecheck.analysis.annotations.declarations import (
     Parameter,
     arguments_of,
@@ -28,6 +28,7 @@ from shapecheck.analysis.annotations.reader import (
 )
 from shapecheck.analysis.frame import Budget, Frame
 from shapecheck.analysis.generators import is_generator
+from shapecheck.analysis.library import functorch_dim
 from shapecheck.analysis.values.model import (
     Dict,
     Dotted,
@@ -204,7 +205,7 @@ def _given_out(frame: Frame, declared: Declared, node: ast.expr, value: Value, v
             subject = _subject(frame, verb, where)
             frame.error(where, boundary.message(frame, subject, found, matcher, text))
             return value
-        left = first_class.left_over(frame, item, value)
+        left = functorch_dim.left_over(frame, item, value)
         if left and isinstance(part, TensorDecl):
             frame.error(where, explain.left_over(_subject(frame, verb, where), item, left))
             return value

@@ -7,18 +7,11 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from shapecheck.analysis import (
-    builtins,
-    conformity,
-    decorators,
-    escaping,
-    first_class,
-    functions,
-    named_ops,
-    objects,
-)
+from shapecheck.analysis import conformity, decorators, escaping, functions, objects
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import iterate, length
+from shapecheck.analysis.library import builtins, functorch_dim
+from shapecheck.analysis.library import named as named_ops
 from shapecheck.analysis.operators import certain
 from shapecheck.analysis.oplib import Site, apply, plain
 from shapecheck.analysis.sizes import name_sizes
@@ -193,7 +186,7 @@ def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, la
 def _escape(frame: Frame, arguments: Arguments) -> None:
     """Give up on lists and dicts that go where they may be changed."""
     given = [*arguments.args, *arguments.kwargs.values()]
-    first_class.let_go(frame, given)
+    functorch_dim.let_go(frame, given)
     escaping.let_go(frame, [argument.value for argument in given])
 
 
@@ -291,7 +284,9 @@ def _method(frame: Frame, target: Bound, arguments: Arguments, node: ast.Call, l
         args = (Argument(receiver), *arguments.args)
         return functions.invoke(frame, target.function, args, arguments.kwargs, node, label)
     source = node.func.value if isinstance(node.func, ast.Attribute) else None
-    found = first_class.method(frame, receiver, target.name, arguments.args, arguments.named, node)
+    found = functorch_dim.method(
+        frame, receiver, target.name, arguments.args, arguments.named, node
+    )
     if found is not None:
         return found
     if isinstance(receiver, (Tensor, Free)):

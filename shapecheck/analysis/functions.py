@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from shapecheck.analysis import boundary, first_class, instance_names, strict
+from shapecheck.analysis import boundary, instance_names, strict
 from shapecheck.analysis.annotations.declarations import Declaration, Parameter, declaration, speaks
 from shapecheck.analysis.annotations.reader import (
     AnyDecl,
@@ -20,6 +20,7 @@ from shapecheck.analysis.annotations.reader import (
 from shapecheck.analysis.bodies import size_in
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.generators import entered
+from shapecheck.analysis.library import functorch_dim
 from shapecheck.analysis.looking import look_into
 from shapecheck.analysis.mappings import entries
 from shapecheck.analysis.program.modules import Module
@@ -115,13 +116,13 @@ def invoke(
         matcher.facts = frame.state.facts
         given_names = replace(matcher, names=dict(matcher.names), runs=dict(matcher.runs))
         promised = boundary.declare(frame, says.result, label, matcher, None)
-        promised = first_class.through(frame, [*values.values()], promised)
+        promised = functorch_dim.through(frame, [*values.values()], promised)
         return _closer(frame, function, promised, values, node, given_names)
     inside = look_into(frame, function, values, node, matcher)
     abstract = inside is None and not _may_be_none(says.result)
     if (inside is UNKNOWN or abstract) and not isinstance(says.result, AnyDecl):
         promised = boundary.declare(frame, says.result, label, matcher, None)
-        return first_class.through(frame, [*values.values()], promised)
+        return functorch_dim.through(frame, [*values.values()], promised)
     return inside
 
 

@@ -9,12 +9,13 @@ from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis import bodies, boundary, decorators, first_class, functions
+from shapecheck.analysis import bodies, boundary, decorators, functions
 from shapecheck.analysis.annotations import class_fields, declarations
 from shapecheck.analysis.annotations.class_fields import Field
 from shapecheck.analysis.annotations.reader import AnyDecl, Declared, FieldsDecl, TensorDecl, reader
-from shapecheck.analysis.builtins import ITSELF
 from shapecheck.analysis.frame import SPECIAL, Frame
+from shapecheck.analysis.library import functorch_dim
+from shapecheck.analysis.library.builtins import ITSELF
 from shapecheck.analysis.operators import certain
 from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.program.modules import library
@@ -462,7 +463,7 @@ def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> 
     for other in ends[1:]:
         end = end.join(other)
     _forget_changing(end, ref, cls)
-    first_class.forget(end.facts)
+    functorch_dim.forget(end.facts)
     _tell(Frame(cls.module, end), ref)
     end.vars, end.since = {}, {}
     end.facts.guarded = False
@@ -584,7 +585,7 @@ def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
 def assign_attribute(frame: Frame, owner: Value, name: str, value: Value, node: ast.expr) -> None:
     """Do what `owner.name = value` does: of a property, its setter is called."""
     if type(owner) is Free:
-        first_class.set_size(frame, owner, name, value, node)
+        functorch_dim.set_size(frame, owner, name, value, node)
         return
     content = frame.state.content(owner)
     setter = find_setter(content.cls, name) if isinstance(content, Object) else None
@@ -646,7 +647,7 @@ def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Valu
     if isinstance(owner, Tensor):
         return _tensor_attribute(frame, owner, name, node)
     if type(owner) is Free:
-        return first_class.attribute(frame, owner, name, node)
+        return functorch_dim.attribute(frame, owner, name, node)
     if isinstance(owner, OpInstance):
         return _op_attribute(owner, name)
     if isinstance(owner, Packed):
@@ -689,7 +690,7 @@ _FIELDS: Final = {
 
 
 def _tensor_attribute(frame: Frame, owner: Tensor, name: str, node: ast.expr) -> Value:
-    found = first_class.tensor_attribute(owner, name)
+    found = functorch_dim.tensor_attribute(owner, name)
     if found is not None:
         return found
     signature = frame.program.table.signature(f"torch.Tensor.{name}")

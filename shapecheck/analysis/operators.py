@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis import first_class
 from shapecheck.analysis.annotations.reader import shaped_type
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import Range, another, as_list
+from shapecheck.analysis.library import functorch_dim
 from shapecheck.analysis.mappings import any_of, fetch, is_key, opened, put, remove, united
 from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.values.model import (
@@ -360,7 +360,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     """Return the value of `owner[index]`."""
     owner = certain(frame.eval(node.value), None)
     if isinstance(owner, Tensor):
-        index = first_class.spread(frame, owner, index_value(frame, node.slice), node)
+        index = functorch_dim.spread(frame, owner, index_value(frame, node.slice), node)
         found = item(frame, node, owner, index, node.value)
         return _counted(frame, node, owner, index, found)
     index = frame.eval(node.slice)
@@ -535,7 +535,7 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
     """Assign to `owner[index]`; return the owner."""
     owner = frame.eval(target.value)
     if isinstance(owner, Tensor):
-        index = first_class.spread(frame, owner, index_value(frame, target.slice), target)
+        index = functorch_dim.spread(frame, owner, index_value(frame, target.slice), target)
         signature = frame.program.table.signature("torch.Tensor.__setitem__")
         if signature is not None:
             site = Site(

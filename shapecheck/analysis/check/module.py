@@ -15,24 +15,24 @@ from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from shapecheck.analysis import bodies, calls, conformity, decorators, objects
-from shapecheck.analysis import datasets as _datasets
-from shapecheck.analysis import dict_methods as _dict_methods
-from shapecheck.analysis import dimensions as _dimensions
 from shapecheck.analysis import expressions as _expressions
-from shapecheck.analysis import functional as _functional
-from shapecheck.analysis import iterators as _iterators
-from shapecheck.analysis import methods as _methods
-from shapecheck.analysis import named_functions as _named_functions
-from shapecheck.analysis import numbers as _numbers
-from shapecheck.analysis import operator_functions as _operator_functions
-from shapecheck.analysis import records as _records
 from shapecheck.analysis import statements as _statements
-from shapecheck.analysis import transforms as _transforms
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.check import groups
 from shapecheck.analysis.frame import Budget, BudgetExceeded, Frame
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Tracing
+from shapecheck.analysis.library import dataclasses as _records
+from shapecheck.analysis.library import dicts as _dict_methods
+from shapecheck.analysis.library import dim_objects as _dimensions
+from shapecheck.analysis.library import itertools as _iterators
+from shapecheck.analysis.library import lists as _methods
+from shapecheck.analysis.library import math as _numbers
+from shapecheck.analysis.library import named_functions as _named_functions
+from shapecheck.analysis.library import operator as _operator_functions
+from shapecheck.analysis.library import reflection as _functional
+from shapecheck.analysis.library import torch_data as _datasets
+from shapecheck.analysis.library import torch_func as _transforms
 from shapecheck.analysis.program.answers import Ground
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.modules import DEFINITIONS, Module, Program

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from shapecheck.analysis import objects
-from shapecheck.analysis.builtins import Named, family, function
 from shapecheck.analysis.calls import Arguments, invoke
 from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.library.builtins import Named, family, function
 from shapecheck.analysis.operators import compared_values, item, operate, signed
 from shapecheck.analysis.values.model import Argument, Dotted, Partial
 from shapecheck.ops import UNKNOWN, Value

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis import calls
-from shapecheck.analysis.builtins import Named, family, function
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import UNROLL, another, as_list, iterate, length
+from shapecheck.analysis.library.builtins import Named, family, function
 from shapecheck.analysis.operators import operate
 from shapecheck.analysis.values.model import Argument, Items, Sequence
 from shapecheck.analysis.verdicts import truth

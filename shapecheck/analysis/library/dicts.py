@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from shapecheck.analysis.builtins import Named, as_dict, content_of_dict, function, on
 from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.library.builtins import Named, as_dict, content_of_dict, function, on
 from shapecheck.analysis.mappings import (
     any_value,
     entries,

@@ -6,10 +6,10 @@ import ast
 from dataclasses import replace
 
 import shapecheck.dims as dims
-from shapecheck.analysis.builtins import ITSELF, Named, function, on
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import another, as_list, iterate
-from shapecheck.analysis.numbers import prod
+from shapecheck.analysis.library.builtins import ITSELF, Named, function, on
+from shapecheck.analysis.library.math import prod
 from shapecheck.analysis.values.model import (
     Bound,
     Dict,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from shapecheck.analysis.builtins import Named, function, on
 from shapecheck.analysis.frame import Frame
 from shapecheck.analysis.iteration import iterate
+from shapecheck.analysis.library.builtins import Named, function, on
 from shapecheck.analysis.objects import (
     construct,
     get_attribute,

@@ -6,7 +6,7 @@ import ast
 
 from shapecheck.analysis.calls import Arguments, caller, invoke
 from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.named_ops import PREFIX, begin
+from shapecheck.analysis.library.named import PREFIX, begin
 from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.values.model import Argument
 from shapecheck.ops import UNKNOWN, Value

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from shapecheck import dtypes
 from shapecheck.analysis import objects
-from shapecheck.analysis.builtins import function
 from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.library.builtins import function
 from shapecheck.analysis.values.model import (
     Bound,
     Callback,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from shapecheck.analysis.annotations.declarations import declaration
-from shapecheck.analysis.builtins import function
 from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.library.builtins import function
 from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.values.model import Argument
 from shapecheck.dims import Sym
