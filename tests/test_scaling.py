@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.analysis import Diagnostic, Options, Source, analyze_module, frame
+from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
+from shapecheck.analysis.interpreter import frame
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 from scaling import branching, chain, loops, straight  # type: ignore[import-not-found]

@@ -13,15 +13,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from shapecheck.analysis import bodies, functions, objects
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.check.module import functions as functions_of
 from shapecheck.analysis.check.module import nested, program_of, start, without_collecting
 from shapecheck.analysis.evidence import is_annotated, shown, shown_sizes, untold
-from shapecheck.analysis.frame import EXPRESSIONS, BudgetExceeded, Frame
-from shapecheck.analysis.generators import is_generator
 from shapecheck.analysis.host import Host, Options, Source
-from shapecheck.analysis.looking import end_of
+from shapecheck.analysis.interpreter import body, functions, instances
+from shapecheck.analysis.interpreter.frame import EXPRESSIONS, BudgetExceeded, Frame
+from shapecheck.analysis.interpreter.generators import is_generator
+from shapecheck.analysis.interpreter.inlining import end_of
 from shapecheck.analysis.program.answers import Ground
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.values.model import (
@@ -276,7 +276,7 @@ def _ran(subject: Subject, values: Mapping[str, Value], tensors: set[str], most:
     seen: dict[ast.expr, Value] = {}
     calls: list[tuple[Function, dict[str, Value]]] = []
     with _watched(function, seen, calls):
-        frame = bodies.check_body(function, state, given, quiet=True, most=most, suppose=suppose)
+        frame = body.check_body(function, state, given, quiet=True, most=most, suppose=suppose)
     result, end = _outcome(frame, function)
     facts = end.facts
     params = {}
@@ -488,5 +488,5 @@ def _attributes(
     for name, value in attrs.items():
         if depth > 1 and isinstance(value, Ref):
             inner = state.content(value)
-            if isinstance(inner, Object) and not objects.is_module(inner.cls):
+            if isinstance(inner, Object) and not instances.is_module(inner.cls):
                 yield from _attributes(state, value, f"{path}.{name}", depth - 1)

@@ -21,8 +21,8 @@ import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.causes import Analysis, Causes, fallback
 from shapecheck.analysis.check.module import check_module, program_of
-from shapecheck.analysis.frame import EXPRESSIONS, Frame
 from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen, Source
+from shapecheck.analysis.interpreter.frame import EXPRESSIONS, Frame
 from shapecheck.analysis.pieces import operands, within
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.values.model import Bound, Class, Content, Dotted, Function, Union

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from shapecheck.analysis import decorators
 from shapecheck.analysis.annotations.reader import reader
+from shapecheck.analysis.interpreter import decorators
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.values.model import Class, Dotted, Function
 

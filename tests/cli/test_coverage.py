@@ -12,7 +12,8 @@ from typing import Any, Final
 import pytest
 from cli import browser
 
-from shapecheck.analysis import Cause, Options, Seen, Source, frame, inspect
+from shapecheck.analysis import Cause, Options, Seen, Source, inspect
+from shapecheck.analysis.interpreter import frame
 from shapecheck.cli import main
 from shapecheck.cli._coverage.markup import marked_up
 from shapecheck.cli._coverage.measure import module_name

@@ -13,7 +13,6 @@ from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import spec
-from shapecheck.analysis import bodies
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.declarations import Parameter
 from shapecheck.analysis.annotations.reader import (
@@ -25,6 +24,7 @@ from shapecheck.analysis.annotations.reader import (
     texts,
 )
 from shapecheck.analysis.host import Diagnostic
+from shapecheck.analysis.interpreter import body
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.values.model import Function
 from shapecheck.analysis.values.state import State
@@ -73,7 +73,7 @@ def _errors(
     reporter, module.reporter = module.reporter, Reporter(module.lines)
     try:
         runs = {_key(group): _axes(group, length)}
-        bodies.check_body(function, *start(), runs=runs, bare=bare)
+        body.check_body(function, *start(), runs=runs, bare=bare)
         found = module.reporter.diagnostics()
     finally:
         module.reporter = reporter

@@ -14,14 +14,15 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from shapecheck.analysis import bodies, calls, conformity, decorators, objects
-from shapecheck.analysis import expressions as _expressions
-from shapecheck.analysis import statements as _statements
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.check import groups
-from shapecheck.analysis.frame import Budget, BudgetExceeded, Frame
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Tracing
+from shapecheck.analysis.interpreter import body as bodies
+from shapecheck.analysis.interpreter import calls, decorators, instances, overrides
+from shapecheck.analysis.interpreter import expressions as _expressions
+from shapecheck.analysis.interpreter import statements as _statements
+from shapecheck.analysis.interpreter.frame import Budget, BudgetExceeded, Frame
 from shapecheck.analysis.library import dataclasses as _records
 from shapecheck.analysis.library import dicts as _dict_methods
 from shapecheck.analysis.library import dim_objects as _dimensions
@@ -299,13 +300,13 @@ def _check(
     """
     try:
         if owner is not None and getattr(function.node, "name", "") == "__init__":
-            objects.check_init(owner)
+            instances.check_init(owner)
             return
         assert module.reporter is not None
         before = module.reporter.count
         bodies.check_braces(Frame(module, State(), function=function), function)
         if owner is not None:
-            conformity.check_override(Frame(module, State()), owner, function)
+            overrides.check_override(Frame(module, State()), owner, function)
         frame = bodies.check_body(function, *start(function, owner, around))
         _check_nested(module, frame)
         if module.reporter.count == before and around is None:
@@ -386,6 +387,6 @@ def start(
         return State(), {}
     if "builtins.classmethod" in kinds:
         return State(), {first: owner}
-    state, ref = objects.symbolic(owner, "self", alike)
-    objects.begin(state, ref, function)
+    state, ref = instances.symbolic(owner, "self", alike)
+    instances.begin(state, ref, function)
     return state, {first: ref}

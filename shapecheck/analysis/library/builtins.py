@@ -13,11 +13,12 @@ from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, spec
-from shapecheck.analysis import boundary
 from shapecheck.analysis.annotations.reader import TensorDecl
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import Range, first, iterate, length
-from shapecheck.analysis.mappings import of_pairs, united
+from shapecheck.analysis.interpreter import fitting
+from shapecheck.analysis.interpreter.dict_contents import of_pairs, united
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import Range, first, iterate, length
+from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, truth
 from shapecheck.analysis.values.model import (
     NOTHING,
     Argument,
@@ -34,7 +35,6 @@ from shapecheck.analysis.values.model import (
     Sequence,
     Union,
 )
-from shapecheck.analysis.verdicts import CONSTANTS, instance_of, truth
 from shapecheck.dims import Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Packed, Scalar, Sizes, Value
@@ -328,7 +328,7 @@ def _partial(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> 
 
 @function("dataclasses.replace", "copy.replace", "attrs.evolve")
 def _replace(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    from shapecheck.analysis.objects import replaced
+    from shapecheck.analysis.interpreter.instances import replaced
 
     nodes = {keyword.arg: keyword.value for keyword in node.keywords}
     changes = {name: Argument(value, nodes.get(name)) for name, value in kwargs.items()}
@@ -439,7 +439,7 @@ def _assert_shape(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call
     except spec.SpecError as error:
         frame.error(node.args[1], Message(str(error), "shape-annotation"))
         return args[0]
-    taught = boundary.teach(frame, declared, args[0], node.args[0])
+    taught = fitting.teach(frame, declared, args[0], node.args[0])
     if isinstance(node.args[0], ast.Name) and isinstance(taught, Tensor):
         name = node.args[0].id
         frame.assign(name, taught, frame.state.since.get(name, node.lineno))

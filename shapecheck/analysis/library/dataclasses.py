@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import iterate
-from shapecheck.analysis.library.builtins import Named, function, on
-from shapecheck.analysis.objects import (
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.instances import (
     construct,
     get_attribute,
     instance_fields,
     is_dataclass,
     replaced,
 )
+from shapecheck.analysis.interpreter.iteration import iterate
+from shapecheck.analysis.library.builtins import Named, function, on
 from shapecheck.analysis.values.model import Argument, Class, Dict, Object, Ref
 from shapecheck.ops import UNKNOWN, Value
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.library.builtins import Named, as_dict, content_of_dict, function, on
-from shapecheck.analysis.mappings import (
+from shapecheck.analysis.interpreter.dict_contents import (
     any_value,
     entries,
     fetch,
@@ -17,6 +15,8 @@ from shapecheck.analysis.mappings import (
     remove,
     united,
 )
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.library.builtins import Named, as_dict, content_of_dict, function, on
 from shapecheck.analysis.values.model import NOTHING, Dict, Items, Ref
 from shapecheck.ops import UNKNOWN, Value
 
@@ -132,7 +132,7 @@ def _dict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
 
 @function("builtins.dict.fromkeys", "collections.OrderedDict.fromkeys")
 def _from_keys(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    from shapecheck.analysis.iteration import iterate
+    from shapecheck.analysis.interpreter.iteration import iterate
 
     value = args[1] if len(args) > 1 else None
     items = iterate(frame, args[0])[0] if args else None

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import iterate
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.library.builtins import function, on
 from shapecheck.dims import Dim
 from shapecheck.dims.symbols import Padded

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Final
 
 from shapecheck import explain
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import iterate
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import iterate
+from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
 from shapecheck.analysis.library.builtins import function
-from shapecheck.analysis.oplib import Site, apply, plain
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import Argument, Bound, Ref, Union
 from shapecheck.analysis.values.model import Sequence as ListContent

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis import calls
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import UNROLL, another, as_list, iterate, length
+from shapecheck.analysis.interpreter import calls
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import UNROLL, another, as_list, iterate, length
+from shapecheck.analysis.interpreter.operators import operate
+from shapecheck.analysis.interpreter.truth import truth
 from shapecheck.analysis.library.builtins import Named, family, function
-from shapecheck.analysis.operators import operate
 from shapecheck.analysis.values.model import Argument, Items, Sequence
-from shapecheck.analysis.verdicts import truth
 from shapecheck.ops import UNKNOWN, Value
 
 _NODE: Final = ast.Constant(None)

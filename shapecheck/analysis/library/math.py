@@ -8,10 +8,10 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import another, as_list, iterate, length
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import another, as_list, iterate, length
+from shapecheck.analysis.interpreter.operators import integers, is_size, operate
 from shapecheck.analysis.library.builtins import Named, family, function
-from shapecheck.analysis.operators import integers, is_size, operate
 from shapecheck.analysis.values.model import (
     Sequence,
 )

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from shapecheck.analysis.annotations.declarations import declaration
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.library.builtins import function
-from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.values.model import Argument
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN, Value

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from shapecheck.analysis.calls import Arguments, caller, invoke
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter.calls import Arguments, caller, invoke
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.library.named import PREFIX, begin
-from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.values.model import Argument
 from shapecheck.ops import UNKNOWN, Value
 

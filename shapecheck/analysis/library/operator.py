@@ -6,11 +6,11 @@ import ast
 from collections.abc import Mapping
 from typing import Final
 
-from shapecheck.analysis import objects
-from shapecheck.analysis.calls import Arguments, invoke
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter import instances
+from shapecheck.analysis.interpreter.calls import Arguments, invoke
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.operators import compared_values, item, operate, signed
 from shapecheck.analysis.library.builtins import Named, family, function
-from shapecheck.analysis.operators import compared_values, item, operate, signed
 from shapecheck.analysis.values.model import Argument, Dotted, Partial
 from shapecheck.ops import UNKNOWN, Value
 
@@ -95,7 +95,7 @@ def _get_item(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) ->
 def _get_attribute(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     (path,), owner = args
     for name in path.split(".") if isinstance(path, str) else ():
-        owner = objects.get_attribute(frame, owner, name, node)
+        owner = instances.get_attribute(frame, owner, name, node)
     return owner if isinstance(path, str) else UNKNOWN
 
 
@@ -104,6 +104,6 @@ def _call_method(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call)
     (name, *given), owner = args
     if not isinstance(name, str):
         return UNKNOWN
-    method = objects.get_attribute(frame, owner, name, node)
+    method = instances.get_attribute(frame, owner, name, node)
     named = {key: Argument(value) for key, value in kwargs.items()}
     return invoke(frame, method, Arguments(tuple(map(Argument, given)), named), node, name)

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Mapping
 
 from shapecheck import dtypes
-from shapecheck.analysis import objects
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter import instances
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.truth import CONSTANTS, is_op
 from shapecheck.analysis.library.builtins import function
 from shapecheck.analysis.values.model import (
     Bound,
@@ -20,7 +21,6 @@ from shapecheck.analysis.values.model import (
     Partial,
     Ref,
 )
-from shapecheck.analysis.verdicts import CONSTANTS, is_op
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Scalar, Value
 from shapecheck.shapes import Tensor
@@ -41,24 +41,24 @@ def _has(frame: Frame, owner: Value, name: str) -> bool | None:
     if isinstance(owner, Tensor):
         return True if frame.program.table.signature(f"torch.Tensor.{name}") else None
     if isinstance(owner, OpInstance):
-        return True if objects.get_attribute(frame, owner, name, _NODE) is not UNKNOWN else None
+        return True if instances.get_attribute(frame, owner, name, _NODE) is not UNKNOWN else None
     content = frame.state.content(owner)
     if not isinstance(content, Object):
         return None
-    if name in content.attrs or objects.find_member(content.cls, name) is not None:
+    if name in content.attrs or instances.find_member(content.cls, name) is not None:
         return True
     if content.path is not None:
         return None
-    parents = list(objects.ancestry(content.cls))
-    dynamic = objects.find_method(content.cls, "__getattr__") is not None
+    parents = list(instances.ancestry(content.cls))
+    dynamic = instances.find_method(content.cls, "__getattr__") is not None
     module = all(isinstance(p, Class) or p in ("torch.nn.Module", "abc.ABC") for p in parents)
     opaque = any(
         not isinstance(base, (Class, Dotted))
         for parent in parents
         if isinstance(parent, Class)
-        for base in objects.bases(parent)
+        for base in instances.bases(parent)
     )
-    return None if dynamic or opaque or not module or name in objects.MODULE_NAMES else False
+    return None if dynamic or opaque or not module or name in instances.MODULE_NAMES else False
 
 
 _NODE = ast.Constant(None)
@@ -70,16 +70,16 @@ def _getattr(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node:
         return UNKNOWN
     if len(args) == 3 and _has(frame, args[0], args[1]) is False:
         return args[2]
-    found = objects.get_attribute(frame, args[0], args[1], node)
+    found = instances.get_attribute(frame, args[0], args[1], node)
     return UNKNOWN if len(args) == 3 and isinstance(found, Bound) else found
 
 
 @function("builtins.setattr", "builtins.object.__setattr__")
 def _setattr(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call) -> Value:
     if len(args) == 3 and isinstance(args[1], str):
-        objects.assign_attribute(frame, args[0], args[1], args[2], node)
+        instances.assign_attribute(frame, args[0], args[1], args[2], node)
     elif args and isinstance(args[0], Ref):
-        objects.lose_attributes(frame, args[0])
+        instances.lose_attributes(frame, args[0])
     return None
 
 

@@ -6,10 +6,10 @@ import ast
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis.calls import Arguments, caller
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.functions import call_value
-from shapecheck.analysis.iteration import iterate, length
+from shapecheck.analysis.interpreter.calls import Arguments, caller
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.functions import call_value
+from shapecheck.analysis.interpreter.iteration import iterate, length
 from shapecheck.analysis.library.builtins import Named, function
 from shapecheck.analysis.values.model import NOTHING, Dict, Items, Object, Sequence
 from shapecheck.dims import IntSize, Size, size_of

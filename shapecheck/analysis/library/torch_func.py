@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis import decorators, functions, objects
-from shapecheck.analysis.calls import Arguments, caller, invoke
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.oplib import Site, apply
+from shapecheck.analysis.interpreter import decorators, functions, instances
+from shapecheck.analysis.interpreter.calls import Arguments, caller, invoke
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.op_calls import Site, apply
+from shapecheck.analysis.interpreter.truth import instance_of
 from shapecheck.analysis.values.model import (
     Argument,
     Class,
@@ -26,7 +27,6 @@ from shapecheck.analysis.values.model import (
     Sequence,
     Union,
 )
-from shapecheck.analysis.verdicts import instance_of
 from shapecheck.dims import DimExpr
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
@@ -438,11 +438,11 @@ def _apply(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Va
     """Call the forward of a function with a backward of its own."""
     owner = arguments.values[0]
     assert isinstance(owner, Class)
-    forward = objects.find_method(owner, "forward")
+    forward = instances.find_method(owner, "forward")
     made = None if forward is None else decorators.decorated(forward)
     if not isinstance(made, Function):
         return UNKNOWN
-    split = objects.find_method(owner, "setup_context") is not None
+    split = instances.find_method(owner, "setup_context") is not None
     args = arguments.args[1:] if split else (Argument(UNKNOWN), *arguments.args[1:])
     return functions.invoke(frame, made, args, arguments.kwargs, node, label)
 

@@ -238,7 +238,7 @@ class _Joiner:
 
     def instance(self, a: Object, b: Object, key: tuple[object, ...]) -> Object:
         """Join what two paths know of an instance."""
-        from shapecheck.analysis.objects import has_default
+        from shapecheck.analysis.interpreter.instances import has_default
 
         whole = a.whole and b.whole
         attrs: dict[str, Value] = {}

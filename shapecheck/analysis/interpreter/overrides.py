@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from shapecheck.analysis import boundary, functions, objects
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import CallableDecl, ClassDecl, Declared
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter import fitting, functions, instances
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.values.model import Argument, Bound, Callback, Class, Function
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Kind, Size, Sym
@@ -24,8 +24,8 @@ def wanted(declared: Declared) -> CallableDecl | None:
     """Return what a callable has to be: as a `Callable` says, or a protocol's `__call__`."""
     if isinstance(declared, CallableDecl):
         return declared if declarations.speaks_of_calls(declared) else None
-    if isinstance(declared, ClassDecl) and objects.is_protocol(declared.cls):
-        method = objects.find_method(declared.cls, "__call__")
+    if isinstance(declared, ClassDecl) and instances.is_protocol(declared.cls):
+        method = instances.find_method(declared.cls, "__call__")
         if method is not None:
             says = declarations.declaration(method)
             params = tuple(param.declared for param in says.params[1:])
@@ -41,14 +41,14 @@ def called(
     assert isinstance(declared, CallableDecl)
     matcher = Matcher(frame.state.facts)
     for index, (param, argument) in enumerate(zip(declared.params or (), args, strict=False)):
-        found = boundary.check(frame, param, argument.value, matcher)
+        found = fitting.check(frame, param, argument.value, matcher)
         if found[0] is not None:
             text = None if argument.node is None else frame.segment(argument.node)
             subject = f'argument {index + 1} of "{label}"'
-            message = boundary.message(frame, subject, found, matcher, text)
+            message = fitting.message(frame, subject, found, matcher, text)
             frame.error(argument.node or node, message)
             return UNKNOWN
-    return boundary.declare(frame, declared.result, label, matcher, None)
+    return fitting.declare(frame, declared.result, label, matcher, None)
 
 
 def check_arguments(
@@ -75,7 +75,7 @@ def check_override(frame: Frame, owner: Class, function: Function) -> None:
     node = function.node
     if isinstance(node, ast.Lambda) or (node.name.startswith("__") and node.name != "__call__"):
         return
-    found = objects.find_member(owner, node.name, after=owner)
+    found = instances.find_member(owner, node.name, after=owner)
     if found is None or not isinstance(found[1], (ast.FunctionDef, ast.AsyncFunctionDef)):
         return
     base = declarations.declaration(Function(found[1], found[0].module, found[0]))
@@ -99,17 +99,17 @@ def _misfit(
     inner = Frame(frame.module, state, quiet=True, depth=frame.depth + 1, budget=frame.budget)
     caller = Matcher(state.facts, names=dict(names.names), runs=dict(names.runs))
     given = [
-        boundary.declare(inner, param, f"argument {index}", caller, _any, _any_run)
+        fitting.declare(inner, param, f"argument {index}", caller, _any, _any_run)
         for index, param in enumerate(declared.params or ())
     ]
     result, message = _result(inner, value, given, passed)
     if message is not None or not isinstance(result, (Tensor, tuple)):
         return message
-    found = boundary.check(inner, declared.result, result, caller)
+    found = fitting.check(inner, declared.result, result, caller)
     if found[0] is None:
         return None
     subject = f'the result of "{_name(value)}", {passed}'
-    return boundary.message(inner, subject, found, caller, None)
+    return fitting.message(inner, subject, found, caller, None)
 
 
 def _result(
@@ -124,11 +124,11 @@ def _result(
             break
         shapes = (one.shape,) if isinstance(one, Tensor) else ()
         matcher.beside = shapes
-        found = boundary.check(frame, param.declared, one, matcher)
+        found = fitting.check(frame, param.declared, one, matcher)
         if found[0] is not None:
             subject = f'argument "{param.name}" of "{_name(value)}", {passed}'
-            return UNKNOWN, boundary.message(frame, subject, found, matcher, None)
-    return boundary.declare(frame, says.result, "result", matcher, None), None
+            return UNKNOWN, fitting.message(frame, subject, found, matcher, None)
+    return fitting.declare(frame, says.result, "result", matcher, None), None
 
 
 def _any(text: str) -> Size:

@@ -12,7 +12,7 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.values.model import Class, Dotted, Function, Object
 from shapecheck.dims import DimExpr, Size
 from shapecheck.ops import Value
@@ -62,7 +62,7 @@ def begin(frame: Frame, function: Function, instance: Value, matcher: Matcher) -
 
 def hold(frame: Frame, function: Function, instance: Value, matcher: Matcher) -> None:
     """Remember what the names of the instance are."""
-    from shapecheck.analysis.objects import set_attribute
+    from shapecheck.analysis.interpreter.instances import set_attribute
 
     for name in instance_names(function.owner):
         if name in matcher.names:
@@ -70,7 +70,7 @@ def hold(frame: Frame, function: Function, instance: Value, matcher: Matcher) ->
 
 
 def _attribute(frame: Frame, instance: Value, name: str) -> DimExpr | None:
-    from shapecheck.analysis.objects import get_attribute
+    from shapecheck.analysis.interpreter.instances import get_attribute
 
     found = frame.hush(get_attribute, instance, name, ast.Constant(None))
     if isinstance(found, int) and not isinstance(found, bool):

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from shapecheck import dtypes
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.answers import DTYPES
 from shapecheck.ops import DType, Repeated, Value
 from shapecheck.shapes import Facts, Mismatch, Tensor

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shapecheck.analysis import boundary
 from shapecheck.analysis.annotations.reader import ClassDecl, TensorDecl, reader
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter import fitting
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.truth import compared, equal, identical, instance_of, truth
 from shapecheck.analysis.values.model import (
     Dotted,
     Object,
@@ -21,7 +22,6 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.state import State
-from shapecheck.analysis.verdicts import compared, equal, identical, instance_of, truth
 from shapecheck.dims import Composite, FloorDiv, Kind, Relation, Size, exact_quotient, part
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value
 from shapecheck.ops.call import as_dim
@@ -350,7 +350,7 @@ def _isinstance(frame: Frame, node: ast.expr, kind: ast.expr) -> Paths:
         if isinstance(value, Union):
             tensors = [option for option in value.options if isinstance(option, Tensor)]
             value = tensors[0] if len(tensors) == 1 else UNKNOWN
-        refine(frame.state, node, boundary.teach(frame, declared, value, node))
+        refine(frame.state, node, fitting.teach(frame, declared, value, node))
         return frame.state, no
     return of_kind(frame, node, value, kind)
 
@@ -370,7 +370,7 @@ def of_kind(frame: Frame, node: ast.expr | None, value: Value, kind: ast.expr) -
     if yes is not None and node is not None and not sure and UNKNOWN in options(value):
         if isinstance(declared, (TensorDecl, ClassDecl)):
             frame.resume(yes)
-            refine(yes, node, boundary.declare(frame, declared, frame.segment(node), frame.fit()))
+            refine(yes, node, fitting.declare(frame, declared, frame.segment(node), frame.fit()))
             frame.resume(no if no is not None else yes)
     return yes, no
 

@@ -9,15 +9,16 @@ from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis import bodies, boundary, decorators, functions
 from shapecheck.analysis.annotations import class_fields, declarations
 from shapecheck.analysis.annotations.class_fields import Field
 from shapecheck.analysis.annotations.reader import AnyDecl, Declared, FieldsDecl, TensorDecl, reader
-from shapecheck.analysis.frame import SPECIAL, Frame
+from shapecheck.analysis.interpreter import body, decorators, fitting, functions
+from shapecheck.analysis.interpreter.frame import SPECIAL, Frame
+from shapecheck.analysis.interpreter.op_calls import Site, apply
+from shapecheck.analysis.interpreter.operators import certain
+from shapecheck.analysis.interpreter.writes import written
 from shapecheck.analysis.library import functorch_dim
 from shapecheck.analysis.library.builtins import ITSELF
-from shapecheck.analysis.operators import certain
-from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.program.modules import library
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
@@ -43,7 +44,6 @@ from shapecheck.analysis.values.model import (
     with_default,
 )
 from shapecheck.analysis.values.state import State
-from shapecheck.analysis.writing import written
 from shapecheck.dims import Dim, Size, Sym
 from shapecheck.ops import UNKNOWN, Packed, Scalar, Value
 from shapecheck.shapes import Free, Matcher, Run, Shape, Tensor
@@ -245,9 +245,9 @@ def _typed_dict(
 ) -> Value:
     made = frame.state.new(Dict({name: one.value for name, one in kwargs.items()}))
     matcher = Matcher(frame.state.facts)
-    found = boundary.check(frame, declared, made, matcher)
+    found = fitting.check(frame, declared, made, matcher)
     if found[0] is not None:
-        message = boundary.message(frame, f'a field of "{label}"', found, matcher, None)
+        message = fitting.message(frame, f'a field of "{label}"', found, matcher, None)
         frame.error(node, message)
     return made
 
@@ -331,12 +331,12 @@ def _check_field(
     frame: Frame, field: Field, argument: Argument, matcher: Matcher, node: ast.expr, label: str
 ) -> None:
     declared = reader(field.owner.module).read(field.annotation)
-    found = boundary.check(frame, declared, argument.value, matcher)
+    found = fitting.check(frame, declared, argument.value, matcher)
     if found[0] is None or field.is_converted:
         return
     text = None if argument.node is None else frame.segment(argument.node)
     subject = f'field "{field.name}" of "{label}"'
-    message = boundary.message(frame, subject, found, matcher, text)
+    message = fitting.message(frame, subject, found, matcher, text)
     frame.error(argument.node or node, message)
 
 
@@ -457,7 +457,7 @@ def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> 
         if one.atom is not None:
             state.facts.learn(one.atom, same)
     itself: dict[str, Value] = {one.arg: ref for one in declarations.arguments_of(init.node)[:1]}
-    frame = bodies.check_body(init, state, {**_supposed(init), **itself}, quiet=quiet)
+    frame = body.check_body(init, state, {**_supposed(init), **itself}, quiet=quiet)
     ends = [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]
     end = ends[0] if ends else state
     for other in ends[1:]:
@@ -857,7 +857,7 @@ _AUTOGRAD: Final = frozenset(("torch.autograd.Function", "torch.autograd.functio
 def _declared(frame: Frame, owner: Ref, content: Object, name: str, declared: Declared) -> Value:
     """Return what a field is declared to be, in terms of the instance's own names."""
     scope = scope_of(content.path or str(owner.serial), "field")
-    return boundary.declare(
+    return fitting.declare(
         frame,
         declared,
         f"{content.path}.{name}" if content.path else name,

@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shapecheck import dtypes, explain
-from shapecheck.analysis import autocast, strict
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import Range, another
-from shapecheck.analysis.minding import mind_call
+from shapecheck.analysis.interpreter import autocast, strict
+from shapecheck.analysis.interpreter.dtype_evidence import mind_call
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import Range, another
+from shapecheck.analysis.interpreter.summaries import Lesson, View, view
+from shapecheck.analysis.interpreter.writes import write_into
 from shapecheck.analysis.values.heap import unknowns
 from shapecheck.analysis.values.model import (
     Argument,
@@ -29,8 +31,6 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.parts import MOST
-from shapecheck.analysis.views import Lesson, View, view
-from shapecheck.analysis.writing import write_into
 from shapecheck.dims import Dim, IntSize, Size, symbols, unknown
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value, like, ragged
 from shapecheck.ops.first_class import free_in, loosen

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from shapecheck import explain, spec
-from shapecheck.analysis import autocast, boundary, instance_names, strict
 from shapecheck.analysis.annotations.declarations import (
     Parameter,
     arguments_of,
@@ -26,8 +25,9 @@ from shapecheck.analysis.annotations.reader import (
     reader,
     texts,
 )
-from shapecheck.analysis.frame import Budget, Frame
-from shapecheck.analysis.generators import is_generator
+from shapecheck.analysis.interpreter import autocast, fitting, instance_dims, strict
+from shapecheck.analysis.interpreter.frame import Budget, Frame
+from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.library import functorch_dim
 from shapecheck.analysis.values.model import (
     Dict,
@@ -104,7 +104,7 @@ def check_body(
     for param in says.params:
         if param.name in values:
             frame.assign(param.name, values[param.name], param.line)
-            instance_names.begin(frame, function, values[param.name], matcher)
+            instance_dims.begin(frame, function, values[param.name], matcher)
     for param in sorted(says.params, key=lambda one: speaks(one.declared)):  # `{n}` needs n
         if param.name not in values:
             matcher.runs.update(dict.fromkeys(runs or (), ()) if param.name == bare else runs or {})
@@ -171,12 +171,12 @@ def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
     """Return what a parameter is when the body begins."""
     declared = param.declared
     if param.kind == "double-star":
-        element = boundary.declare(frame, declared, f"{param.name}[]", matcher)
+        element = fitting.declare(frame, declared, f"{param.name}[]", matcher)
         return frame.state.new(Dict(None, element))
     if param.kind == "star":
-        element = boundary.declare(frame, declared, param.name, matcher)
+        element = fitting.declare(frame, declared, param.name, matcher)
         return frame.state.new(ListContent(None, element, "tuple"))
-    value = boundary.declare(frame, declared, param.name, matcher)
+    value = fitting.declare(frame, declared, param.name, matcher)
     return with_default(value, param.name, param.default)
 
 
@@ -199,11 +199,11 @@ def _given_out(frame: Frame, declared: Declared, node: ast.expr, value: Value, v
             parts = list(zip(declared.items, value, nodes, strict=True))
     before = frame.state.facts.atoms
     for part, item, where in parts:
-        found = boundary.check(frame, part, item, matcher)
+        found = fitting.check(frame, part, item, matcher)
         if found[0] is not None:
             text = None if isinstance(where, ast.YieldFrom) else frame.segment(where)
             subject = _subject(frame, verb, where)
-            frame.error(where, boundary.message(frame, subject, found, matcher, text))
+            frame.error(where, fitting.message(frame, subject, found, matcher, text))
             return value
         left = functorch_dim.left_over(frame, item, value)
         if left and isinstance(part, TensorDecl):

@@ -27,7 +27,7 @@ from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Evaluate, Free, Matcher, Tensor
 
 if TYPE_CHECKING:
-    from shapecheck.analysis.generators import Yielded
+    from shapecheck.analysis.interpreter.generators import Yielded
 
 MAX_DEPTH: Final = 16
 MAX_RECURSION: Final = 4

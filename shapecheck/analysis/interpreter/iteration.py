@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, replace
 
 import shapecheck.dims as dims
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.values.model import (
     NOTHING,
     Dict,

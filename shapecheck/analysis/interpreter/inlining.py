@@ -7,17 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shapecheck.analysis import autocast
-from shapecheck.analysis.bodies import promise
-from shapecheck.analysis.frame import MAX_DEPTH, MAX_RECURSION, Budget, BudgetExceeded, Frame
-from shapecheck.analysis.generators import is_generator, outcome
+from shapecheck.analysis.interpreter import autocast
+from shapecheck.analysis.interpreter.body import promise
+from shapecheck.analysis.interpreter.frame import (
+    MAX_DEPTH,
+    MAX_RECURSION,
+    Budget,
+    BudgetExceeded,
+    Frame,
+)
+from shapecheck.analysis.interpreter.generators import is_generator, outcome
+from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Lesson, View, view
 from shapecheck.analysis.program.answers import MISSING
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.values.heap import enclosing, inside, unknowns
 from shapecheck.analysis.values.model import Content, Dict, Function, Object, Ref, is_one
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.state import State
-from shapecheck.analysis.views import NOTHING_NEW, Lesson, View, view
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Matcher
 

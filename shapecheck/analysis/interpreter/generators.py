@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass
 from typing import Final
 
-from shapecheck.analysis.frame import Frame, expression
-from shapecheck.analysis.iteration import iterate
+from shapecheck.analysis.interpreter.frame import Frame, expression
+from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.values.model import Context, Function, Items
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN, Value

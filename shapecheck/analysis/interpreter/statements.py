@@ -10,13 +10,27 @@ from functools import lru_cache
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis import autocast, boundary, decorators, escaping, objects, patterns
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.carried import carried
-from shapecheck.analysis.conditions import split
-from shapecheck.analysis.frame import Frame, Loop, statement
-from shapecheck.analysis.iteration import UNROLL, another, first, iterate, iterated, length
-from shapecheck.analysis.operators import augmented, delete_item, is_size, store_item
+from shapecheck.analysis.interpreter import (
+    autocast,
+    decorators,
+    escaping,
+    fitting,
+    instances,
+    match_patterns,
+)
+from shapecheck.analysis.interpreter.frame import Frame, Loop, statement
+from shapecheck.analysis.interpreter.iteration import (
+    UNROLL,
+    another,
+    first,
+    iterate,
+    iterated,
+    length,
+)
+from shapecheck.analysis.interpreter.loop_variables import carried
+from shapecheck.analysis.interpreter.narrowing import split
+from shapecheck.analysis.interpreter.operators import augmented, delete_item, is_size, store_item
 from shapecheck.analysis.values.model import (
     Bound,
     Class,
@@ -57,7 +71,7 @@ def _annotated(frame: Frame, node: ast.AnnAssign) -> None:
     if node.value is None:
         return
     value = frame.eval(node.value)
-    value = boundary.declare_local(frame, declared, value, node)
+    value = fitting.declare_local(frame, declared, value, node)
     store(frame, node.target, value, node.value)
 
 
@@ -75,7 +89,7 @@ def store(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> Non
             _unpack(frame, targets, value, source)
         case ast.Attribute(value=owner, attr=name):
             holder = frame.eval(owner)
-            objects.assign_attribute(frame, holder, name, value, target)
+            instances.assign_attribute(frame, holder, name, value, target)
             _put_away(frame, holder, value)
         case ast.Subscript():
             _put_away(frame, store_item(frame, target, value, source), value)
@@ -522,7 +536,7 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> None:
         manager = frame.eval(item.context_expr)
         frame.state.facts.autocast = autocast.entered(manager, frame.state.facts.autocast)
         expected = expected or _expects_error(item.context_expr, manager)
-        value = objects.entered(frame, manager, item.context_expr)
+        value = instances.entered(frame, manager, item.context_expr)
         if item.optional_vars is not None:
             store(frame, item.optional_vars, value, item.context_expr)
     frame.caught += expected
@@ -609,7 +623,7 @@ def _match(frame: Frame, node: ast.Match) -> None:
     frame.eval(subject)
     ends: list[State] = []
     for case in node.cases:
-        yes, no = patterns.split(frame, case.pattern, frame.eval(subject), subject)
+        yes, no = match_patterns.split(frame, case.pattern, frame.eval(subject), subject)
         frame.resume(yes)
         if yes is not None and case.guard is not None:
             holds, fails = split(frame, case.guard)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import another
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import another
 from shapecheck.analysis.values.model import NOTHING, Dict, Ref, Sequence
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN, Value
@@ -76,7 +76,7 @@ def _may_grow(state: State, value: Value) -> bool:
 
 
 def _make(frame: Frame, owner: Ref, content: Dict, key: Value) -> Value:
-    from shapecheck.analysis.functions import call_value
+    from shapecheck.analysis.interpreter.functions import call_value
 
     value = call_value(frame, content.default, [])
     put(frame, owner, content, key, value)

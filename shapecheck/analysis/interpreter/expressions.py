@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 
-from shapecheck.analysis import calls, objects, operators
-from shapecheck.analysis.conditions import split
-from shapecheck.analysis.frame import Frame, expression
-from shapecheck.analysis.iteration import UNROLL, iterate, iterated, length
-from shapecheck.analysis.mappings import of_pairs, put, united
-from shapecheck.analysis.statements import define, store
+from shapecheck.analysis.interpreter import calls, instances, operators
+from shapecheck.analysis.interpreter.dict_contents import of_pairs, put, united
+from shapecheck.analysis.interpreter.frame import Frame, expression
+from shapecheck.analysis.interpreter.iteration import UNROLL, iterate, iterated, length
+from shapecheck.analysis.interpreter.narrowing import split
+from shapecheck.analysis.interpreter.statements import define, store
+from shapecheck.analysis.interpreter.truth import CONSTANTS, truth
 from shapecheck.analysis.values.model import Dict, Items, Sequence, options
 from shapecheck.analysis.values.parts import MOST
 from shapecheck.analysis.values.state import State
-from shapecheck.analysis.verdicts import CONSTANTS, truth
 from shapecheck.dims import Dim, IntSize
 from shapecheck.ops import UNKNOWN, Value
 
@@ -22,7 +22,7 @@ expression(ast.UnaryOp)(operators.unary)
 expression(ast.Compare)(operators.compare)
 expression(ast.Subscript)(operators.subscript)
 expression(ast.Call)(calls.call)
-expression(ast.Attribute)(objects.attribute)
+expression(ast.Attribute)(instances.attribute)
 
 
 @expression(ast.Constant)

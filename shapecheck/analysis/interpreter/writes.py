@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.ops import Value
 from shapecheck.shapes import Tensor
 

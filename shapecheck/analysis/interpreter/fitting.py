@@ -24,10 +24,10 @@ from shapecheck.analysis.annotations.reader import (
     TupleDecl,
     UnionDecl,
 )
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import iterate
-from shapecheck.analysis.mappings import values
-from shapecheck.analysis.minding import mind_declared
+from shapecheck.analysis.interpreter.dict_contents import values
+from shapecheck.analysis.interpreter.dtype_evidence import mind_declared
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.values.model import (
     Callback,
     Dict,

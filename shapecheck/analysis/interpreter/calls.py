@@ -7,14 +7,15 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from shapecheck.analysis import conformity, decorators, escaping, functions, objects
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import iterate, length
+from shapecheck.analysis.interpreter import decorators, escaping, functions, instances, overrides
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import iterate, length
+from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
+from shapecheck.analysis.interpreter.operators import certain
+from shapecheck.analysis.interpreter.size_labels import name_sizes
+from shapecheck.analysis.interpreter.writes import write_into
 from shapecheck.analysis.library import builtins, functorch_dim
 from shapecheck.analysis.library import named as named_ops
-from shapecheck.analysis.operators import certain
-from shapecheck.analysis.oplib import Site, apply, plain
-from shapecheck.analysis.sizes import name_sizes
 from shapecheck.analysis.values.model import (
     Argument,
     Bound,
@@ -32,7 +33,6 @@ from shapecheck.analysis.values.model import (
     Union,
 )
 from shapecheck.analysis.values.state import State
-from shapecheck.analysis.writing import write_into
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Free, Tensor
 from shapecheck.signatures import OpClass
@@ -159,7 +159,7 @@ def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, la
         case Function():
             return functions.invoke(frame, target, arguments.args, arguments.kwargs, node, label)
         case Class():
-            return objects.construct(
+            return instances.construct(
                 frame, target, list(arguments.args), arguments.kwargs, node, label
             )
         case Bound():
@@ -178,7 +178,7 @@ def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, la
             return _any_of(frame, options, arguments, node, label)
         case Callback():
             _escape(frame, arguments)
-            return conformity.called(frame, target, arguments.args, node, label)
+            return overrides.called(frame, target, arguments.args, node, label)
     _escape(frame, arguments)
     return UNKNOWN
 
@@ -351,9 +351,9 @@ def _instance(frame: Frame, target: Ref, arguments: Arguments, node: ast.Call, l
     if not isinstance(content, Object):
         _escape(frame, arguments)
         return UNKNOWN
-    names = ["__call__", "forward"] if objects.is_module(content.cls) else ["__call__"]
+    names = ["__call__", "forward"] if instances.is_module(content.cls) else ["__call__"]
     for name in names:
-        function = objects.find_method(content.cls, name)
+        function = instances.find_method(content.cls, name)
         if function is not None:
             function = decorators.decorated(function)
             if not isinstance(function, Function):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from typing import Final
 
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.values.model import (
     Bound,
     Callback,
@@ -67,7 +67,7 @@ _CONTAINERS: Final = {
 
 def _plain_truth(cls: Class) -> bool:
     """Whether instances of a class are true, having neither a length nor a truth of their own."""
-    from shapecheck.analysis.objects import ancestry, find_method
+    from shapecheck.analysis.interpreter.instances import ancestry, find_method
 
     if find_method(cls, "__len__") is not None or find_method(cls, "__bool__") is not None:
         return False
@@ -167,7 +167,7 @@ def _of_class(frame: Frame, value: Value, kind: Class) -> bool | None:
 
 
 def _descends(content: Object, kind: Class | str) -> bool | None:
-    from shapecheck.analysis.objects import ancestry, bases
+    from shapecheck.analysis.interpreter.instances import ancestry, bases
 
     parents = list(ancestry(content.cls))
     for parent in parents:

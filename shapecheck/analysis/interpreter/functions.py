@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from shapecheck.analysis import boundary, instance_names, strict
 from shapecheck.analysis.annotations.declarations import Declaration, Parameter, declaration, speaks
 from shapecheck.analysis.annotations.reader import (
     AnyDecl,
@@ -17,16 +16,17 @@ from shapecheck.analysis.annotations.reader import (
     NoneDecl,
     UnionDecl,
 )
-from shapecheck.analysis.bodies import size_in
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.generators import entered
+from shapecheck.analysis.interpreter import fitting, instance_dims, strict
+from shapecheck.analysis.interpreter.body import size_in
+from shapecheck.analysis.interpreter.dict_contents import entries
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.generators import entered
+from shapecheck.analysis.interpreter.inlining import look_into
+from shapecheck.analysis.interpreter.truth import CONSTANTS
 from shapecheck.analysis.library import functorch_dim
-from shapecheck.analysis.looking import look_into
-from shapecheck.analysis.mappings import entries
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.values.model import NOTHING, Argument, Dict, Function, Object
 from shapecheck.analysis.values.state import State
-from shapecheck.analysis.verdicts import CONSTANTS
 from shapecheck.dims import IntSize
 from shapecheck.explain import with_origins
 from shapecheck.ops import UNKNOWN, Value
@@ -106,22 +106,22 @@ def invoke(
     matcher = Matcher(frame.state.facts, _evaluator(frame, function, bound))
     matcher.beside = ()
     instance = next(iter(bound.values())).value if function.owner is not None and bound else None
-    instance_names.bind(frame, function, instance, matcher)
+    instance_dims.bind(frame, function, instance, matcher)
     if says.shaped and not _arguments_fit(frame, says, bound, matcher, node, label):
         return UNKNOWN
-    instance_names.hold(frame, function, instance, matcher)
+    instance_dims.hold(frame, function, instance, matcher)
     _functions_fit(frame, says, bound, matcher, node, label)
     values = {name: argument.value for name, argument in bound.items()}
     if speaks(says.result):
         matcher.facts = frame.state.facts
         given_names = replace(matcher, names=dict(matcher.names), runs=dict(matcher.runs))
-        promised = boundary.declare(frame, says.result, label, matcher, None)
+        promised = fitting.declare(frame, says.result, label, matcher, None)
         promised = functorch_dim.through(frame, [*values.values()], promised)
         return _closer(frame, function, promised, values, node, given_names)
     inside = look_into(frame, function, values, node, matcher)
     abstract = inside is None and not _may_be_none(says.result)
     if (inside is UNKNOWN or abstract) and not isinstance(says.result, AnyDecl):
-        promised = boundary.declare(frame, says.result, label, matcher, None)
+        promised = fitting.declare(frame, says.result, label, matcher, None)
         return functorch_dim.through(frame, [*values.values()], promised)
     return inside
 
@@ -139,9 +139,9 @@ def _closer(
         errors = frame.errors
         found = look_into(frame, function, values, node, matcher, apart=True)
         frame.errors = errors  # what goes wrong in there leaves the annotation to go on with
-        return boundary.closer(frame, promised, found)
-    apart = not boundary.leaves_open(promised)
-    if apart and (frame.budget.spare is None or not boundary.has_new_names(promised)):
+        return fitting.closer(frame, promised, found)
+    apart = not fitting.leaves_open(promised)
+    if apart and (frame.budget.spare is None or not fitting.has_new_names(promised)):
         return promised
     if frame.depth >= _MAX_CLOSER:
         frame.program.memory.limited()
@@ -149,12 +149,12 @@ def _closer(
     outer = frame.fork()
     found = frame.hush(look_into, function, values, node, matcher, apart)
     if apart:
-        found = boundary.resolved(frame, found)
+        found = fitting.resolved(frame, found)
         if found is not UNKNOWN:
             outer.facts = frame.state.facts
         frame.state = outer
-        return boundary.closer(frame, promised, found)
-    closer = boundary.closer(frame, promised, found)
+        return fitting.closer(frame, promised, found)
+    closer = fitting.closer(frame, promised, found)
     frame.state = outer
     return closer
 
@@ -185,14 +185,14 @@ def _functions_fit(
 ) -> None:
     """Check the functions among the arguments, where any is declared."""
     if any(isinstance(param.declared, (CallableDecl, ClassDecl)) for param in says.params):
-        from shapecheck.analysis.conformity import check_arguments
+        from shapecheck.analysis.interpreter.overrides import check_arguments
 
         check_arguments(frame, says, bound, matcher, node, label)
 
 
 def call_value(frame: Frame, function: Value, args: Sequence[Value]) -> Value:
     """Return what a function that was handed over gives."""
-    from shapecheck.analysis.calls import Arguments, invoke
+    from shapecheck.analysis.interpreter.calls import Arguments, invoke
 
     node = ast.Call(ast.Name("callback", ast.Load()), [], [])
     return invoke(frame, function, Arguments(tuple(map(Argument, args)), {}), node, "callback")
@@ -214,13 +214,13 @@ def _arguments_fit(
         if not speaks(declared):
             continue
         for name, one in _parts(frame, param, argument):
-            found = boundary.check(frame, declared, one.value, matcher)
+            found = fitting.check(frame, declared, one.value, matcher)
             if found[0] is None:
                 continue
             frame.state.facts.atoms, frame.state.facts.runs = before.atoms, before.runs
             text = None if one.node is None else frame.segment(one.node)
             subject = f'argument "{name}" of "{label}"'
-            message = boundary.message(frame, subject, found, matcher, text)
+            message = fitting.message(frame, subject, found, matcher, text)
             frame.error(one.node or node, with_origins(message, found[0], matcher, origin))
             return False
         for name in (*matcher.names, *matcher.runs):

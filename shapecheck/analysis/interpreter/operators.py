@@ -11,11 +11,21 @@ from typing import Any, Final
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.annotations.reader import shaped_type
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import Range, another, as_list
+from shapecheck.analysis.interpreter.dict_contents import (
+    any_of,
+    fetch,
+    is_key,
+    opened,
+    put,
+    remove,
+    united,
+)
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import Range, another, as_list
+from shapecheck.analysis.interpreter.op_calls import Site, apply
+from shapecheck.analysis.interpreter.truth import compared, truth
+from shapecheck.analysis.interpreter.writes import write_into
 from shapecheck.analysis.library import functorch_dim
-from shapecheck.analysis.mappings import any_of, fetch, is_key, opened, put, remove, united
-from shapecheck.analysis.oplib import Site, apply
 from shapecheck.analysis.values.model import (
     NOTHING,
     Dict,
@@ -27,8 +37,6 @@ from shapecheck.analysis.values.model import (
     Union,
     own_size,
 )
-from shapecheck.analysis.verdicts import compared, truth
-from shapecheck.analysis.writing import write_into
 from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, Value, like

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.values.model import Argument, Union
 from shapecheck.analysis.values.model import Sequence as List
 from shapecheck.dims import Size, Sym

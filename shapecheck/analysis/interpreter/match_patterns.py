@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 import shapecheck.dims as dims
-from shapecheck.analysis.conditions import Paths, equality, of_kind
-from shapecheck.analysis.conditions import split as split_condition
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.iteration import iterate
-from shapecheck.analysis.mappings import fetch
+from shapecheck.analysis.interpreter.dict_contents import fetch
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import iterate
+from shapecheck.analysis.interpreter.narrowing import Paths, equality, of_kind
+from shapecheck.analysis.interpreter.narrowing import split as split_condition
 from shapecheck.analysis.values.model import Dict, Sequence
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN, Value

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from shapecheck.analysis.annotations.class_fields import set_by_name
-from shapecheck.analysis.frame import Frame
-from shapecheck.analysis.objects import find_method
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.instances import find_method
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import (
     Bound,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shapecheck import dtypes
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.library.builtins import Named, function
 from shapecheck.analysis.values.model import Function, options
 from shapecheck.analysis.values.state import State

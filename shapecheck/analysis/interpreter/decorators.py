@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from shapecheck.analysis import functions
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.frame import Frame
+from shapecheck.analysis.interpreter import functions
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.values.model import NOTHING, Argument, Context, Dotted, Function, Partial
 from shapecheck.analysis.values.state import State
@@ -120,7 +120,7 @@ def _transformed(
     frame: Frame, made: Value, value: Function, decorator: ast.expr, name: str
 ) -> Value:
     """Return what `@vmap` or `@partial(vmap, out_dims=1)` makes; `NOTHING` for other decorators."""
-    from shapecheck.analysis.calls import CALLERS, Arguments, invoke
+    from shapecheck.analysis.interpreter.calls import CALLERS, Arguments, invoke
 
     target = made.function if isinstance(made, Partial) else made
     if not isinstance(target, Dotted) or target.name not in CALLERS:
