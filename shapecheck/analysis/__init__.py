@@ -50,7 +50,7 @@ def coverage(source: Source, host: Host, options: Options) -> Coverage:
 
     Raises SyntaxError where the text is newer than the Python that runs this.
     """
-    from shapecheck.analysis.known import measure
+    from shapecheck.analysis.coverage.measure import measure
 
     return measure(source, host, options)
 
@@ -61,7 +61,7 @@ def inspect(source: Source, host: Host, options: Options) -> list[Body]:
     The functions come in the order of their lines, and the module's own code first. Raises
     SyntaxError where the text is newer than the Python that runs this.
     """
-    from shapecheck.analysis.known import look
+    from shapecheck.analysis.coverage.measure import look
 
     return look(source, host, options)
 

@@ -12,9 +12,9 @@ from typing import Final, Protocol, TypeAlias
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import Declared, NoneDecl, ScalarDecl, UnionDecl
+from shapecheck.analysis.coverage.source_words import bindings, each, operands, within, words
 from shapecheck.analysis.host import Cause, Span
 from shapecheck.analysis.interpreter.calls import follows
-from shapecheck.analysis.pieces import bindings, each, operands, within, words
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.values.model import (
     Bound,

@@ -19,11 +19,11 @@ from typing import Final, Literal, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations
-from shapecheck.analysis.causes import Analysis, Causes, fallback
 from shapecheck.analysis.check.module import check_module, program_of
+from shapecheck.analysis.coverage.causes import Analysis, Causes, fallback
+from shapecheck.analysis.coverage.source_words import operands, within
 from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen, Source
 from shapecheck.analysis.interpreter.frame import EXPRESSIONS, Frame
-from shapecheck.analysis.pieces import operands, within
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.values.model import Bound, Class, Content, Dotted, Function, Union
 from shapecheck.ops import UNKNOWN, Value
