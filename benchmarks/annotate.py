@@ -33,7 +33,7 @@ from comparing import CLASSES, compare
 from libcst import ParserSyntaxError
 
 from shapecheck.analysis import Options, Source
-from shapecheck.analysis.inference import qualnames, study
+from shapecheck.analysis.study.study import qualnames, study
 from shapecheck.codemod.annotate import Settings, annotate_files
 from shapecheck.codemod.files import FileProblem, find, read, write
 from shapecheck.codemod.project import ProjectHost, module_of

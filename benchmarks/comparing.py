@@ -12,7 +12,7 @@ from calling import made_up
 
 from shapecheck import dtypes, spec
 from shapecheck.analysis.annotations.declarations import arguments_of
-from shapecheck.analysis.inference import qualnames
+from shapecheck.analysis.study.study import qualnames
 from shapecheck.codemod.fitting import contradiction
 from shapecheck.codemod.kinds import (
     NONE,

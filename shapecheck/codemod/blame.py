@@ -13,8 +13,8 @@ from typing import Final
 from shapecheck.analysis import Options, Source
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.check.module import check_module, forget
-from shapecheck.analysis.inference import defs
 from shapecheck.analysis.program.modules import syntax
+from shapecheck.analysis.study.study import defs
 from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.files import PythonFile
 from shapecheck.codemod.project import Project, ProjectHost, module_of

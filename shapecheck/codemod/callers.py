@@ -14,8 +14,8 @@ from typing import Final
 
 from shapecheck import dtypes
 from shapecheck.analysis.annotations.declarations import declaration
-from shapecheck.analysis.inference import ListOf, Study
 from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.study.study import ListOf, Study
 from shapecheck.analysis.values.model import Function, Union, options
 from shapecheck.codemod.static import tensor_of, variables, wanted
 from shapecheck.dims import Size, Sym

@@ -15,8 +15,8 @@ from typing import TypeAlias
 import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.analysis.annotations.declarations import arguments_of
-from shapecheck.analysis.inference import Study
 from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.study.study import Study
 from shapecheck.analysis.values.model import Union
 from shapecheck.codemod.said import Said, are_components, comment, named, names_in
 from shapecheck.codemod.static import tensors_in, variables

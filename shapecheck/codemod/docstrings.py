@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shapecheck import spec
-from shapecheck.analysis.inference import Study
+from shapecheck.analysis.study.study import Study
 from shapecheck.codemod.comments import Claim, Claims, Spelling, judge
 from shapecheck.codemod.said import are_components, bracketed, groups, is_prose, named, parse
 from shapecheck.ops import UNKNOWN

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 import libcst as cst
 
-from shapecheck.analysis.inference import qualnames
+from shapecheck.analysis.study.study import qualnames
 from shapecheck.codemod.imports import (
     LIBRARIES,
     MARK,

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.analysis.annotations.declarations import arguments_of
-from shapecheck.analysis.inference import Study
 from shapecheck.analysis.interpreter.instances import ancestry
+from shapecheck.analysis.study.study import Study
 from shapecheck.analysis.values.model import Class
 from shapecheck.codemod.comments import may_be_none
 from shapecheck.codemod.kinds import NONE, Type, either, source, tensors

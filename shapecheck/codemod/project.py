@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck.analysis import Source
-from shapecheck.analysis.inference import defs
 from shapecheck.analysis.program.modules import syntax
+from shapecheck.analysis.study.study import defs
 from shapecheck.codemod.files import FileProblem, read
 
 

@@ -13,8 +13,8 @@ from typing import Final
 from shapecheck import spec
 from shapecheck.analysis import Options
 from shapecheck.analysis.annotations.declarations import arguments_of, declaration, speaks
-from shapecheck.analysis.evidence import shown
-from shapecheck.analysis.inference import Study
+from shapecheck.analysis.study.study import Study
+from shapecheck.analysis.study.tensor_evidence import shown
 from shapecheck.analysis.values.model import Union
 from shapecheck.codemod import docstrings
 from shapecheck.codemod.comments import Claim, Claims, Comments, given, may_be_none

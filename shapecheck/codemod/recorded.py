@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis.inference import Study
+from shapecheck.analysis.study.study import Study
 from shapecheck.analysis.values.model import Union
 from shapecheck.codemod.axes import Axes
 from shapecheck.codemod.kinds import (

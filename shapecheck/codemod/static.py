@@ -18,9 +18,9 @@ from shapecheck.analysis.annotations.reader import (
     UnionDecl,
     reader,
 )
-from shapecheck.analysis.element_types import with_dtypes
-from shapecheck.analysis.inference import Study
 from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.study.dtypes import with_dtypes
+from shapecheck.analysis.study.study import Study
 from shapecheck.analysis.values.model import Union
 from shapecheck.ops import Value
 from shapecheck.shapes import Tensor

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shapecheck.analysis import Source
-from shapecheck.analysis.inference import Study, study, with_known
+from shapecheck.analysis.study.study import Study, study, with_known
 from shapecheck.codemod import parallel
 from shapecheck.codemod.callers import Call, Given, agreed, calls, open_parameters, values
 from shapecheck.codemod.edit import Slot

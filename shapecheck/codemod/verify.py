@@ -12,8 +12,8 @@ from pathlib import Path
 
 from shapecheck.analysis import Diagnostic, Options, Source
 from shapecheck.analysis.check.module import check_parts
-from shapecheck.analysis.inference import defs
 from shapecheck.analysis.program.modules import syntax
+from shapecheck.analysis.study.study import defs
 from shapecheck.codemod import parallel
 from shapecheck.codemod.edit import FIELD, Slot
 from shapecheck.codemod.files import PythonFile

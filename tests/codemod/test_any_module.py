@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shapecheck.analysis.inference import defs
+from shapecheck.analysis.study.study import defs
 from shapecheck.codemod.edit import FIELD, Slot, annotate, classes, fields_of
 from shapecheck.codemod.kinds import NONE, Either, ListType, TensorType, Type
 from shapecheck.codemod.strip import strip

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from shapecheck.analysis import Options, Source
-from shapecheck.analysis.element_types import with_dtypes
-from shapecheck.analysis.inference import Study, study
 from shapecheck.analysis.program.answers import DTYPES
+from shapecheck.analysis.study.dtypes import with_dtypes
+from shapecheck.analysis.study.study import Study, study
 from shapecheck.codemod.project import Project
 from shapecheck.codemod.strip import strip
 

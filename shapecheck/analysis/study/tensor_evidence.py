@@ -17,7 +17,7 @@ from shapecheck.shapes import Tensor
 from shapecheck.signatures import Signature
 
 if TYPE_CHECKING:
-    from shapecheck.analysis.inference import Study
+    from shapecheck.analysis.study.study import Study
 
 _METHODS: Final = frozenset(
     "view unsqueeze permute contiguous masked_fill masked_fill_ softmax log_softmax size expand "

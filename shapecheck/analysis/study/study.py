@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.check.module import functions as functions_of
 from shapecheck.analysis.check.module import nested, program_of, start, without_collecting
-from shapecheck.analysis.evidence import is_annotated, shown, shown_sizes, untold
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.interpreter import body, functions, instances
 from shapecheck.analysis.interpreter.frame import EXPRESSIONS, BudgetExceeded, Frame
@@ -24,6 +23,7 @@ from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.inlining import end_of
 from shapecheck.analysis.program.answers import Ground
 from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.study.tensor_evidence import is_annotated, shown, shown_sizes, untold
 from shapecheck.analysis.values.model import (
     Argument,
     Function,
