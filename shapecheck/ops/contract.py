@@ -10,7 +10,7 @@ from shapecheck.dims import DimExpr, size_of
 from shapecheck.ops.agree import loose, one_kind, tensors_of
 from shapecheck.ops.axes import of_rank, resolved
 from shapecheck.ops.call import Call, Value, as_tensor, rule
-from shapecheck.ops.elementwise import promoted
+from shapecheck.ops.promotion import promoted
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
 
 

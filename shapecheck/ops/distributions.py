@@ -22,7 +22,7 @@ from shapecheck.ops.call import (
     as_tensor,
     rule,
 )
-from shapecheck.ops.elementwise import promote_values
+from shapecheck.ops.promotion import promote_values
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 _SETTINGS: Final = frozenset("__class__ validate_args temperature lims dim".split())

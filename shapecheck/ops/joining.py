@@ -20,7 +20,7 @@ from shapecheck.ops.agree import (
     tidy,
 )
 from shapecheck.ops.call import Call, Repeated, Value, replace, rule
-from shapecheck.ops.elementwise import promoted
+from shapecheck.ops.promotion import promoted
 from shapecheck.ops.saying import written
 from shapecheck.shapes import Clash, Item, Mismatch, Run, Shape, Tensor, mismatch
 

@@ -18,7 +18,8 @@ from shapecheck.ops.call import (
     replace,
     rule,
 )
-from shapecheck.ops.elementwise import combined, promote_values
+from shapecheck.ops.elementwise import combined
+from shapecheck.ops.promotion import promote_values
 from shapecheck.ops.saying import written
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
