@@ -19,8 +19,8 @@ from shapecheck.named.core import (
     planned,
     refuse,
 )
-from shapecheck.ops import named as rules
-from shapecheck.ops import naming
+from shapecheck.ops.named import naming
+from shapecheck.ops.named import operations as rules
 from shapecheck.runtime.facts import value_of
 
 

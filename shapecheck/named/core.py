@@ -1,6 +1,6 @@
 """What operations by name are made of: finding the axes, calling torch, giving names.
 
-What a name means is decided by `shapecheck.ops.naming` on the names that tensors carry, and
+What a name means is decided by `shapecheck.ops.named.naming` on the names that tensors carry, and
 remembered by these: in the steady state it is one look-up, as an op's own rule is.
 """
 

@@ -16,7 +16,7 @@ from shapecheck.ops.agree import listed
 from shapecheck.ops.axes import permute, resolved
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_size, as_tensor, replace, rule
 from shapecheck.ops.indexing import getitem
-from shapecheck.ops.naming import (
+from shapecheck.ops.named.naming import (
     Order,
     another,
     called,

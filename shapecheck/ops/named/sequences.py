@@ -7,8 +7,8 @@ from shapecheck import dtypes
 from shapecheck.dims import Composite, Size
 from shapecheck.ops.axes import resolved
 from shapecheck.ops.call import Call, Packed, Unknown, Value, rule
-from shapecheck.ops.named import only
-from shapecheck.ops.naming import called, wanted
+from shapecheck.ops.named.naming import called, wanted
+from shapecheck.ops.named.operations import only
 from shapecheck.ops.saying import said
 from shapecheck.shapes import Item, Shape, Tensor, mismatch
 

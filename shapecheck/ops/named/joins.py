@@ -13,8 +13,7 @@ from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, replac
 from shapecheck.ops.einsum import contract
 from shapecheck.ops.joining import concatenate
 from shapecheck.ops.joining import stack as stacked
-from shapecheck.ops.named import only
-from shapecheck.ops.naming import (
+from shapecheck.ops.named.naming import (
     REST,
     called,
     fresh,
@@ -23,6 +22,7 @@ from shapecheck.ops.naming import (
     positions,
     wanted,
 )
+from shapecheck.ops.named.operations import only
 from shapecheck.shapes import Item, Shape, Tensor, mismatch
 
 

@@ -8,11 +8,11 @@ import shapecheck.dims as dims
 from shapecheck.ops.agree import counted
 from shapecheck.ops.axes import of_rank
 from shapecheck.ops.call import Call, Unknown, Value, rule
-from shapecheck.ops.named import every, only
-from shapecheck.ops.naming import (
+from shapecheck.ops.named.naming import (
     called,
     fresh,
 )
+from shapecheck.ops.named.operations import every, only
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
