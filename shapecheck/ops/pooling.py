@@ -9,7 +9,7 @@ from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, size_of
 from shapecheck.ops.agree import loose, size
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, rule
-from shapecheck.ops.joining import same_shape
+from shapecheck.ops.shape.joining import same_shape
 from shapecheck.ops.windows import grid, numbers, positions, shown
 from shapecheck.shapes import Shape, Tensor, mismatch
 

@@ -6,7 +6,6 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, size_of
 from shapecheck.ops.agree import float_of
-from shapecheck.ops.axes import of_rank, resolved
 from shapecheck.ops.call import (
     UNKNOWN,
     Call,
@@ -21,6 +20,7 @@ from shapecheck.ops.call import (
 from shapecheck.ops.elementwise import combined
 from shapecheck.ops.promotion import promote_values
 from shapecheck.ops.saying import written
+from shapecheck.ops.shape.axes import of_rank, resolved
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 

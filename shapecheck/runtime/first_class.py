@@ -23,7 +23,7 @@ from shapecheck import explain
 from shapecheck.dims import Kind, Sym, size_of, symbols
 from shapecheck.explain import Message
 from shapecheck.ops import RULES, UNKNOWN, Call, Value
-from shapecheck.ops.first_class import bound_as, bound_to
+from shapecheck.ops.shape.first_class import bound_as, bound_to
 from shapecheck.runtime.batched import is_batched, is_dim, is_dim_list
 from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
 from shapecheck.runtime.facts import ValueFacts, value_of

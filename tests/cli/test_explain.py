@@ -88,7 +88,7 @@ torch.cat
 
   def cat(tensors: list, dim: int = 0) -> Rule["cat"]
 
-  Rule["cat"]  decided in Python, by cat in shapecheck/ops/joining.py:
+  Rule["cat"]  decided in Python, by cat in shapecheck/ops/shape/joining.py:
                Concatenate tensors: the sizes along `dim` add up, all other axes agree.
 """
 

@@ -39,7 +39,7 @@ from shapecheck.dims import Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Packed, Scalar, Sizes, Value
 from shapecheck.ops.call import as_size
-from shapecheck.ops.first_class import bound_to
+from shapecheck.ops.shape.first_class import bound_to
 from shapecheck.shapes import Free, Run, Shape, Tensor
 from shapecheck.spec.objects import is_part, of_objects
 

@@ -19,7 +19,7 @@ from shapecheck.dims import Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Call, Value
 from shapecheck.ops.agree import counted
-from shapecheck.ops.first_class import (
+from shapecheck.ops.shape.first_class import (
     bind,
     free_in,
     has_free,

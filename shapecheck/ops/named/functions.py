@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import shapecheck.dims as dims
 from shapecheck.ops.agree import counted
-from shapecheck.ops.axes import of_rank
 from shapecheck.ops.call import Call, Unknown, Value, rule
 from shapecheck.ops.named.naming import (
     called,
     fresh,
 )
 from shapecheck.ops.named.operations import every, only
+from shapecheck.ops.shape.axes import of_rank
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 

@@ -8,11 +8,8 @@ from typing import Final, NamedTuple
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, Kind, Size, size_of
 from shapecheck.ops.agree import listed, tensors_of
-from shapecheck.ops.axes import of_rank, permute, resolved
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, replace, rule
 from shapecheck.ops.einsum import contract
-from shapecheck.ops.joining import concatenate
-from shapecheck.ops.joining import stack as stacked
 from shapecheck.ops.named.naming import (
     REST,
     called,
@@ -23,6 +20,9 @@ from shapecheck.ops.named.naming import (
     wanted,
 )
 from shapecheck.ops.named.operations import only
+from shapecheck.ops.shape.axes import of_rank, permute, resolved
+from shapecheck.ops.shape.joining import concatenate
+from shapecheck.ops.shape.joining import stack as stacked
 from shapecheck.shapes import Item, Shape, Tensor, mismatch
 
 

@@ -13,9 +13,7 @@ from typing import NamedTuple
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, IntSize, Size
 from shapecheck.ops.agree import listed
-from shapecheck.ops.axes import permute, resolved
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_size, as_tensor, replace, rule
-from shapecheck.ops.indexing import getitem
 from shapecheck.ops.named.naming import (
     Order,
     another,
@@ -26,7 +24,9 @@ from shapecheck.ops.named.naming import (
     positions,
     wanted,
 )
-from shapecheck.ops.reshape import flatten, unflatten
+from shapecheck.ops.shape.axes import permute, resolved
+from shapecheck.ops.shape.indexing import getitem
+from shapecheck.ops.shape.reshape import flatten, unflatten
 from shapecheck.shapes import Shape, Tensor, mismatch
 
 

@@ -12,7 +12,8 @@ from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Size
 from shapecheck.ops.agree import listed, loose
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
-from shapecheck.ops.first_class import (
+from shapecheck.ops.saying import written
+from shapecheck.ops.shape.first_class import (
     as_operand,
     bind_axis,
     bind_pack,
@@ -21,9 +22,8 @@ from shapecheck.ops.first_class import (
     is_pack,
     union,
 )
-from shapecheck.ops.saying import written
-from shapecheck.ops.slicing import sliced
-from shapecheck.ops.walk import check_index
+from shapecheck.ops.shape.slicing import sliced
+from shapecheck.ops.shape.walk import check_index
 from shapecheck.shapes import (
     Clash,
     Free,

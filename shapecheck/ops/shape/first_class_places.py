@@ -9,9 +9,9 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Size, size_of
 from shapecheck.ops.agree import counted
-from shapecheck.ops.axes import resolved
 from shapecheck.ops.call import UNKNOWN, Call, Repeated, Value, rule
-from shapecheck.ops.first_class import (
+from shapecheck.ops.shape.axes import resolved
+from shapecheck.ops.shape.first_class import (
     as_operand,
     bind,
     bind_pack,
@@ -22,8 +22,8 @@ from shapecheck.ops.first_class import (
     missing,
     union,
 )
-from shapecheck.ops.joining import stack as stacked
-from shapecheck.ops.splitting import split as parted
+from shapecheck.ops.shape.joining import stack as stacked
+from shapecheck.ops.shape.splitting import split as parted
 from shapecheck.shapes import Free, Item, Run, Shape, Tensor, mismatch
 
 _Place = Free | int

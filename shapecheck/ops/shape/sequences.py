@@ -10,7 +10,7 @@ from shapecheck import dtypes
 from shapecheck.dims import IntSize, size_of
 from shapecheck.ops.agree import counted, loose, promote_all, tensors_of
 from shapecheck.ops.call import UNKNOWN, Call, Packed, Repeated, Value, replace, rule
-from shapecheck.ops.joining import same_shape
+from shapecheck.ops.shape.joining import same_shape
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 

@@ -6,8 +6,8 @@ import shapecheck.dims as dims
 from shapecheck.dims import IntSize, size_of
 from shapecheck.ops.agree import counted, promote_all, tensors_of
 from shapecheck.ops.call import UNKNOWN, Call, Repeated, Value, as_shape, rule
-from shapecheck.ops.joining import raised
 from shapecheck.ops.promotion import promoted
+from shapecheck.ops.shape.joining import raised
 from shapecheck.shapes import Shape, Tensor, mismatch
 
 

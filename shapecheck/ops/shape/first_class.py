@@ -15,9 +15,9 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
 from shapecheck.ops.agree import listed
-from shapecheck.ops.axes import resolved
 from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, rule
-from shapecheck.ops.reshape import regroup
+from shapecheck.ops.shape.axes import resolved
+from shapecheck.ops.shape.reshape import regroup
 from shapecheck.shapes import Facts, Free, Item, Run, Shape, Tensor, mismatch
 
 Judge = Callable[[Sequence[Value], Mapping[str, Value]], Value]
