@@ -23,7 +23,7 @@ from shapecheck.dims import DimExpr, Sym
 from shapecheck.named.core import called, here, planned, record_of
 from shapecheck.named.joining import placed
 from shapecheck.ops import RULES, Call
-from shapecheck.ops.distributions import Form, form
+from shapecheck.ops.math.distributions import Form, form
 from shapecheck.ops.named.distributions import scoring, unused
 from shapecheck.runtime.names import apart, record
 from shapecheck.shapes import Shape

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from shapecheck import explain
 from shapecheck.dims import Sym
-from shapecheck.ops import ragged
+from shapecheck.ops.math import ragged
 from shapecheck.runtime import ops
 from shapecheck.runtime.errors import (
     RaggedWarning,

@@ -9,7 +9,8 @@ import torch
 
 from shapecheck.dims import Dim, Sym, symbols
 from shapecheck.dtypes import ANY
-from shapecheck.ops import UNKNOWN, DType, Value, ragged
+from shapecheck.ops import UNKNOWN, DType, Value
+from shapecheck.ops.math import ragged
 from shapecheck.runtime import ops
 from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.facts import ValueFacts

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shapecheck.ops.agree import counted, listed
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_size, as_tensor, rule
-from shapecheck.ops.distributions import drawn, form, scored
+from shapecheck.ops.math.distributions import drawn, form, scored
 from shapecheck.ops.named.joins import onto, unsure
 from shapecheck.ops.named.naming import called, fresh, is_named
 from shapecheck.shapes import Shape, Tensor, mismatch

@@ -17,7 +17,7 @@ from shapecheck.ops.call import (
     replace,
     rule,
 )
-from shapecheck.ops.elementwise import combined
+from shapecheck.ops.math.elementwise import combined
 from shapecheck.ops.promotion import promote_values
 from shapecheck.ops.saying import written
 from shapecheck.ops.shape.axes import of_rank, resolved
