@@ -9,7 +9,6 @@ import shapecheck.dims as dims
 from shapecheck.dims import Composite, Kind, Size, size_of
 from shapecheck.ops.agree import listed, tensors_of
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, replace, rule
-from shapecheck.ops.einsum import contract
 from shapecheck.ops.named.naming import (
     REST,
     called,
@@ -20,6 +19,7 @@ from shapecheck.ops.named.naming import (
     wanted,
 )
 from shapecheck.ops.named.operations import only
+from shapecheck.ops.patterns.einsum import contract
 from shapecheck.ops.shape.axes import of_rank, permute, resolved
 from shapecheck.ops.shape.joining import concatenate
 from shapecheck.ops.shape.joining import stack as stacked

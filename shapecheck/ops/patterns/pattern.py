@@ -11,7 +11,7 @@ from shapecheck import spec
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, size_of
 from shapecheck.ops.agree import counted, listed, size
 from shapecheck.ops.call import Call, Value
-from shapecheck.ops.einsum import ELLIPSIS
+from shapecheck.ops.patterns.einsum import ELLIPSIS
 from shapecheck.shapes import Item, Run, Shape, mismatch
 
 Part = str | int

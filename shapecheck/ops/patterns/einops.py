@@ -10,8 +10,8 @@ from shapecheck import dtypes
 from shapecheck.dims import size_of
 from shapecheck.ops.agree import listed, tensors_of
 from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, as_tensor, rule
-from shapecheck.ops.einsum import ELLIPSIS, contract
-from shapecheck.ops.pattern import Binding, Side, as_length, read
+from shapecheck.ops.patterns.einsum import ELLIPSIS, contract
+from shapecheck.ops.patterns.pattern import Binding, Side, as_length, read
 from shapecheck.ops.shape.joining import same_shape
 from shapecheck.shapes import Shape, Tensor, mismatch
 

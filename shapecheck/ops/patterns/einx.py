@@ -7,7 +7,7 @@ from typing import Final
 from shapecheck import dtypes, spec
 from shapecheck.ops.agree import promote_all, tensors_of
 from shapecheck.ops.call import Call, Value, rule
-from shapecheck.ops.pattern import Binding, PatternError, Side, as_length, side
+from shapecheck.ops.patterns.pattern import Binding, PatternError, Side, as_length, side
 from shapecheck.shapes import Shape, Tensor
 
 _DTYPES: Final = {"bool": dtypes.BOOL, "index": dtypes.INT64, "any": dtypes.ANY}

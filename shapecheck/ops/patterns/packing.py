@@ -6,7 +6,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import IntSize, size_of
 from shapecheck.ops.agree import counted, tensors_of
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, rule
-from shapecheck.ops.pattern import as_length
+from shapecheck.ops.patterns.pattern import as_length
 from shapecheck.ops.shape.joining import concatenate
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
 
