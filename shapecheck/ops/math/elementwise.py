@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shapecheck import dtypes
-from shapecheck.ops.call import UNKNOWN, Call, DType, Value, as_tensor, rule
+from shapecheck.ops.call import UNKNOWN, Call, DType, Unknown, Value, as_tensor, rule
 from shapecheck.ops.promotion import RESULTS, promote_values
 from shapecheck.ops.shape.indexing import fit_into
 from shapecheck.shapes import Mismatch, Shape, Tensor, mismatch
