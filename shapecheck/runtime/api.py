@@ -12,10 +12,10 @@ from shapecheck import dtypes
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.runtime import foreign, traced, wrapped
+from shapecheck.runtime.annotations.hints import tensor_hint
 from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.errors import Failed, ShapeError, kind_of
 from shapecheck.runtime.facts import is_open
-from shapecheck.runtime.hints import tensor_hint
 from shapecheck.runtime.names import Frame, sizes_of, state
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place

@@ -17,12 +17,19 @@ from typing import Any, Final
 
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
-from shapecheck.runtime import own as instance
+from shapecheck.runtime.annotations import instance_dims as instance
+from shapecheck.runtime.annotations.hints import (
+    Hint,
+    classify,
+    dims_in,
+    is_plain,
+    mentioned,
+    resolve,
+)
+from shapecheck.runtime.annotations.plan import Param, Plan, is_steady
 from shapecheck.runtime.binding import Binding
 from shapecheck.runtime.codegen import compile_checks
 from shapecheck.runtime.errors import LOCK, Failed, ShapeError, hidden, own_fault
-from shapecheck.runtime.hints import Hint, classify, dims_in, is_plain, mentioned, resolve
-from shapecheck.runtime.plan import Param, Plan, is_steady
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import filename_for, user_place
 from shapecheck.types import ShapeAnnotationError

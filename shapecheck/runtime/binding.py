@@ -17,13 +17,20 @@ from shapecheck import dtypes, explain, spec
 from shapecheck.dims import DimExpr, IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.runtime import others
+from shapecheck.runtime.annotations.braced import Braced
+from shapecheck.runtime.annotations.hints import (
+    Hint,
+    MaybeHint,
+    OtherHint,
+    TensorHint,
+    TupleHint,
+    dtype_mask,
+)
+from shapecheck.runtime.annotations.plan import Plan, entry_spread
 from shapecheck.runtime.batched import free_of, is_batched
-from shapecheck.runtime.braced import Braced
 from shapecheck.runtime.errors import Failed, ShapeError
 from shapecheck.runtime.facts import ValueFacts, value_of
-from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint, TupleHint, dtype_mask
 from shapecheck.runtime.names import Record, record, sizes_of
-from shapecheck.runtime.plan import Plan, entry_spread
 from shapecheck.runtime.source import Place
 from shapecheck.shapes import Item, Matcher, Misfit, Run, Shape
 

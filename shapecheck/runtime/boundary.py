@@ -13,13 +13,13 @@ import torch
 
 from shapecheck.dims import DimExpr
 from shapecheck.explain import Message
-from shapecheck.runtime import own
+from shapecheck.runtime.annotations import instance_dims
+from shapecheck.runtime.annotations.hints import Hint, MaybeHint, TensorHint, TupleHint, unpacked
+from shapecheck.runtime.annotations.plan import Param, Plan
 from shapecheck.runtime.binding import Binding, ShapeOf, plain_shape
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.first_class import record_of
-from shapecheck.runtime.hints import Hint, MaybeHint, TensorHint, TupleHint, unpacked
 from shapecheck.runtime.names import Frame, sizes_of, state
-from shapecheck.runtime.plan import Param, Plan
 from shapecheck.runtime.source import Place, call_label, return_place, user_place
 from shapecheck.shapes import Shape
 from shapecheck.types import ShapeAnnotationError
@@ -47,7 +47,7 @@ def bind_names(plan: Plan, values: Sequence[Any], caller: Frame | None = None) -
     """Bind all arguments; by the names that tensors have at the caller, if there is one."""
     scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
     instance = values[0] if values else None
-    held: dict[str, DimExpr] = {**plan.fixed, **own.held(plan.own, instance)}
+    held: dict[str, DimExpr] = {**plan.fixed, **instance_dims.held(plan.own, instance)}
     if caller is not None:
         held |= plan.shared(caller.symbols)
     if caller is None:
@@ -56,7 +56,7 @@ def bind_names(plan: Plan, values: Sequence[Any], caller: Frame | None = None) -
         binding = Binding(plan, scope, caller.symbols, shape_in(caller), held)
     fit_arguments(binding, plan, plan.params, user_place)
     binding.lend(plan.lengths(values))
-    own.hold(plan.own, instance, binding.sizes())
+    instance_dims.hold(plan.own, instance, binding.sizes())
     return binding
 
 
@@ -130,7 +130,7 @@ def check_other(plan: Plan, name: str, value: Any) -> None:
 def check_result(plan: Plan, values: Sequence[Any], bound: Bound, result: Any) -> None:
     """Check a result thoroughly; `bound` is what the arguments bound. Raises `ShapeError`."""
     scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
-    held = {**plan.fixed, **own.held(plan.own, values[0] if values else None)}
+    held = {**plan.fixed, **instance_dims.held(plan.own, values[0] if values else None)}
     names = {name: size for name, size in bound[0].items() if size is not None}
     binding = Binding(plan, scope, names={**names, **held}, runs=dict(bound[1]))
     try:
@@ -141,7 +141,7 @@ def check_result(plan: Plan, values: Sequence[Any], bound: Bound, result: Any) -
         own_fault(f"to check the result of {plan.label}", error)
         return
     if plan.own:
-        own.hold(plan.own, values[0], binding.sizes())
+        instance_dims.hold(plan.own, values[0], binding.sizes())
 
 
 def fit_result(binding: Binding, plan: Plan, result: Any) -> None:

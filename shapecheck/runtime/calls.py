@@ -21,16 +21,16 @@ from torch._C import (
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Sym
 from shapecheck.runtime import first_class
+from shapecheck.runtime.annotations.braced import Braced, braced
+from shapecheck.runtime.annotations.hints import MaybeHint, TensorHint, TupleHint
+from shapecheck.runtime.annotations.plan import Plan, tensor_hints
 from shapecheck.runtime.batched import dims_made, is_batched
 from shapecheck.runtime.binding import Binding, Namer
 from shapecheck.runtime.boundary import bind_names, fit_result, shape_in
-from shapecheck.runtime.braced import Braced, braced
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.facts import value_of
-from shapecheck.runtime.hints import MaybeHint, TensorHint, TupleHint
 from shapecheck.runtime.mode import NamesMode, thread_mode
 from shapecheck.runtime.names import Frame, Record, agreed, record, sizes_of, state
-from shapecheck.runtime.plan import Plan, tensor_hints
 from shapecheck.runtime.source import return_place
 from shapecheck.shapes import Item
 from shapecheck.types import ShapeAnnotationError

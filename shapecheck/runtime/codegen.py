@@ -26,8 +26,8 @@ from torch._C import DisableTorchFunction
 from torch.fx import _symbolic_trace
 
 from shapecheck.runtime import boundary, calls, compiled, generators, traced
-from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint
-from shapecheck.runtime.plan import Plan, is_wrapper, says_names
+from shapecheck.runtime.annotations.hints import Hint, MaybeHint, OtherHint, TensorHint
+from shapecheck.runtime.annotations.plan import Plan, is_wrapper, says_names
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import filename_for, told_at_users_line
 from shapecheck.runtime.straight import Unusual, Writer, parameters

@@ -14,12 +14,12 @@ from typing import Any, Final
 import torch
 from torch._C import DisableTorchFunction
 
-from shapecheck.runtime import own
+from shapecheck.runtime.annotations import instance_dims
+from shapecheck.runtime.annotations.hints import Hint, OtherHint
+from shapecheck.runtime.annotations.plan import Plan
 from shapecheck.runtime.binding import Binding
 from shapecheck.runtime.boundary import fit_arguments, fit_result
 from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
-from shapecheck.runtime.hints import Hint, OtherHint
-from shapecheck.runtime.plan import Plan
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import Place, is_users, user_place
 from shapecheck.shapes import Shape
@@ -85,7 +85,7 @@ def _check(plan: Plan, context: Any, result: str | None) -> None:
 
 def _fit(plan: Plan, values: Sequence[Any], result: Sequence[Any], inside: Any) -> None:
     scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
-    held = {**plan.fixed, **own.held(plan.own, values[0] if values else None)}
+    held = {**plan.fixed, **instance_dims.held(plan.own, values[0] if values else None)}
     binding = Binding(plan, scope, shape_of=_shape, names=held)
     params = [p for p in plan.params if scope[p.name] is not OPAQUE and _has_shape(p.hint)]
     try:

@@ -16,11 +16,7 @@ import torch
 
 from shapecheck.dims import Dim
 from shapecheck.runtime import settings, traced
-from shapecheck.runtime.attributes import guard
-from shapecheck.runtime.codegen import compile_checks
-from shapecheck.runtime.errors import LOCK, hidden, own_fault
-from shapecheck.runtime.generators import DELEGATE
-from shapecheck.runtime.hints import (
+from shapecheck.runtime.annotations.hints import (
     Hint,
     MaybeHint,
     TensorHint,
@@ -35,7 +31,7 @@ from shapecheck.runtime.hints import (
     or_default,
     resolve,
 )
-from shapecheck.runtime.plan import (
+from shapecheck.runtime.annotations.plan import (
     Param,
     Plan,
     gives_its_result,
@@ -43,6 +39,10 @@ from shapecheck.runtime.plan import (
     is_wrapper,
     kind_of,
 )
+from shapecheck.runtime.attributes import guard
+from shapecheck.runtime.codegen import compile_checks
+from shapecheck.runtime.errors import LOCK, hidden, own_fault
+from shapecheck.runtime.generators import DELEGATE
 from shapecheck.runtime.source import filename_for
 from shapecheck.runtime.straight import parameters
 from shapecheck.runtime.variables import names_in_variables, with_variables

@@ -20,7 +20,7 @@ from shapecheck.dims import (
     Verdict,
 )
 from shapecheck.dims.algebra import parts_of
-from shapecheck.runtime.braced import stand_beside
+from shapecheck.runtime.annotations.braced import stand_beside
 from shapecheck.shapes import Facts, Shape
 
 MIXED: Final = "mixed"

@@ -17,12 +17,12 @@ from typing import Any, Final
 import torch
 from torch._C import DisableTorchFunction
 
-from shapecheck.runtime import own
+from shapecheck.runtime.annotations import instance_dims
+from shapecheck.runtime.annotations.hints import Hint, MaybeHint, OtherHint, TensorHint, classify
+from shapecheck.runtime.annotations.plan import Plan
 from shapecheck.runtime.binding import Binding
 from shapecheck.runtime.boundary import Bound
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
-from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint, classify
-from shapecheck.runtime.plan import Plan
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import Place, function_of, return_place, user_place
 from shapecheck.types import ShapeAnnotationError
@@ -78,7 +78,7 @@ class Checks:
         self.plan, self.asked = plan, asked
         self.made = made
         self.scope = {p.name: value for p, value in zip(plan.params, values, strict=True)}
-        held = {**plan.fixed, **own.held(plan.own, values[0] if values else None)}
+        held = {**plan.fixed, **instance_dims.held(plan.own, values[0] if values else None)}
         self.names = {**{n: size for n, size in bound[0].items() if size is not None}, **held}
         self.runs = dict(bound[1])
         self.seen: set[object] = set()

@@ -21,9 +21,9 @@ from typeguard import (
 
 from shapecheck import dtypes
 from shapecheck.explain import Message
+from shapecheck.runtime.annotations.hints import OtherHint, tensor_hint
+from shapecheck.runtime.annotations.parts import is_record
 from shapecheck.runtime.errors import Failed
-from shapecheck.runtime.hints import OtherHint, tensor_hint
-from shapecheck.runtime.inside import is_record
 from shapecheck.runtime.records import check_record
 from shapecheck.types import TensorSpec, parse, read
 

@@ -12,9 +12,9 @@ from shapecheck.dtypes import ANY
 from shapecheck.ops import UNKNOWN, DType, Value
 from shapecheck.ops.math import ragged
 from shapecheck.runtime import ops
+from shapecheck.runtime.annotations.hints import dtype_mask
 from shapecheck.runtime.binding import plain_shape
 from shapecheck.runtime.facts import ValueFacts
-from shapecheck.runtime.hints import dtype_mask
 from shapecheck.runtime.lengths import CUTTING, GIVEN, Lengths, is_told
 from shapecheck.runtime.names import Frame, apart, dtype_of, sizes_of
 from shapecheck.runtime.regroup import REGROUPING, solved

@@ -11,7 +11,7 @@ from typing import Any
 
 from typeguard import TypeCheckError, TypeCheckMemo, check_type_internal
 
-from shapecheck.runtime.inside import fields, marks_of, unmarked
+from shapecheck.runtime.annotations.parts import fields, marks_of, unmarked
 
 
 def check_record(value: Any, record: Any, args: tuple[Any, ...], memo: TypeCheckMemo) -> None:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from shapecheck import spec
-from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint, TupleHint
-from shapecheck.runtime.plan import Plan
+from shapecheck.runtime.annotations.hints import Hint, MaybeHint, OtherHint, TensorHint, TupleHint
+from shapecheck.runtime.annotations.plan import Plan
 
 
 class Unusual(Exception):

@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from shapecheck.dims import DimExpr, Kind, Size, Sym
+from shapecheck.runtime.annotations.hints import Hint
+from shapecheck.runtime.annotations.plan import Plan, tensor_hints
 from shapecheck.runtime.binding import Binding, Leaf, Namer, plain_shape
 from shapecheck.runtime.boundary import shape_in
 from shapecheck.runtime.facts import OF_SIZE, value_of
-from shapecheck.runtime.hints import Hint
 from shapecheck.runtime.names import Frame, record, sizes_of, state
-from shapecheck.runtime.plan import Plan, tensor_hints
 from shapecheck.shapes import Run
 
 

@@ -22,12 +22,12 @@ from typing import Any, Final
 from torch._C import DisableTorchFunction
 
 from shapecheck.runtime import teaching
+from shapecheck.runtime.annotations.hints import Hint, OtherHint, classify, resolve
+from shapecheck.runtime.annotations.plan import Plan, tensor_hints
 from shapecheck.runtime.binding import Binding
 from shapecheck.runtime.boundary import bind_names
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
-from shapecheck.runtime.hints import Hint, OtherHint, classify, resolve
 from shapecheck.runtime.names import Frame, state
-from shapecheck.runtime.plan import Plan, tensor_hints
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import FUNCTIONS, function_of, own_syntax, user_place
 from shapecheck.types import ShapeAnnotationError

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from typing_extensions import Unpack
 
 from shapecheck import Float, ShapeError, dims_of, shapecheck, watch
-from shapecheck.runtime.hints import OtherHint, classify
+from shapecheck.runtime.annotations.hints import OtherHint, classify
 
 RIGHT, WRONG = torch.ones(2, 3), torch.ones(3, 2)
 SHAPED: dict[str, tuple[Any, Any, str]] = {

@@ -21,7 +21,7 @@ import torch
 
 from shapecheck import dtypes
 from shapecheck.dims import Dim
-from shapecheck.runtime.inside import declared, is_record, within
+from shapecheck.runtime.annotations.parts import declared, is_record, within
 from shapecheck.types import ShapeAnnotationError, TensorSpec, read
 
 

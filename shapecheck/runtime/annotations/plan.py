@@ -13,7 +13,14 @@ from typing import Any
 
 from shapecheck import spec
 from shapecheck.dims import Composite, Dim, DimExpr, Size, Sym
-from shapecheck.runtime.hints import Hint, MaybeHint, OtherHint, TensorHint, TupleHint, closure
+from shapecheck.runtime.annotations.hints import (
+    Hint,
+    MaybeHint,
+    OtherHint,
+    TensorHint,
+    TupleHint,
+    closure,
+)
 from shapecheck.shapes import Facts, Matcher
 from shapecheck.types import ShapeAnnotationError
 
