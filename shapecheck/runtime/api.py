@@ -11,15 +11,16 @@ from torch._C import DisableTorchFunction
 from shapecheck import dtypes
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
-from shapecheck.runtime import foreign, traced, wrapped
+from shapecheck.runtime import traced, wrapped
 from shapecheck.runtime.annotations.hints import tensor_hint
-from shapecheck.runtime.binding import plain_shape
+from shapecheck.runtime.boundary import foreign
+from shapecheck.runtime.boundary.binding import plain_shape
+from shapecheck.runtime.boundary.locals import fit
 from shapecheck.runtime.errors import Failed, ShapeError, kind_of
 from shapecheck.runtime.facts import is_open
 from shapecheck.runtime.names import Frame, sizes_of, state
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place
-from shapecheck.runtime.teaching import fit
 from shapecheck.shapes import Shape
 from shapecheck.spec.objects import Objects, Part, is_part
 from shapecheck.types import ShapeAnnotationError, TensorSpec, parse, parse_objects

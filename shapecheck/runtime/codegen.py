@@ -25,9 +25,11 @@ import torch
 from torch._C import DisableTorchFunction
 from torch.fx import _symbolic_trace
 
-from shapecheck.runtime import boundary, calls, compiled, generators, traced
+from shapecheck.runtime import compiled, traced
 from shapecheck.runtime.annotations.hints import Hint, MaybeHint, OtherHint, TensorHint
 from shapecheck.runtime.annotations.plan import Plan, is_wrapper, says_names
+from shapecheck.runtime.boundary import checks as boundary
+from shapecheck.runtime.boundary import frames, generators
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import filename_for, told_at_users_line
 from shapecheck.runtime.straight import Unusual, Writer, parameters
@@ -173,18 +175,18 @@ class _Program(Writer):
                 if isinstance(param.hint, TensorHint | MaybeHint)
                 and param.kind not in (_ARGS, _KWARGS)
             )
-            enter = self.give(calls.enter, "enter")
+            enter = self.give(frames.enter, "enter")
             plan = self.give(self.plan, "plan")
             self.emit(f"{frame} = {enter}({plan}, {self.values}, [{direct}])")
         with self.block("try:"):
             self.emit(f"{result} = {call}")
         with self.block("finally:"):
-            self.emit(f"{self.give(calls.exit, 'exit')}({frame})")
+            self.emit(f"{self.give(frames.exit, 'exit')}({frame})")
         if self.plan.result is not None:
             with self.block(f"with {disable}():"):
                 self.result(result)
                 if not isinstance(self.plan.result, OtherHint) or self.plan.result.tensors:
-                    leave = self.give(calls.leave, "leave")
+                    leave = self.give(frames.leave, "leave")
                     self.emit(f"{leave}({frame}, {self.values}, {result})")
         self.emit(f"return {result}")
 
@@ -324,7 +326,7 @@ class _Program(Writer):
                 self.emit(f"{self.mark}fits = False")
             with self.block(f"if not {self.mark}fits:"):
                 if self.full:  # finds the words, with names
-                    leave = self.give(calls.leave, "leave")
+                    leave = self.give(frames.leave, "leave")
                     self.emit(f"{leave}({self.mark}frame, {self.values}, {result})")
                 self.emit(thorough)
             for name in self.bound.keys() - before[0].keys():

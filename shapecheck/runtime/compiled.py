@@ -17,8 +17,8 @@ from torch._C import DisableTorchFunction
 from shapecheck.runtime.annotations import instance_dims
 from shapecheck.runtime.annotations.hints import Hint, OtherHint
 from shapecheck.runtime.annotations.plan import Plan
-from shapecheck.runtime.binding import Binding
-from shapecheck.runtime.boundary import fit_arguments, fit_result
+from shapecheck.runtime.boundary.binding import Binding
+from shapecheck.runtime.boundary.checks import fit_arguments, fit_result
 from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import Place, is_users, user_place

@@ -13,7 +13,7 @@ from shapecheck.ops import UNKNOWN, DType, Value
 from shapecheck.ops.math import ragged
 from shapecheck.runtime import ops
 from shapecheck.runtime.annotations.hints import dtype_mask
-from shapecheck.runtime.binding import plain_shape
+from shapecheck.runtime.boundary.binding import plain_shape
 from shapecheck.runtime.facts import ValueFacts
 from shapecheck.runtime.lengths import CUTTING, GIVEN, Lengths, is_told
 from shapecheck.runtime.names import Frame, apart, dtype_of, sizes_of

@@ -27,7 +27,8 @@ from torch.nn.modules.module import (
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
-from shapecheck.runtime import calls, ops, settings
+from shapecheck.runtime import ops, settings
+from shapecheck.runtime.boundary import frames
 from shapecheck.runtime.errors import own_fault
 from shapecheck.runtime.mode import thread_mode
 from shapecheck.runtime.names import sizes_of, state
@@ -88,7 +89,7 @@ def _named(function: Callable[..., Any], stack: ExitStack) -> Callable[..., Any]
 def _names_below() -> Iterator[None]:
     """Have the mode that carries names called by ours, so that ops are named when we look."""
     mode = thread_mode()
-    if calls.is_active(mode):
+    if frames.is_active(mode):
         yield
         return
     _push_on_torch_function_stack(mode)

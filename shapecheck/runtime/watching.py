@@ -21,7 +21,8 @@ from torch import nn
 from torch._C import DisableTorchFunction
 from torch.utils.weak import WeakIdKeyDictionary
 
-from shapecheck.runtime import calls, settings
+from shapecheck.runtime import settings
+from shapecheck.runtime.boundary import frames
 from shapecheck.runtime.decorator import MARK, Pending
 from shapecheck.runtime.errors import LOCK
 from shapecheck.runtime.settings import stands_aside
@@ -173,13 +174,13 @@ def followed(function: Forward) -> Forward:
         if stands_aside():
             return function(*args, **kwargs)
         with DisableTorchFunction():
-            frame = calls.follow()
+            frame = frames.follow()
         try:
             return function(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - it goes on
             raise told_at_users_line(error)  # noqa: B904 - it is the same error
         finally:
-            calls.unfollow(frame)
+            frames.unfollow(frame)
 
     return functools.update_wrapper(forward, function)
 

@@ -251,10 +251,10 @@ def test_typeguard_in_its_place_says_that_it_checks_nothing() -> None:
 
 
 def test_what_of_jaxtyping_is_private(monkeypatch: Any) -> None:
-    """What it keeps of a call; see `shapecheck.runtime.foreign`."""
+    """What it keeps of a call; see `shapecheck.runtime.boundary.foreign`."""
     import jaxtyping._storage
 
-    from shapecheck.runtime import foreign
+    from shapecheck.runtime.boundary import foreign
 
     monkeypatch.setattr(foreign, "_warned", set())
 

@@ -100,16 +100,17 @@ def test_many_calls_need_no_memory() -> None:
         for _ in range(count):
             steps(x, 1)
 
-    assert growth(calls, 300, 2000) < 100_000
+    assert growth(frames, 300, 2000) < 100_000
 
 
 def test_calls_of_ever_new_shapes_need_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is remembered of shapes is dropped once it is much."""
-    from shapecheck.runtime import calls, mode, names
+    from shapecheck.runtime import mode, names
+    from shapecheck.runtime.boundary import frames
 
     monkeypatch.setattr(mode, "_CACHED", 64)
     monkeypatch.setattr(names, "_RECORDS", 64)
-    monkeypatch.setattr(calls, "_ENTRIES", 16)
+    monkeypatch.setattr(frames, "_ENTRIES", 16)
 
     @shapecheck
     def double(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
@@ -334,7 +335,7 @@ def test_tasks_that_take_turns() -> None:
     async def run() -> list[Any]:
         calls = [gather(torch.rand(n, 3), torch.rand(n, 3)) for n in (1, 2, 3)]
         wrong = gather(torch.rand(2, 3), torch.rand(3, 3))
-        return await asyncio.gather(*calls, wrong, return_exceptions=True)
+        return await asyncio.gather(*frames, wrong, return_exceptions=True)
 
     *found, error = asyncio.run(run())
     assert [tuple(one.shape) for one in found] == [(1, 3), (2, 3), (3, 3)]
@@ -426,7 +427,8 @@ def test_async_generators_that_are_left() -> None:
 )
 def test_a_defect_never_breaks_a_call(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import shapecheck.runtime.errors as errors
-    from shapecheck.runtime import calls, mode
+    from shapecheck.runtime import mode
+    from shapecheck.runtime.boundary import frames
 
     def broken(*args: Any, **kwargs: Any) -> Any:
         raise ZeroDivisionError("a defect")
@@ -438,7 +440,7 @@ def test_a_defect_never_breaks_a_call(target: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("SHAPECHECK_DEBUG", raising=False)
     monkeypatch.setattr(errors, "_warned", set())
     module, _, name = target.partition(".")
-    monkeypatch.setattr({"calls": calls, "mode": mode}[module], name, broken)
+    monkeypatch.setattr({"calls": frames, "mode": mode}[module], name, broken)
     monkeypatch.setattr(mode, "_cache", {})
     x = torch.rand(3, 5)
     with pytest.warns(RuntimeWarning, match="a defect.*please report it"):

@@ -23,12 +23,12 @@ from shapecheck import dtypes
 from shapecheck.explain import Message
 from shapecheck.runtime.annotations.hints import OtherHint, tensor_hint
 from shapecheck.runtime.annotations.parts import is_record
+from shapecheck.runtime.boundary.record_fields import check_record
 from shapecheck.runtime.errors import Failed
-from shapecheck.runtime.records import check_record
 from shapecheck.types import TensorSpec, parse, read
 
 if TYPE_CHECKING:
-    from shapecheck.runtime.binding import Binding
+    from shapecheck.runtime.boundary.binding import Binding
 
 _CONFIG: Final = TypeCheckConfiguration(
     forward_ref_policy=ForwardRefPolicy.IGNORE,

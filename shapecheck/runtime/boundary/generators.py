@@ -20,8 +20,8 @@ from torch._C import DisableTorchFunction
 from shapecheck.runtime.annotations import instance_dims
 from shapecheck.runtime.annotations.hints import Hint, MaybeHint, OtherHint, TensorHint, classify
 from shapecheck.runtime.annotations.plan import Plan
-from shapecheck.runtime.binding import Binding
-from shapecheck.runtime.boundary import Bound
+from shapecheck.runtime.boundary.binding import Binding
+from shapecheck.runtime.boundary.checks import Bound
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import Place, function_of, return_place, user_place

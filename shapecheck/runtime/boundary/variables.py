@@ -21,11 +21,11 @@ from typing import Any, Final
 
 from torch._C import DisableTorchFunction
 
-from shapecheck.runtime import teaching
 from shapecheck.runtime.annotations.hints import Hint, OtherHint, classify, resolve
 from shapecheck.runtime.annotations.plan import Plan, tensor_hints
-from shapecheck.runtime.binding import Binding
-from shapecheck.runtime.boundary import bind_names
+from shapecheck.runtime.boundary import locals
+from shapecheck.runtime.boundary.binding import Binding
+from shapecheck.runtime.boundary.checks import bind_names
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.names import Frame, state
 from shapecheck.runtime.settings import stands_aside
@@ -343,7 +343,7 @@ class _Activation:
         for name in [name for name, first in self.first.items() if first == index]:
             del self.first[name]
             if self.frame is not None:
-                teaching.forget(self.frame, name)
+                locals.forget(self.frame, name)
             else:
                 self.names.pop(name, None)
                 self.runs.pop(name, None)
@@ -351,7 +351,7 @@ class _Activation:
     def fit(self, hint: Hint, value: Any, subject: str) -> None:
         """Fit a value to an annotation. Raises `Failed`."""
         if self.frame is not None and state.frame is self.frame:
-            teaching.fit(self.frame, hint, value, subject, self.scope)
+            locals.fit(self.frame, hint, value, subject, self.scope)
             return
         if self.frame is not None:
             return

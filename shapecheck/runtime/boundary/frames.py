@@ -25,8 +25,8 @@ from shapecheck.runtime.annotations.braced import Braced, braced
 from shapecheck.runtime.annotations.hints import MaybeHint, TensorHint, TupleHint
 from shapecheck.runtime.annotations.plan import Plan, tensor_hints
 from shapecheck.runtime.batched import dims_made, is_batched
-from shapecheck.runtime.binding import Binding, Namer
-from shapecheck.runtime.boundary import bind_names, fit_result, shape_in
+from shapecheck.runtime.boundary.binding import Binding, Namer
+from shapecheck.runtime.boundary.checks import bind_names, fit_result, shape_in
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.facts import value_of
 from shapecheck.runtime.mode import NamesMode, thread_mode

@@ -16,7 +16,6 @@ import shapecheck.dims as dims
 from shapecheck import dtypes, explain, spec
 from shapecheck.dims import DimExpr, IntSize, Size, Sym
 from shapecheck.explain import Message
-from shapecheck.runtime import others
 from shapecheck.runtime.annotations.braced import Braced
 from shapecheck.runtime.annotations.hints import (
     Hint,
@@ -28,6 +27,7 @@ from shapecheck.runtime.annotations.hints import (
 )
 from shapecheck.runtime.annotations.plan import Plan, entry_spread
 from shapecheck.runtime.batched import free_of, is_batched
+from shapecheck.runtime.boundary import containers
 from shapecheck.runtime.errors import Failed, ShapeError
 from shapecheck.runtime.facts import ValueFacts, value_of
 from shapecheck.runtime.names import Record, record, sizes_of
@@ -135,7 +135,7 @@ class Binding:
                 for index, (item, one) in enumerate(zip(items, value, strict=True)):
                     self.check(item, one, f"item {index} of {subject}")
             case OtherHint():
-                others.check(self, hint, value, subject)
+                containers.check(self, hint, value, subject)
 
     def tensor(self, hint: TensorHint, value: Any, subject: str) -> None:
         """Fit a value to a tensor's annotation."""

@@ -17,7 +17,7 @@ from torch._C import DisableTorchFunction
 
 from shapecheck.dims import IntSize
 from shapecheck.runtime.annotations.hints import admitted
-from shapecheck.runtime.binding import plain_shape
+from shapecheck.runtime.boundary.binding import plain_shape
 from shapecheck.runtime.facts import ValueFacts
 from shapecheck.shapes import Matcher
 from shapecheck.types import TensorSpec

@@ -16,7 +16,7 @@ from shapecheck.explain import Message
 from shapecheck.runtime.annotations import instance_dims
 from shapecheck.runtime.annotations.hints import Hint, MaybeHint, TensorHint, TupleHint, unpacked
 from shapecheck.runtime.annotations.plan import Param, Plan
-from shapecheck.runtime.binding import Binding, ShapeOf, plain_shape
+from shapecheck.runtime.boundary.binding import Binding, ShapeOf, plain_shape
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.first_class import record_of
 from shapecheck.runtime.names import Frame, sizes_of, state
