@@ -152,7 +152,7 @@ def _guessing(model: Any) -> Iterator[None]:
         yield
         return
     from shapecheck.cli._trace.guess import guesses
-    from shapecheck.runtime.watching import Watch
+    from shapecheck.runtime.decorate.watching import Watch
 
     with Watch(model, {}, full=True, others=guesses(model)):
         yield

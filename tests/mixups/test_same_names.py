@@ -34,7 +34,7 @@ def watched(program: str, seen: Names, path: str) -> ModuleType:
     source = ast.unparse(ast.fix_missing_locations(tree))
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
     tree = ast.parse(source, path)
-    rewrite(tree, "shapecheck.runtime.hook")
+    rewrite(tree, "shapecheck.runtime.decorate.hook")
     made = ModuleType(path.strip("<>"))
     vars(made)["_note"] = lambda where, value: _note(seen, where, value)
     exec(compile(tree, path, "exec", dont_inherit=True), vars(made))

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from shapecheck import Float, shapecheck
-from shapecheck.runtime import decorator, errors
+from shapecheck.runtime import errors
 from shapecheck.runtime.boundary import binding
+from shapecheck.runtime.decorate import decorator
 
 
 def broken(*args: Any, **kwargs: Any) -> Any:

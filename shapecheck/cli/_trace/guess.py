@@ -16,7 +16,7 @@ from torch import nn
 from shapecheck import spec
 from shapecheck.codemod.annotate import Settings, annotate_files
 from shapecheck.codemod.kinds import NONE, Either, TensorType, Type
-from shapecheck.runtime import watching
+from shapecheck.runtime.decorate import watching
 
 Guesses: TypeAlias = Mapping[FunctionType, Mapping[str, Any]]
 

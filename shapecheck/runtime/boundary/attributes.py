@@ -28,7 +28,7 @@ from shapecheck.runtime.annotations.hints import (
 )
 from shapecheck.runtime.annotations.plan import Param, Plan, is_steady
 from shapecheck.runtime.boundary.binding import Binding
-from shapecheck.runtime.codegen import compile_checks
+from shapecheck.runtime.decorate.codegen import compile_checks
 from shapecheck.runtime.errors import LOCK, Failed, ShapeError, hidden, own_fault
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import filename_for, user_place

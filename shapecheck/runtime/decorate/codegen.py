@@ -30,9 +30,9 @@ from shapecheck.runtime.annotations.hints import Hint, MaybeHint, OtherHint, Ten
 from shapecheck.runtime.annotations.plan import Plan, is_wrapper, says_names
 from shapecheck.runtime.boundary import checks as boundary
 from shapecheck.runtime.boundary import frames, generators
+from shapecheck.runtime.decorate.codegen_values import Unusual, Writer, parameters
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import filename_for, told_at_users_line
-from shapecheck.runtime.straight import Unusual, Writer, parameters
 
 _NAME: Final = "checked"
 _REMEMBERED: Final = 4096

@@ -23,7 +23,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from shapecheck.runtime import settings
 from shapecheck.runtime.boundary import frames
-from shapecheck.runtime.decorator import MARK, Pending
+from shapecheck.runtime.decorate.decorator import MARK, Pending
 from shapecheck.runtime.errors import LOCK
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import told_at_users_line

@@ -42,10 +42,10 @@ from shapecheck.runtime.annotations.plan import (
 from shapecheck.runtime.boundary.attributes import guard
 from shapecheck.runtime.boundary.generators import DELEGATE
 from shapecheck.runtime.boundary.variables import names_in_variables, with_variables
-from shapecheck.runtime.codegen import compile_checks
+from shapecheck.runtime.decorate.codegen import compile_checks
+from shapecheck.runtime.decorate.codegen_values import parameters
 from shapecheck.runtime.errors import LOCK, hidden, own_fault
 from shapecheck.runtime.source import filename_for
-from shapecheck.runtime.straight import parameters
 from shapecheck.types import ShapeAnnotationError
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from shapecheck.rewriting import rewrite
-from shapecheck.runtime.decorator import decorate_in
+from shapecheck.runtime.decorate.decorator import decorate_in
 from shapecheck.types import ShapeAnnotationError
 
 
