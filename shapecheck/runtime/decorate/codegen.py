@@ -25,11 +25,11 @@ import torch
 from torch._C import DisableTorchFunction
 from torch.fx import _symbolic_trace
 
-from shapecheck.runtime import compiled, traced
 from shapecheck.runtime.annotations.hints import Hint, MaybeHint, OtherHint, TensorHint
 from shapecheck.runtime.annotations.plan import Plan, is_wrapper, says_names
 from shapecheck.runtime.boundary import checks as boundary
 from shapecheck.runtime.boundary import frames, generators
+from shapecheck.runtime.compiling import compiled, names_in_trace
 from shapecheck.runtime.decorate.codegen_values import Unusual, Writer, parameters
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import filename_for, told_at_users_line
@@ -95,9 +95,9 @@ class _Program(Writer):
                     self.emit(f"{self.values} = {arrange}({passed})")
                 with self.block("except TypeError:"):
                     self.deliver(call)
-            names = self.full and traced.uses_names(plan.function)
+            names = self.full and names_in_trace.uses_names(plan.function)
             with self.block(f"if {compiling}():"):
-                held = self.give(traced.wrapper(plan), "with_names") if names else function
+                held = self.give(names_in_trace.wrapper(plan), "with_names") if names else function
                 self.traced(call.replace(function, held, 1))
             pass_by = f"{fx}._is_fx_tracing_flag or {jit}() is not None"
             with self.block(f"if {pass_by if names else f'{skip}() or {pass_by}'}:"):

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar, overload
 import torch
 
 from shapecheck.dims import Dim
-from shapecheck.runtime import settings, traced
+from shapecheck.runtime import settings
 from shapecheck.runtime.annotations.hints import (
     Hint,
     MaybeHint,
@@ -42,6 +42,7 @@ from shapecheck.runtime.annotations.plan import (
 from shapecheck.runtime.boundary.attributes import guard
 from shapecheck.runtime.boundary.generators import DELEGATE
 from shapecheck.runtime.boundary.variables import names_in_variables, with_variables
+from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.decorate.codegen import compile_checks
 from shapecheck.runtime.decorate.codegen_values import parameters
 from shapecheck.runtime.errors import LOCK, hidden, own_fault
@@ -177,7 +178,7 @@ def _on_member(
     One that uses operations by name needs the names, however much is to be checked.
     """
     if mode.off and not isinstance(member, _HOLDERS):
-        if not isinstance(member, types.FunctionType) or not traced.uses_names(member):
+        if not isinstance(member, types.FunctionType) or not names_in_trace.uses_names(member):
             return member
     match member:
         case staticmethod() | classmethod():
@@ -194,7 +195,7 @@ def _on_member(
             inner = _on_member(member.func, own, mode, namespace, strict)
             return member if inner is member.func else functools.cached_property(inner)
         case types.FunctionType():
-            full = mode.mode is settings.Mode.FULL or traced.uses_names(member)
+            full = mode.mode is settings.Mode.FULL or names_in_trace.uses_names(member)
             variables = mode.variables and not mode.off
             given: dict[str, Any] | None = {} if mode.shapes_only else None
             return _wrap(member, own, full, namespace, variables, given)
