@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shapecheck.cli._commands import CommandError, Commands, add_color_option, wants_color
 
 if TYPE_CHECKING:
-    from shapecheck.runtime.record import Trace
+    from shapecheck.runtime.tracing.model import Trace
 
 _DESCRIPTION: Final = """\
 Runs one forward pass and shows it: a tree of modules and ops with named shapes, the number of

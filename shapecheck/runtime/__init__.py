@@ -36,7 +36,7 @@ from shapecheck.runtime.errors import (  # noqa: E402
     hide_frames,
 )
 from shapecheck.runtime.settings import disabled  # noqa: E402
-from shapecheck.runtime.tracing import trace  # noqa: E402
+from shapecheck.runtime.tracing.recorder import trace  # noqa: E402
 
 hide_frames()
 

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from shapecheck import Float, ShapeError, dims_of, named, shapecheck, trace
-from shapecheck.runtime.record import ModuleRecord, OpRecord, memory_text
+from shapecheck.runtime.tracing.model import ModuleRecord, OpRecord, memory_text
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shapecheck.cli._trace.wiring import Chip, Circuit, Wire, circuit_of
-from shapecheck.runtime.record import OpRecord, TensorRecord, Trace, memory_text
+from shapecheck.runtime.tracing.model import OpRecord, TensorRecord, Trace, memory_text
 
 _PITCH: Final = 5
 _CHIP: Final = 300

@@ -9,7 +9,7 @@ from pathlib import Path
 from shapecheck.cli._pages import page
 from shapecheck.cli._trace.circuit import draw
 from shapecheck.cli._trace.rows import Row, rows_of
-from shapecheck.runtime.record import Trace, memory_text
+from shapecheck.runtime.tracing.model import Trace, memory_text
 
 
 def trace_page(trace: Trace, depth: int | None = None) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, count, groupby, takewhile
 from typing import Final
 
-from shapecheck.runtime.record import ModuleRecord, OpRecord, TensorRecord, Trace
+from shapecheck.runtime.tracing.model import ModuleRecord, OpRecord, TensorRecord, Trace
 
 _LONGEST_PERIOD: Final = 32
 _WORD: Final = re.compile(r"[^\W\d]\w*")

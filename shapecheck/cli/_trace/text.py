@@ -11,7 +11,7 @@ from rich.text import Text
 
 from shapecheck.cli._console import console_on
 from shapecheck.cli._trace.rows import Row, rows_of
-from shapecheck.runtime.record import OpRecord, Trace, memory_text
+from shapecheck.runtime.tracing.model import OpRecord, Trace, memory_text
 
 _WIDE: Final = 1000
 

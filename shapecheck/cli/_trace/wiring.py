@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shapecheck.cli._trace.rows import Row, leaves_of, rows_of
-from shapecheck.runtime.record import OpRecord, TensorRecord, Trace
+from shapecheck.runtime.tracing.model import OpRecord, TensorRecord, Trace
 
 MOST_CHIPS: Final = 80
 

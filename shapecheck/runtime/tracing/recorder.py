@@ -33,8 +33,8 @@ from shapecheck.runtime.decorate.watching import checked, followed, watch
 from shapecheck.runtime.errors import own_fault
 from shapecheck.runtime.mode import thread_mode
 from shapecheck.runtime.names import sizes_of, state
-from shapecheck.runtime.record import ModuleRecord, OpRecord, TensorRecord, Trace
 from shapecheck.runtime.source import is_users
+from shapecheck.runtime.tracing.model import ModuleRecord, OpRecord, TensorRecord, Trace
 
 P = ParamSpec("P")
 _PACKAGE: Final = str(Path(__file__).parents[1]) + os.sep
