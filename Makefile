@@ -67,10 +67,10 @@ fuzz: $(INSTALLED) ## Draw new programs, and look for what the tool can't stand 
 
 clean: ## Remove the virtual environment, caches and built files
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
-	rm -f shapecheck/runtime/_lookup.*.so shapecheck/runtime/_lookup.*.pyd
+	rm -f shapecheck/runtime/naming/_lookup.*.so shapecheck/runtime/naming/_lookup.*.pyd
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(INSTALLED): pyproject.toml constraints-dev.txt hatch_build.py shapecheck/runtime/_lookup.c
+$(INSTALLED): pyproject.toml constraints-dev.txt hatch_build.py shapecheck/runtime/naming/_lookup.c
 	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
 		if [ -z "$(PYTHON)" ]; then \
 			echo "No Python 3.10 or newer found: install one, or name it: make PYTHON=/path/to/python" >&2; \

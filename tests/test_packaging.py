@@ -96,7 +96,7 @@ def test_a_wheel_without_a_compiler_is_pure_python(
     monkeypatch.setenv("CC", str(tmp_path / "no-compiler"))
     (made,) = WheelBuilder(str(sdist)).build(directory=str(tmp_path), versions=["standard"])
     assert made.endswith("-py3-none-any.whl")
-    assert "shapecheck/runtime/lookup.py" in names_in(Path(made))
+    assert "shapecheck/runtime/naming/lookup.py" in names_in(Path(made))
     assert not [name for name in names_in(Path(made)) if name.endswith((".so", ".pyd"))]
 
 

@@ -21,7 +21,7 @@ from shapecheck.named.core import (
 )
 from shapecheck.ops.named import naming
 from shapecheck.ops.named import operations as rules
-from shapecheck.runtime.facts import value_of
+from shapecheck.runtime.naming.facts import value_of
 
 
 def order(x: Tensor, *dims: Names) -> Tensor:

@@ -24,13 +24,13 @@ from shapecheck.dims.objects import alone
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Call, Other
 from shapecheck.ops.saying import PYTHONS, said
-from shapecheck.runtime import wrapped
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, kind_of
-from shapecheck.runtime.facts import ValueFacts, value_of
-from shapecheck.runtime.lookup import kept
-from shapecheck.runtime.mode import thread_mode
-from shapecheck.runtime.names import Frame, Record, apart, record, state
+from shapecheck.runtime.naming import transforms
+from shapecheck.runtime.naming.facts import ValueFacts, value_of
+from shapecheck.runtime.naming.lookup import kept
+from shapecheck.runtime.naming.mode import thread_mode
+from shapecheck.runtime.naming.records import Frame, Record, apart, record, state
 from shapecheck.runtime.source import Place, call_label, told_at_users_line, user_place
 from shapecheck.shapes import Facts, Mismatch, Shape, Tensor, mismatch
 
@@ -62,8 +62,8 @@ def record_of(tensor: torch.Tensor) -> Record | None:
     if found is not None and found[0]() is tensor:
         known = found[1]
         return known if inside or tensor.shape == known.sizes else None
-    if isinstance(tensor, torch.Tensor) and wrapped.transforming() is not None:
-        return wrapped.inherited(tensor, table)
+    if isinstance(tensor, torch.Tensor) and transforms.transforming() is not None:
+        return transforms.inherited(tensor, table)
     return None
 
 

@@ -11,15 +11,15 @@ from torch._C import DisableTorchFunction
 from shapecheck import dtypes
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
-from shapecheck.runtime import wrapped
 from shapecheck.runtime.annotations.hints import tensor_hint
 from shapecheck.runtime.boundary import foreign
 from shapecheck.runtime.boundary.binding import plain_shape
 from shapecheck.runtime.boundary.locals import fit
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import Failed, ShapeError, kind_of
-from shapecheck.runtime.facts import is_open
-from shapecheck.runtime.names import Frame, sizes_of, state
+from shapecheck.runtime.naming import transforms
+from shapecheck.runtime.naming.facts import is_open
+from shapecheck.runtime.naming.records import Frame, sizes_of, state
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place
 from shapecheck.shapes import Shape
@@ -45,7 +45,7 @@ def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
         return names_in_trace.texts_of(tensor)
     with DisableTorchFunction():
         frame = _here()
-        found = wrapped.known(tensor, frame.table)
+        found = transforms.known(tensor, frame.table)
         if found is None or found.sizes != sizes_of(tensor):
             return (None,) * tensor.dim()
         return tuple(

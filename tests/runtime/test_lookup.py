@@ -13,10 +13,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from shapecheck import Float, shapecheck
-from shapecheck.runtime import mode
-from shapecheck.runtime.keys import GETITEM, key_of
-from shapecheck.runtime.lookup import Lookup, _kept, keep, kept
-from shapecheck.runtime.names import Frame, Record, state
+from shapecheck.runtime.naming import mode
+from shapecheck.runtime.naming.keys import GETITEM, key_of
+from shapecheck.runtime.naming.lookup import Lookup, _kept, keep, kept
+from shapecheck.runtime.naming.records import Frame, Record, state
 
 pytestmark = pytest.mark.skipif(Lookup is None, reason="there was no C compiler")
 

@@ -506,7 +506,8 @@ def test_tensors_are_not_kept_alive() -> None:
 
 
 def test_a_defect_of_ours_is_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    from shapecheck.runtime import errors, mode
+    from shapecheck.runtime import errors
+    from shapecheck.runtime.naming import mode
 
     def broken(self: object, *args: object) -> None:
         raise LookupError("a bug")
@@ -560,7 +561,7 @@ def test_the_traceback_ends_at_the_users_own_line(body: Callable[[Tensor, Tensor
         assert error.__cause__ is None
         said = "".join(traceback.format_exception(error))
         assert "CarriedError" not in said
-        assert "runtime/mode.py" not in said
+        assert "runtime/naming/mode.py" not in said
 
 
 def test_a_split_of_which_one_part_is_1() -> None:

@@ -21,7 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 from shapecheck import Float, ShapeError, assert_shape, dims_of, disabled, named, shapecheck
 from shapecheck.runtime import errors
-from shapecheck.runtime.names import state
+from shapecheck.runtime.naming.records import state
 
 
 @pytest.fixture(autouse=True)
@@ -105,11 +105,11 @@ def test_many_calls_need_no_memory() -> None:
 
 def test_calls_of_ever_new_shapes_need_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is remembered of shapes is dropped once it is much."""
-    from shapecheck.runtime import mode, names
     from shapecheck.runtime.boundary import frames
+    from shapecheck.runtime.naming import mode, records
 
     monkeypatch.setattr(mode, "_CACHED", 64)
-    monkeypatch.setattr(names, "_RECORDS", 64)
+    monkeypatch.setattr(records, "_RECORDS", 64)
     monkeypatch.setattr(frames, "_ENTRIES", 16)
 
     @shapecheck
@@ -119,7 +119,7 @@ def test_calls_of_ever_new_shapes_need_bounded_memory(monkeypatch: pytest.Monkey
     for size in range(200):
         assert dims_of(double(torch.rand(size, 2))) == ("n", "d")
     assert len(mode._cache) <= 64
-    assert len(names._interned) <= 64
+    assert len(records._interned) <= 64
 
 
 def test_names_go_with_their_tensor() -> None:
@@ -335,7 +335,7 @@ def test_tasks_that_take_turns() -> None:
     async def run() -> list[Any]:
         calls = [gather(torch.rand(n, 3), torch.rand(n, 3)) for n in (1, 2, 3)]
         wrong = gather(torch.rand(2, 3), torch.rand(3, 3))
-        return await asyncio.gather(*frames, wrong, return_exceptions=True)
+        return await asyncio.gather(*calls, wrong, return_exceptions=True)
 
     *found, error = asyncio.run(run())
     assert [tuple(one.shape) for one in found] == [(1, 3), (2, 3), (3, 3)]
@@ -427,8 +427,8 @@ def test_async_generators_that_are_left() -> None:
 )
 def test_a_defect_never_breaks_a_call(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import shapecheck.runtime.errors as errors
-    from shapecheck.runtime import mode
     from shapecheck.runtime.boundary import frames
+    from shapecheck.runtime.naming import mode
 
     def broken(*args: Any, **kwargs: Any) -> Any:
         raise ZeroDivisionError("a defect")

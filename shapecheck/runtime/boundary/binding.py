@@ -26,11 +26,11 @@ from shapecheck.runtime.annotations.hints import (
     dtype_mask,
 )
 from shapecheck.runtime.annotations.plan import Plan, entry_spread
-from shapecheck.runtime.batched import free_of, is_batched
 from shapecheck.runtime.boundary import containers
 from shapecheck.runtime.errors import Failed, ShapeError
-from shapecheck.runtime.facts import ValueFacts, value_of
-from shapecheck.runtime.names import Record, record, sizes_of
+from shapecheck.runtime.naming.batched import free_of, is_batched
+from shapecheck.runtime.naming.facts import ValueFacts, value_of
+from shapecheck.runtime.naming.records import Record, record, sizes_of
 from shapecheck.runtime.source import Place
 from shapecheck.shapes import Item, Matcher, Misfit, Run, Shape
 

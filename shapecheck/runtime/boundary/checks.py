@@ -18,8 +18,8 @@ from shapecheck.runtime.annotations.hints import Hint, MaybeHint, TensorHint, Tu
 from shapecheck.runtime.annotations.plan import Param, Plan
 from shapecheck.runtime.boundary.binding import Binding, ShapeOf, plain_shape
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
-from shapecheck.runtime.first_class import record_of
-from shapecheck.runtime.names import Frame, sizes_of, state
+from shapecheck.runtime.naming.first_class import record_of
+from shapecheck.runtime.naming.records import Frame, sizes_of, state
 from shapecheck.runtime.source import Place, call_label, return_place, user_place
 from shapecheck.shapes import Shape
 from shapecheck.types import ShapeAnnotationError

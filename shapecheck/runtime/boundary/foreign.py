@@ -18,7 +18,7 @@ from torch._C import DisableTorchFunction
 from shapecheck.dims import IntSize
 from shapecheck.runtime.annotations.hints import admitted
 from shapecheck.runtime.boundary.binding import plain_shape
-from shapecheck.runtime.facts import ValueFacts
+from shapecheck.runtime.naming.facts import ValueFacts
 from shapecheck.shapes import Matcher
 from shapecheck.types import TensorSpec
 

@@ -20,17 +20,17 @@ from torch._C import (
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Sym
-from shapecheck.runtime import first_class
 from shapecheck.runtime.annotations.braced import Braced, braced
 from shapecheck.runtime.annotations.hints import MaybeHint, TensorHint, TupleHint
 from shapecheck.runtime.annotations.plan import Plan, tensor_hints
-from shapecheck.runtime.batched import dims_made, is_batched
 from shapecheck.runtime.boundary.binding import Binding, Namer
 from shapecheck.runtime.boundary.checks import bind_names, fit_result, shape_in
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
-from shapecheck.runtime.facts import value_of
-from shapecheck.runtime.mode import NamesMode, thread_mode
-from shapecheck.runtime.names import Frame, Record, agreed, record, sizes_of, state
+from shapecheck.runtime.naming import first_class
+from shapecheck.runtime.naming.batched import dims_made, is_batched
+from shapecheck.runtime.naming.facts import value_of
+from shapecheck.runtime.naming.mode import NamesMode, thread_mode
+from shapecheck.runtime.naming.records import Frame, Record, agreed, record, sizes_of, state
 from shapecheck.runtime.source import return_place
 from shapecheck.shapes import Item
 from shapecheck.types import ShapeAnnotationError

@@ -14,8 +14,8 @@ from shapecheck.runtime.annotations.hints import Hint
 from shapecheck.runtime.annotations.plan import Plan, tensor_hints
 from shapecheck.runtime.boundary.binding import Binding, Leaf, Namer, plain_shape
 from shapecheck.runtime.boundary.checks import shape_in
-from shapecheck.runtime.facts import OF_SIZE, value_of
-from shapecheck.runtime.names import Frame, record, sizes_of, state
+from shapecheck.runtime.naming.facts import OF_SIZE, value_of
+from shapecheck.runtime.naming.records import Frame, record, sizes_of, state
 from shapecheck.shapes import Run
 
 

@@ -27,7 +27,7 @@ from shapecheck.runtime.boundary import locals
 from shapecheck.runtime.boundary.binding import Binding
 from shapecheck.runtime.boundary.checks import bind_names
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
-from shapecheck.runtime.names import Frame, state
+from shapecheck.runtime.naming.records import Frame, state
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import FUNCTIONS, function_of, own_syntax, user_place
 from shapecheck.types import ShapeAnnotationError

@@ -23,9 +23,9 @@ import shapecheck.dims as dims
 from shapecheck import dtypes, spec
 from shapecheck.dims import DimExpr, Kind, symbols
 from shapecheck.ops import UNKNOWN, Scalar, Value
-from shapecheck.runtime import ops
 from shapecheck.runtime.annotations.hints import MaybeHint, TensorHint
 from shapecheck.runtime.annotations.plan import Plan, entry_spread
+from shapecheck.runtime.naming import ops
 from shapecheck.shapes import Facts, Matcher, Run, Shape
 from shapecheck.shapes import Tensor as Known
 

@@ -27,12 +27,13 @@ from torch.nn.modules.module import (
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
-from shapecheck.runtime import ops, settings
+from shapecheck.runtime import settings
 from shapecheck.runtime.boundary import frames
 from shapecheck.runtime.decorate.watching import checked, followed, watch
 from shapecheck.runtime.errors import own_fault
-from shapecheck.runtime.mode import thread_mode
-from shapecheck.runtime.names import sizes_of, state
+from shapecheck.runtime.naming import ops
+from shapecheck.runtime.naming.mode import thread_mode
+from shapecheck.runtime.naming.records import sizes_of, state
 from shapecheck.runtime.source import is_users
 from shapecheck.runtime.tracing.model import ModuleRecord, OpRecord, TensorRecord, Trace
 

@@ -16,11 +16,10 @@ from torch.overrides import TorchFunctionMode
 
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN, Repeated, Value
-from shapecheck.runtime import blame, fast_paths, first_class, ops, wrapped
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
-from shapecheck.runtime.facts import simplest, value_of
-from shapecheck.runtime.keys import GETITEM, PLAIN, SETITEM, Key, key_of
-from shapecheck.runtime.lengths import (
+from shapecheck.runtime.naming import fast_paths, first_class, op_errors, ops, transforms
+from shapecheck.runtime.naming.facts import simplest, value_of
+from shapecheck.runtime.naming.int_origins import (
     CUTTING,
     GIVEN,
     READ,
@@ -31,8 +30,11 @@ from shapecheck.runtime.lengths import (
     numbers,
     untold,
 )
-from shapecheck.runtime.lookup import Lookup, keep
-from shapecheck.runtime.names import (
+from shapecheck.runtime.naming.keys import GETITEM, PLAIN, SETITEM, Key, key_of
+from shapecheck.runtime.naming.lookup import Lookup, keep
+from shapecheck.runtime.naming.op_calls import Question
+from shapecheck.runtime.naming.outer_products import outer
+from shapecheck.runtime.naming.records import (
     Frame,
     Record,
     Table,
@@ -40,14 +42,12 @@ from shapecheck.runtime.names import (
     sizes_of,
     state,
 )
-from shapecheck.runtime.outer import outer
-from shapecheck.runtime.question import Question
-from shapecheck.runtime.regroup import REGROUPING, crossed, in_place, regrouped, solved
+from shapecheck.runtime.naming.regroup import REGROUPING, crossed, in_place, regrouped, solved
 from shapecheck.shapes import Mismatch, Run
 from shapecheck.shapes import Tensor as Known
 
 _compiling: Final = torch.compiler.is_dynamo_compiling
-_levels: Final = wrapped.levels
+_levels: Final = transforms.levels
 _CACHED: Final = 1 << 14
 _NEW: Final = object()
 _DROP: Final = object()
@@ -100,7 +100,7 @@ _find: Final = (
         getitem=GETITEM,
         given=GIVEN,
         other=READ | {SETITEM},
-        transforming=wrapped.transforming,
+        transforming=transforms.transforming,
     )
 )
 """What looks most ops up: a record or a `Placed`, False if no operand has a name, else None."""
@@ -134,7 +134,7 @@ class NamesMode(TorchFunctionMode):
         if outcome is None:
             if func in READ:
                 frame.read = True
-                self.readings.note(func, sys._getframe(1), wrapped.known(args[0], frame.table))
+                self.readings.note(func, sys._getframe(1), transforms.known(args[0], frame.table))
                 return _run(frame, func, args, kwargs or {})
             if frame.read and func in GIVEN:
                 passed = self.readings.at(func, sys._getframe(1), frame)
@@ -159,14 +159,14 @@ class NamesMode(TorchFunctionMode):
         else:
             assert key is not None  # only what is kept under one is a `Record`
             result = _other(frame, outcome, key, func, args, kwargs or {}, passed)
-        if _levels and wrapped.transforming() is not None:
+        if _levels and transforms.transforming() is not None:
             _hand_down(result, (*args, *(kwargs or {}).values()), frame.table)
         return result
 
 
 def _hand_down(result: Any, operands: tuple[Any, ...], table: Table) -> None:
     try:
-        wrapped.hand_down(result, operands, table)
+        transforms.hand_down(result, operands, table)
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault("inside of a transform", error)
 
@@ -195,7 +195,7 @@ def _other(
     if outcome is _NEW or outcome is _REFUSED:
         return _first_time(frame, key, func, args, kwargs, passed)
     if isinstance(outcome, _Blind):
-        blame.caution(frame, func, outcome.symbol)
+        op_errors.caution(frame, func, outcome.symbol)
         outcome = outcome.outcome
     result = _run(frame, func, args, kwargs)
     if outcome is _DROP:
@@ -259,7 +259,7 @@ def _first_time(
             found = outer(asked, refused.problem)
             if found is None:
                 _remember(key, _REFUSED)
-                raise blame.op_error(frame, asked, refused.problem, None) from None
+                raise op_errors.op_error(frame, asked, refused.problem, None) from None
             known, lasting = found, False
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault(f"on {getattr(func, '__name__', func)}", error)
@@ -293,7 +293,7 @@ def _first_time(
             if not sure or isinstance(result, torch.nn.Parameter):
                 outcome = _Likely(outcome)
         if symbol is not None:
-            blame.caution(frame, func, symbol)
+            op_errors.caution(frame, func, symbol)
             outcome = _Blind(outcome, symbol)
         _remember(key, outcome)
     frame.sweep()
@@ -398,7 +398,7 @@ def _retell(
             asked.answer()
             asked.answer(replaced=asked.plain())  # what fails for the numbers alone
     except Mismatch as refused:
-        raise blame.op_error(frame, asked, refused.problem, error) from error
+        raise op_errors.op_error(frame, asked, refused.problem, error) from error
     except Exception as fault:  # noqa: BLE001 - torch's own error is told anyway
         own_fault(f"on the failure of {getattr(func, '__name__', func)}", fault)
 

@@ -11,13 +11,13 @@ from shapecheck.dims import Dim, Sym, symbols
 from shapecheck.dtypes import ANY
 from shapecheck.ops import UNKNOWN, DType, Value
 from shapecheck.ops.math import ragged
-from shapecheck.runtime import ops
 from shapecheck.runtime.annotations.hints import dtype_mask
 from shapecheck.runtime.boundary.binding import plain_shape
-from shapecheck.runtime.facts import ValueFacts
-from shapecheck.runtime.lengths import CUTTING, GIVEN, Lengths, is_told
-from shapecheck.runtime.names import Frame, apart, dtype_of, sizes_of
-from shapecheck.runtime.regroup import REGROUPING, solved
+from shapecheck.runtime.naming import ops
+from shapecheck.runtime.naming.facts import ValueFacts
+from shapecheck.runtime.naming.int_origins import CUTTING, GIVEN, Lengths, is_told
+from shapecheck.runtime.naming.records import Frame, apart, dtype_of, sizes_of
+from shapecheck.runtime.naming.regroup import REGROUPING, solved
 from shapecheck.shapes import Mismatch, Problem, Shape
 from shapecheck.shapes import Tensor as Known
 from shapecheck.signatures import Signature

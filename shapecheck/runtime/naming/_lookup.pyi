@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from shapecheck.runtime.names import Record, Table
+from shapecheck.runtime.naming.records import Record, Table
 
 class Lookup:
     def __init__(

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from shapecheck import explain
 from shapecheck.dims import Sym
 from shapecheck.ops.math import ragged
-from shapecheck.runtime import ops
 from shapecheck.runtime.errors import (
     RaggedWarning,
     ShapeError,
@@ -21,13 +20,14 @@ from shapecheck.runtime.errors import (
     error_like,
     own_fault,
 )
-from shapecheck.runtime.names import Frame, state
+from shapecheck.runtime.naming import ops
+from shapecheck.runtime.naming.records import Frame, state
 from shapecheck.runtime.source import Place, by_operator, call_label, user_place
 from shapecheck.shapes import Mismatch, Problem
 from shapecheck.shapes import Tensor as Known
 
 if TYPE_CHECKING:
-    from shapecheck.runtime.question import Question
+    from shapecheck.runtime.naming.op_calls import Question
 
 _SYMBOLS: Final[Mapping[type[ast.AST], str]] = {
     ast.Add: "+",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from shapecheck.runtime.names import Record, Table
+    from shapecheck.runtime.naming.records import Record, Table
 
 __all__ = ["Lookup", "keep", "kept"]
 
@@ -46,6 +46,6 @@ def _kept(
 
 
 try:
-    from shapecheck.runtime._lookup import Lookup, keep, kept
+    from shapecheck.runtime.naming._lookup import Lookup, keep, kept
 except ImportError:
     Lookup, keep, kept = None, _keep, _kept  # type: ignore[assignment, misc]

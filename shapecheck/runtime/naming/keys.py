@@ -8,8 +8,8 @@ from typing import Any, Final
 import torch
 
 from shapecheck.dims import Dim
-from shapecheck.runtime import wrapped
-from shapecheck.runtime.names import Frame, dtype_of, sizes_of
+from shapecheck.runtime.naming import transforms
+from shapecheck.runtime.naming.records import Frame, dtype_of, sizes_of
 
 PLAIN: Final = frozenset((int, str, type(None), type(...), torch.dtype, torch.device))
 """The classes of what is its own key. No bool: it equals 0 or 1."""
@@ -20,7 +20,7 @@ Key = tuple[Any, ...]
 
 _OPAQUE: Final = object()
 _TENSORS: Final = frozenset((torch.Tensor, torch.nn.Parameter))
-_transforming: Final = wrapped.transforming
+_transforming: Final = transforms.transforming
 
 
 def key_of(
@@ -65,7 +65,7 @@ def _add(key: list[Any], arg: Any, frame: Frame) -> bool:
     if kind in _TENSORS and frame.alone and _transforming() is None and not arg.is_nested:
         key.append(arg.shape)
     elif isinstance(arg, torch.Tensor):
-        known = wrapped.inherited(arg, frame.table) if _transforming() is not None else None
+        known = transforms.inherited(arg, frame.table) if _transforming() is not None else None
         key.append(sizes_of(arg) if known is None else known)
         return known is not None
     elif isinstance(arg, tuple | list):

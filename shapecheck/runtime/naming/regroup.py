@@ -17,7 +17,7 @@ import torch
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
 from shapecheck.ops import Value
-from shapecheck.runtime.facts import MIXED, OF_SIZE, marked, value_of
+from shapecheck.runtime.naming.facts import MIXED, OF_SIZE, marked, value_of
 from shapecheck.shapes import Shape, Tensor
 
 REGROUPING: Final[frozenset[Any]] = frozenset(

@@ -264,7 +264,7 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *words) {
 
 static PyTypeObject LookupType = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "shapecheck.runtime._lookup.Lookup",
+    .tp_name = "shapecheck.runtime.naming._lookup.Lookup",
     .tp_basicsize = sizeof(Lookup),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_new = make,
@@ -337,7 +337,7 @@ static PyMethodDef methods[] = {
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "shapecheck.runtime._lookup",
+    .m_name = "shapecheck.runtime.naming._lookup",
     .m_size = -1,
     .m_methods = methods,
 };

@@ -25,10 +25,18 @@ from shapecheck.explain import Message
 from shapecheck.ops import RULES, UNKNOWN, Call, Value
 from shapecheck.ops.shape.first_class import bound_as, bound_to
 from shapecheck.runtime.annotations.hints import dtype_mask
-from shapecheck.runtime.batched import is_batched, is_dim, is_dim_list
 from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
-from shapecheck.runtime.facts import ValueFacts, value_of
-from shapecheck.runtime.names import Frame, Record, apart, dtype_of, record, sizes_of, state
+from shapecheck.runtime.naming.batched import is_batched, is_dim, is_dim_list
+from shapecheck.runtime.naming.facts import ValueFacts, value_of
+from shapecheck.runtime.naming.records import (
+    Frame,
+    Record,
+    apart,
+    dtype_of,
+    record,
+    sizes_of,
+    state,
+)
 from shapecheck.runtime.source import Place, user_place
 from shapecheck.shapes import Free, Mismatch, Shape, Tensor
 

@@ -18,10 +18,10 @@ import torch
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Kind, Size, Sym, size_of
-from shapecheck.runtime.facts import MIXED, NUMBER, marked, value_of
-from shapecheck.runtime.keys import GETITEM, SETITEM
-from shapecheck.runtime.names import Frame, Record
-from shapecheck.runtime.passed import CallPlace, call_place, is_len
+from shapecheck.runtime.naming.facts import MIXED, NUMBER, marked, value_of
+from shapecheck.runtime.naming.keys import GETITEM, SETITEM
+from shapecheck.runtime.naming.records import Frame, Record
+from shapecheck.runtime.naming.written_sizes import CallPlace, call_place, is_len
 from shapecheck.runtime.source import users_frame
 
 READ: Final[frozenset[Any]] = frozenset(

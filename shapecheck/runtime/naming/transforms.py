@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import torch
 
-from shapecheck.runtime.names import Record, Table, record
+from shapecheck.runtime.naming.records import Record, Table, record
 
 _functorch: Final[Any] = torch._C._functorch
 transforming: Final[Any] = _functorch.peek_interpreter_stack

@@ -17,13 +17,13 @@ from torch._C import DisableTorchFunction, _len_torch_function_stack
 
 import shapecheck.dims as dims
 from shapecheck.dims import Atom, Composite, DimExpr, IntSize, Size, Sym
-from shapecheck.runtime.batched import batched_sizes, is_batched
-from shapecheck.runtime.facts import value_of
-from shapecheck.runtime.lookup import keep
+from shapecheck.runtime.naming.batched import batched_sizes, is_batched
+from shapecheck.runtime.naming.facts import value_of
+from shapecheck.runtime.naming.lookup import keep
 from shapecheck.shapes import Item, Shape
 
 if TYPE_CHECKING:
-    from shapecheck.runtime.mode import NamesMode
+    from shapecheck.runtime.naming.mode import NamesMode
 
 Sizes = tuple[int, ...]
 Bound = dict[int, tuple["weakref.ref[Any]", "Record"]]
