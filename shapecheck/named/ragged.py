@@ -29,7 +29,7 @@ from shapecheck.named.core import (
     settled,
 )
 from shapecheck.ops.named import operations as rules
-from shapecheck.ops.named import sequences as sequences
+from shapecheck.ops.named import sequences
 from shapecheck.ops.named.naming import fresh
 from shapecheck.runtime.naming.records import state
 from shapecheck.shapes import Shape
