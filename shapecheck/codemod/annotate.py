@@ -17,13 +17,14 @@ import libcst as cst
 
 from shapecheck import spec
 from shapecheck.analysis.check.module import without_collecting
-from shapecheck.codemod import fields, parallel, verify
+from shapecheck.codemod import fields, verify
 from shapecheck.codemod.blame import Blame, Place
 from shapecheck.codemod.doubts import Doubt, Doubts
 from shapecheck.codemod.edit import FIELD, Slot, annotate
-from shapecheck.codemod.files import FileProblem, PythonFile, read
 from shapecheck.codemod.kinds import Type, tensors
-from shapecheck.codemod.project import Name
+from shapecheck.codemod.project import parallel
+from shapecheck.codemod.project.files import FileProblem, PythonFile, read
+from shapecheck.codemod.project.project import Name
 from shapecheck.codemod.proposing import (
     SOURCES,
     Proposal,

@@ -16,8 +16,8 @@ from shapecheck.analysis.check.module import check_module, forget
 from shapecheck.analysis.program.modules import syntax
 from shapecheck.analysis.study.study import defs
 from shapecheck.codemod.edit import Slot
-from shapecheck.codemod.files import PythonFile
-from shapecheck.codemod.project import Project, ProjectHost, module_of
+from shapecheck.codemod.project.files import PythonFile
+from shapecheck.codemod.project.project import Project, ProjectHost, module_of
 from shapecheck.codemod.proposing import Proposed, is_loose
 from shapecheck.codemod.verify import Complaint, checking, complaints_of, new
 

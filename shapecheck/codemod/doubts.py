@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck.codemod.blame import Place
-from shapecheck.codemod.files import PythonFile
 from shapecheck.codemod.kinds import source
+from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.proposing import Proposal, Proposed
 from shapecheck.codemod.verify import Complaint, moving
 

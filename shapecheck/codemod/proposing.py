@@ -20,10 +20,10 @@ from shapecheck.codemod import docstrings
 from shapecheck.codemod.comments import Claim, Claims, Comments, given, may_be_none
 from shapecheck.codemod.compiled import compiler
 from shapecheck.codemod.edit import Slot
-from shapecheck.codemod.files import PythonFile
 from shapecheck.codemod.fitting import contradiction
 from shapecheck.codemod.kinds import NONE, TensorType, TupleType, Type, either, tensors
 from shapecheck.codemod.naming import Names, category, named, proposals
+from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.recorded import known, propose
 from shapecheck.codemod.static import has_tensor, tensor_of, tensors_in, variables, wanted, words
 from shapecheck.ops import UNKNOWN, Value

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from shapecheck.analysis import Source
 from shapecheck.analysis.study.study import Study, study, with_known
-from shapecheck.codemod import parallel
 from shapecheck.codemod.callers import Call, Given, agreed, calls, open_parameters, values
 from shapecheck.codemod.edit import Slot
-from shapecheck.codemod.files import PythonFile
 from shapecheck.codemod.kinds import Type
 from shapecheck.codemod.overrides import Method, inherited, method
-from shapecheck.codemod.project import Function, Name, Project, module_of
+from shapecheck.codemod.project import parallel
+from shapecheck.codemod.project.files import PythonFile
+from shapecheck.codemod.project.project import Function, Name, Project, module_of
 from shapecheck.codemod.proposing import (
     Proposal,
     Proposed,

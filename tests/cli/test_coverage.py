@@ -17,7 +17,7 @@ from shapecheck.analysis.interpreter import frame
 from shapecheck.cli import main
 from shapecheck.cli._coverage.markup import marked_up
 from shapecheck.cli._coverage.measure import module_name
-from shapecheck.codemod.files import find
+from shapecheck.codemod.project.files import find
 
 MODEL: Final = '''\
 import fancylib

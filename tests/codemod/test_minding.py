@@ -10,7 +10,7 @@ from shapecheck.analysis import Options, Source
 from shapecheck.analysis.program.answers import DTYPES
 from shapecheck.analysis.study.dtypes import with_dtypes
 from shapecheck.analysis.study.study import Study, study
-from shapecheck.codemod.project import Project
+from shapecheck.codemod.project.project import Project
 from shapecheck.codemod.strip import strip
 
 PROGRAMS = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))

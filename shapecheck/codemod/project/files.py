@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from shapecheck.codemod.replacing import replace
+from shapecheck.codemod.project.replacing import replace
 
 _OLD_LINE_END: Final = re.compile(r"\r(?!\n)")
 """LibCST doesn't give back such lines as they were."""

@@ -9,7 +9,7 @@ from typing import Final
 from shapecheck.analysis import Source
 from shapecheck.analysis.program.modules import syntax
 from shapecheck.analysis.study.study import defs
-from shapecheck.codemod.files import FileProblem, read
+from shapecheck.codemod.project.files import FileProblem, read
 
 
 def module_of(path: Path) -> tuple[str, Path]:
