@@ -14,7 +14,7 @@ from shapecheck import dtypes, spec
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.study.study import qualnames
 from shapecheck.codemod.fitting import contradiction
-from shapecheck.codemod.kinds import (
+from shapecheck.codemod.write.annotation_types import (
     NONE,
     DictType,
     ListType,

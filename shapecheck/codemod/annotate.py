@@ -20,8 +20,6 @@ from shapecheck.analysis.check.module import without_collecting
 from shapecheck.codemod import fields, verify
 from shapecheck.codemod.blame import Blame, Place
 from shapecheck.codemod.doubts import Doubt, Doubts
-from shapecheck.codemod.edit import FIELD, Slot, annotate
-from shapecheck.codemod.kinds import Type, tensors
 from shapecheck.codemod.project import parallel
 from shapecheck.codemod.project.files import FileProblem, PythonFile, read
 from shapecheck.codemod.project.project import Name
@@ -36,6 +34,8 @@ from shapecheck.codemod.proposing import (
 from shapecheck.codemod.studies import Studies
 from shapecheck.codemod.torchtyping import convert
 from shapecheck.codemod.verify import Draft
+from shapecheck.codemod.write.annotation_types import Type, tensors
+from shapecheck.codemod.write.edit import FIELD, Slot, annotate
 
 __all__ = ["SOURCES", "Changed", "Outcome", "Proposal", "Refusal", "Settings", "annotate_files"]
 

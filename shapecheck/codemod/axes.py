@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from shapecheck.analysis.study.study import Study
 from shapecheck.codemod.leading import Group, Rows, groups
-from shapecheck.codemod.naming import FRONT, REST, USUAL, unused
+from shapecheck.codemod.write.naming import FRONT, REST, USUAL, unused
 from shapecheck.dims import Kind, Size, Sym, size_of
 from shapecheck.ops import Value
 from shapecheck.record.store import Call

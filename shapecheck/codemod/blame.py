@@ -15,11 +15,11 @@ from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.check.module import check_module, forget
 from shapecheck.analysis.program.modules import syntax
 from shapecheck.analysis.study.study import defs
-from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.project.project import Project, ProjectHost, module_of
 from shapecheck.codemod.proposing import Proposed, is_loose
 from shapecheck.codemod.verify import Complaint, checking, complaints_of, new
+from shapecheck.codemod.write.edit import Slot
 
 Place = tuple[Path, Slot]
 

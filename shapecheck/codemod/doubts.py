@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck.codemod.blame import Place
-from shapecheck.codemod.kinds import source
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.proposing import Proposal, Proposed
 from shapecheck.codemod.verify import Complaint, moving
+from shapecheck.codemod.write.annotation_types import source
 
 _MOST: Final = 4
 _SOURCES: Final = {

@@ -9,10 +9,10 @@ import libcst as cst
 
 from shapecheck.codemod import docstrings
 from shapecheck.codemod.comments import Claim, Comments
-from shapecheck.codemod.edit import FIELD, Slot, classes, fields_of
-from shapecheck.codemod.imports import Bindings
-from shapecheck.codemod.kinds import TensorType
 from shapecheck.codemod.proposing import Proposal
+from shapecheck.codemod.write.annotation_types import TensorType
+from shapecheck.codemod.write.edit import FIELD, Slot, classes, fields_of
+from shapecheck.codemod.write.imports import Bindings
 
 _CATEGORIES = {"FloatTensor": "Float", "LongTensor": "Int64", "IntTensor": "Int32"}
 _CATEGORIES |= {"BoolTensor": "Bool", "Tensor": "Shaped"}

@@ -19,13 +19,20 @@ from shapecheck.analysis.values.model import Union
 from shapecheck.codemod import docstrings
 from shapecheck.codemod.comments import Claim, Claims, Comments, given, may_be_none
 from shapecheck.codemod.compiled import compiler
-from shapecheck.codemod.edit import Slot
 from shapecheck.codemod.fitting import contradiction
-from shapecheck.codemod.kinds import NONE, TensorType, TupleType, Type, either, tensors
-from shapecheck.codemod.naming import Names, category, named, proposals
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.recorded import known, propose
 from shapecheck.codemod.static import has_tensor, tensor_of, tensors_in, variables, wanted, words
+from shapecheck.codemod.write.annotation_types import (
+    NONE,
+    TensorType,
+    TupleType,
+    Type,
+    either,
+    tensors,
+)
+from shapecheck.codemod.write.edit import Slot
+from shapecheck.codemod.write.naming import Names, category, named, proposals
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.record.store import Key, Recorded
 from shapecheck.shapes import Run, Tensor

@@ -10,7 +10,7 @@ from shapecheck import dtypes
 from shapecheck.analysis.study.study import Study
 from shapecheck.analysis.values.model import Union
 from shapecheck.codemod.axes import Axes
-from shapecheck.codemod.kinds import (
+from shapecheck.codemod.write.annotation_types import (
     NONE,
     DictType,
     ListType,

@@ -14,8 +14,6 @@ from pathlib import Path
 from shapecheck.analysis import Source
 from shapecheck.analysis.study.study import Study, study, with_known
 from shapecheck.codemod.callers import Call, Given, agreed, calls, open_parameters, values
-from shapecheck.codemod.edit import Slot
-from shapecheck.codemod.kinds import Type
 from shapecheck.codemod.overrides import Method, inherited, method
 from shapecheck.codemod.project import parallel
 from shapecheck.codemod.project.files import PythonFile
@@ -29,6 +27,8 @@ from shapecheck.codemod.proposing import (
     is_vague,
 )
 from shapecheck.codemod.static import is_shaped, typed, wanted
+from shapecheck.codemod.write.annotation_types import Type
+from shapecheck.codemod.write.edit import Slot
 from shapecheck.ops import Value
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import libcst as cst
 from libcst import matchers as m
 
-from shapecheck.codemod.imports import SHAPED, Bindings, added, dotted, without_unused
+from shapecheck.codemod.write.imports import SHAPED, Bindings, added, dotted, without_unused
 
 
 def convert(text: str, style: str = "shapecheck") -> str:

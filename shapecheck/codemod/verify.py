@@ -14,11 +14,11 @@ from shapecheck.analysis import Diagnostic, Options, Source
 from shapecheck.analysis.check.module import check_parts
 from shapecheck.analysis.program.modules import syntax
 from shapecheck.analysis.study.study import defs
-from shapecheck.codemod.edit import FIELD, Slot
-from shapecheck.codemod.kinds import Type
 from shapecheck.codemod.project import parallel
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.project.project import Name, Project, module_of
+from shapecheck.codemod.write.annotation_types import Type
+from shapecheck.codemod.write.edit import FIELD, Slot
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from typing import get_type_hints
 import pytest
 import torch
 
-from shapecheck.codemod.edit import Slot, annotate
-from shapecheck.codemod.kinds import NONE, Either, TensorType, TupleType
 from shapecheck.codemod.strip import strip
 from shapecheck.codemod.torchtyping import convert
+from shapecheck.codemod.write.annotation_types import NONE, Either, TensorType, TupleType
+from shapecheck.codemod.write.edit import Slot, annotate
 
 BT = TensorType("Float", "b t")
 MAYBE = Either((TensorType("Bool", "b"), NONE))

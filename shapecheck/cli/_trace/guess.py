@@ -15,7 +15,7 @@ from torch import nn
 
 from shapecheck import spec
 from shapecheck.codemod.annotate import Settings, annotate_files
-from shapecheck.codemod.kinds import NONE, Either, TensorType, Type
+from shapecheck.codemod.write.annotation_types import NONE, Either, TensorType, Type
 from shapecheck.runtime.decorate import watching
 
 Guesses: TypeAlias = Mapping[FunctionType, Mapping[str, Any]]

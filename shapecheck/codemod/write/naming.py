@@ -19,7 +19,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes, spec
 from shapecheck.analysis.study.study import ListOf, Study
 from shapecheck.analysis.values.model import Union
-from shapecheck.codemod.kinds import (
+from shapecheck.codemod.write.annotation_types import (
     NONE,
     ListType,
     TensorType,

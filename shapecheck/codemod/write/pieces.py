@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from shapecheck.codemod.imports import MARK
+from shapecheck.codemod.write.imports import MARK
 
 
 class Piece(NamedTuple):

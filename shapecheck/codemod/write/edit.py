@@ -23,16 +23,7 @@ from typing import Final, NamedTuple
 import libcst as cst
 
 from shapecheck.analysis.study.study import qualnames
-from shapecheck.codemod.imports import (
-    LIBRARIES,
-    MARK,
-    Bindings,
-    Mark,
-    added,
-    dotted,
-    find_mark,
-)
-from shapecheck.codemod.kinds import (
+from shapecheck.codemod.write.annotation_types import (
     DictType,
     Either,
     ListType,
@@ -43,7 +34,16 @@ from shapecheck.codemod.kinds import (
     source,
     tensors,
 )
-from shapecheck.codemod.pieces import LINE, Piece, pieces_of
+from shapecheck.codemod.write.imports import (
+    LIBRARIES,
+    MARK,
+    Bindings,
+    Mark,
+    added,
+    dotted,
+    find_mark,
+)
+from shapecheck.codemod.write.pieces import LINE, Piece, pieces_of
 
 
 @dataclass(frozen=True, slots=True)
