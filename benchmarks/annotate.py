@@ -37,7 +37,7 @@ from shapecheck.analysis.study.study import qualnames, study
 from shapecheck.codemod.annotate import Settings, annotate_files
 from shapecheck.codemod.project.files import FileProblem, find, read, write
 from shapecheck.codemod.project.project import ProjectHost, module_of
-from shapecheck.codemod.static import wanted
+from shapecheck.codemod.sources.static import wanted
 from shapecheck.codemod.strip import strip
 from shapecheck.record.store import Key, Recorded, load
 from shapecheck.shapes import Tensor

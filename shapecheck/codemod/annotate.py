@@ -31,8 +31,8 @@ from shapecheck.codemod.proposing import (
     Settings,
     is_vague,
 )
+from shapecheck.codemod.sources.torchtyping import convert
 from shapecheck.codemod.studies import Studies
-from shapecheck.codemod.torchtyping import convert
 from shapecheck.codemod.verify import Draft
 from shapecheck.codemod.write.annotation_types import Type, tensors
 from shapecheck.codemod.write.edit import FIELD, Slot, annotate

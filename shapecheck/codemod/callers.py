@@ -17,7 +17,7 @@ from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.study import ListOf, Study
 from shapecheck.analysis.values.model import Function, Union, options
-from shapecheck.codemod.static import tensor_of, variables, wanted
+from shapecheck.codemod.sources.static import tensor_of, variables, wanted
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Scalar, Value
 from shapecheck.shapes import Run, Shape, Tensor

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 
 import libcst as cst
 
-from shapecheck.codemod import docstrings
-from shapecheck.codemod.comments import Claim, Comments
 from shapecheck.codemod.proposing import Proposal
+from shapecheck.codemod.sources import docstrings
+from shapecheck.codemod.sources.comments import Claim, Comments
 from shapecheck.codemod.write.annotation_types import TensorType
 from shapecheck.codemod.write.edit import FIELD, Slot, classes, fields_of
 from shapecheck.codemod.write.imports import Bindings

@@ -17,9 +17,9 @@ from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.interpreter.instances import ancestry
 from shapecheck.analysis.study.study import Study
 from shapecheck.analysis.values.model import Class
-from shapecheck.codemod.comments import may_be_none
 from shapecheck.codemod.project.project import Function
-from shapecheck.codemod.static import wanted
+from shapecheck.codemod.sources.comments import may_be_none
+from shapecheck.codemod.sources.static import wanted
 from shapecheck.codemod.write.annotation_types import NONE, Type, either, source, tensors
 
 _NAMES: Final = re.compile(r"(?<![\w.])[^\W\d]\w*")

@@ -16,13 +16,20 @@ from shapecheck.analysis.annotations.declarations import arguments_of, declarati
 from shapecheck.analysis.study.study import Study
 from shapecheck.analysis.study.tensor_evidence import shown
 from shapecheck.analysis.values.model import Union
-from shapecheck.codemod import docstrings
-from shapecheck.codemod.comments import Claim, Claims, Comments, given, may_be_none
 from shapecheck.codemod.compiled import compiler
-from shapecheck.codemod.fitting import contradiction
 from shapecheck.codemod.project.files import PythonFile
-from shapecheck.codemod.recorded import known, propose
-from shapecheck.codemod.static import has_tensor, tensor_of, tensors_in, variables, wanted, words
+from shapecheck.codemod.sources import docstrings
+from shapecheck.codemod.sources.comments import Claim, Claims, Comments, given, may_be_none
+from shapecheck.codemod.sources.record_check import contradiction
+from shapecheck.codemod.sources.records import known, propose
+from shapecheck.codemod.sources.static import (
+    has_tensor,
+    tensor_of,
+    tensors_in,
+    variables,
+    wanted,
+    words,
+)
 from shapecheck.codemod.write.annotation_types import (
     NONE,
     TensorType,

@@ -26,7 +26,7 @@ from shapecheck.codemod.proposing import (
     Settings,
     is_vague,
 )
-from shapecheck.codemod.static import is_shaped, typed, wanted
+from shapecheck.codemod.sources.static import is_shaped, typed, wanted
 from shapecheck.codemod.write.annotation_types import Type
 from shapecheck.codemod.write.edit import Slot
 from shapecheck.ops import Value

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shapecheck.codemod.annotate import Settings, annotate_files
-from shapecheck.codemod.said import comment
+from shapecheck.codemod.sources.prose import comment
 
 HEAD = "import torch\nfrom torch import Tensor\n"
 

@@ -7,8 +7,8 @@ from typing import get_type_hints
 import pytest
 import torch
 
+from shapecheck.codemod.sources.torchtyping import convert
 from shapecheck.codemod.strip import strip
-from shapecheck.codemod.torchtyping import convert
 from shapecheck.codemod.write.annotation_types import NONE, Either, TensorType, TupleType
 from shapecheck.codemod.write.edit import Slot, annotate
 

@@ -18,8 +18,8 @@ from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.study import Study
 from shapecheck.analysis.values.model import Union
-from shapecheck.codemod.said import Said, are_components, comment, named, names_in
-from shapecheck.codemod.static import tensors_in, variables
+from shapecheck.codemod.sources.prose import Said, are_components, comment, named, names_in
+from shapecheck.codemod.sources.static import tensors_in, variables
 from shapecheck.dims import Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Item, Matcher, Run, Tensor

@@ -14,8 +14,15 @@ from typing import Final
 
 from shapecheck import spec
 from shapecheck.analysis.study.study import Study
-from shapecheck.codemod.comments import Claim, Claims, Spelling, judge
-from shapecheck.codemod.said import are_components, bracketed, groups, is_prose, named, parse
+from shapecheck.codemod.sources.comments import Claim, Claims, Spelling, judge
+from shapecheck.codemod.sources.prose import (
+    are_components,
+    bracketed,
+    groups,
+    is_prose,
+    named,
+    parse,
+)
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shapecheck import dtypes, spec
-from shapecheck.codemod.recorded import RESULT, kind_of
+from shapecheck.codemod.sources.records import RESULT, kind_of
 from shapecheck.codemod.write.annotation_types import Either, ListType, TensorType, TupleType, Type
 from shapecheck.record.store import Recorded
 from shapecheck.shapes import Facts, Matcher, Shape

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shapecheck.analysis.study.study import Study
-from shapecheck.codemod.leading import Group, Rows, groups
+from shapecheck.codemod.sources.record_groups import Group, Rows, groups
 from shapecheck.codemod.write.naming import FRONT, REST, USUAL, unused
 from shapecheck.dims import Kind, Size, Sym, size_of
 from shapecheck.ops import Value

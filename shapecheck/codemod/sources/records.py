@@ -9,7 +9,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.study.study import Study
 from shapecheck.analysis.values.model import Union
-from shapecheck.codemod.axes import Axes
+from shapecheck.codemod.sources.record_axes import Axes
 from shapecheck.codemod.write.annotation_types import (
     NONE,
     DictType,
