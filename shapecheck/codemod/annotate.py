@@ -17,13 +17,14 @@ import libcst as cst
 
 from shapecheck import spec
 from shapecheck.analysis.check.module import without_collecting
-from shapecheck.codemod import fields, verify
+from shapecheck.codemod import verify
 from shapecheck.codemod.blame import Blame, Place
 from shapecheck.codemod.doubts import Doubt, Doubts
 from shapecheck.codemod.project import parallel
 from shapecheck.codemod.project.files import FileProblem, PythonFile, read
 from shapecheck.codemod.project.project import Name
-from shapecheck.codemod.proposing import (
+from shapecheck.codemod.propose import fields
+from shapecheck.codemod.propose.proposals import (
     SOURCES,
     Proposal,
     Proposed,
@@ -31,8 +32,8 @@ from shapecheck.codemod.proposing import (
     Settings,
     is_vague,
 )
+from shapecheck.codemod.propose.studies import Studies
 from shapecheck.codemod.sources.torchtyping import convert
-from shapecheck.codemod.studies import Studies
 from shapecheck.codemod.verify import Draft
 from shapecheck.codemod.write.annotation_types import Type, tensors
 from shapecheck.codemod.write.edit import FIELD, Slot, annotate

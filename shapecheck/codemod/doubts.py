@@ -9,7 +9,7 @@ from typing import Final
 
 from shapecheck.codemod.blame import Place
 from shapecheck.codemod.project.files import PythonFile
-from shapecheck.codemod.proposing import Proposal, Proposed
+from shapecheck.codemod.propose.proposals import Proposal, Proposed
 from shapecheck.codemod.verify import Complaint, moving
 from shapecheck.codemod.write.annotation_types import source
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 import libcst as cst
 
-from shapecheck.codemod.proposing import Proposal
+from shapecheck.codemod.propose.proposals import Proposal
 from shapecheck.codemod.sources import docstrings
 from shapecheck.codemod.sources.comments import Claim, Comments
 from shapecheck.codemod.write.annotation_types import TensorType

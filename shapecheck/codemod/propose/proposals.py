@@ -16,8 +16,8 @@ from shapecheck.analysis.annotations.declarations import arguments_of, declarati
 from shapecheck.analysis.study.study import Study
 from shapecheck.analysis.study.tensor_evidence import shown
 from shapecheck.analysis.values.model import Union
-from shapecheck.codemod.compiled import compiler
 from shapecheck.codemod.project.files import PythonFile
+from shapecheck.codemod.propose.compiled import compiler
 from shapecheck.codemod.sources import docstrings
 from shapecheck.codemod.sources.comments import Claim, Claims, Comments, given, may_be_none
 from shapecheck.codemod.sources.record_check import contradiction

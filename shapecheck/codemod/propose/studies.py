@@ -13,12 +13,12 @@ from pathlib import Path
 
 from shapecheck.analysis import Source
 from shapecheck.analysis.study.study import Study, study, with_known
-from shapecheck.codemod.callers import Call, Given, agreed, calls, open_parameters, values
-from shapecheck.codemod.overrides import Method, inherited, method
 from shapecheck.codemod.project import parallel
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.project.project import Function, Name, Project, module_of
-from shapecheck.codemod.proposing import (
+from shapecheck.codemod.propose.callers import Call, Given, agreed, calls, open_parameters, values
+from shapecheck.codemod.propose.overrides import Method, inherited, method
+from shapecheck.codemod.propose.proposals import (
     Proposal,
     Proposed,
     Proposer,
