@@ -17,9 +17,6 @@ import libcst as cst
 
 from shapecheck import spec
 from shapecheck.analysis.check.module import without_collecting
-from shapecheck.codemod import verify
-from shapecheck.codemod.blame import Blame, Place
-from shapecheck.codemod.doubts import Doubt, Doubts
 from shapecheck.codemod.project import parallel
 from shapecheck.codemod.project.files import FileProblem, PythonFile, read
 from shapecheck.codemod.project.project import Name
@@ -34,7 +31,10 @@ from shapecheck.codemod.propose.proposals import (
 )
 from shapecheck.codemod.propose.studies import Studies
 from shapecheck.codemod.sources.torchtyping import convert
-from shapecheck.codemod.verify import Draft
+from shapecheck.codemod.verify import complaints as verify
+from shapecheck.codemod.verify.blame import Blame, Place
+from shapecheck.codemod.verify.complaints import Draft
+from shapecheck.codemod.verify.doubts import Doubt, Doubts
 from shapecheck.codemod.write.annotation_types import Type, tensors
 from shapecheck.codemod.write.edit import FIELD, Slot, annotate
 

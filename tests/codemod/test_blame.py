@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shapecheck.codemod.annotate import Settings, annotate_files
-from shapecheck.codemod.doubts import in_words
+from shapecheck.codemod.verify.doubts import in_words
 
 HEAD = "import torch\nfrom torch import Tensor\n"
 ALL = ("comments", "docstrings", "static")

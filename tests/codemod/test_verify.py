@@ -9,9 +9,9 @@ import pytest
 
 from shapecheck.analysis import Host, Options, Source
 from shapecheck.analysis.check.module import Part, check_parts
-from shapecheck.codemod import verify
 from shapecheck.codemod.project.files import read
-from shapecheck.codemod.verify import Complaint, Draft, Verifier
+from shapecheck.codemod.verify import complaints as verify
+from shapecheck.codemod.verify.complaints import Complaint, Draft, Verifier
 from shapecheck.codemod.write.annotation_types import TensorType, Type
 from shapecheck.codemod.write.edit import FIELD, Slot, annotate
 

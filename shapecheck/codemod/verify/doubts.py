@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from shapecheck.codemod.blame import Place
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.propose.proposals import Proposal, Proposed
-from shapecheck.codemod.verify import Complaint, moving
+from shapecheck.codemod.verify.blame import Place
+from shapecheck.codemod.verify.complaints import Complaint, moving
 from shapecheck.codemod.write.annotation_types import source
 
 _MOST: Final = 4

@@ -18,7 +18,7 @@ from shapecheck.analysis.study.study import defs
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.project.project import Project, ProjectHost, module_of
 from shapecheck.codemod.propose.proposals import Proposed, is_loose
-from shapecheck.codemod.verify import Complaint, checking, complaints_of, new
+from shapecheck.codemod.verify.complaints import Complaint, checking, complaints_of, new
 from shapecheck.codemod.write.edit import Slot
 
 Place = tuple[Path, Slot]
