@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from shapecheck.cli import main
-from shapecheck.cli._knowledge import examples, lookup
-from shapecheck.cli._knowledge.written import WRITTEN
+from shapecheck.cli.explain import examples, lookup
+from shapecheck.cli.explain.written import WRITTEN
 from shapecheck.signatures import table
 
 SOFTMAX: Final = """\

@@ -38,7 +38,7 @@ from shapecheck.runtime.source import is_users
 from shapecheck.runtime.tracing.model import ModuleRecord, OpRecord, TensorRecord, Trace
 
 P = ParamSpec("P")
-_PACKAGE: Final = str(Path(__file__).parents[1]) + os.sep
+_PACKAGE: Final = str(Path(__file__).parents[2]) + os.sep
 _COMMANDS: Final = f"{_PACKAGE}cli{os.sep}"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shapecheck.cli._trace.rows import Row, leaves_of, rows_of
+from shapecheck.cli.trace.rows import Row, leaves_of, rows_of
 from shapecheck.runtime.tracing.model import OpRecord, TensorRecord, Trace
 
 MOST_CHIPS: Final = 80

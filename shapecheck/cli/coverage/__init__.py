@@ -17,7 +17,7 @@ from shapecheck.cli._commands import (
 )
 
 if TYPE_CHECKING:
-    from shapecheck.cli._coverage.measure import FileCoverage
+    from shapecheck.cli.coverage.measure import FileCoverage
     from shapecheck.config import Config
 
 _DESCRIPTION: Final = """\
@@ -80,8 +80,8 @@ def _percentage(text: str) -> float:
 
 def run(options: Namespace) -> int:
     """Run the command; return the exit code."""
-    from shapecheck.cli._coverage import tables
     from shapecheck.cli._settings import settings
+    from shapecheck.cli.coverage import tables
 
     files = _measured(options.paths or [Path()], settings())
     if options.output == "json":
@@ -90,7 +90,7 @@ def run(options: Namespace) -> int:
         color = wants_color(sys.stdout, options.color)
         tables.print_table(files, sys.stdout, color=color)
     if options.html is not None:
-        from shapecheck.cli._coverage.pages import write_pages
+        from shapecheck.cli.coverage.pages import write_pages
 
         try:
             index = write_pages(files, options.html)
@@ -116,7 +116,7 @@ def _measured(paths: list[Path], settings: Config) -> list[FileCoverage]:
     from rich.console import Console
     from rich.progress import track
 
-    from shapecheck.cli._coverage.measure import measure
+    from shapecheck.cli.coverage.measure import measure
 
     for path in paths:
         refuse_notebook(path)

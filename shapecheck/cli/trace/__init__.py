@@ -83,7 +83,7 @@ def run(options: Namespace) -> int:
         json.dump(trace.as_dict(), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        from shapecheck.cli._trace.text import print_tree
+        from shapecheck.cli.trace.text import print_tree
 
         color = wants_color(sys.stdout, options.color)
         print_tree(trace, sys.stdout, depth=options.depth, color=color)
@@ -106,8 +106,8 @@ def _traced(options: Namespace) -> Trace | None:
     except ImportError as error:
         raise CommandError(f"tracing needs torch: {error}") from None
     from shapecheck.cli._settings import settings
-    from shapecheck.cli._trace.inputs import inputs
-    from shapecheck.cli._trace.load import load, said
+    from shapecheck.cli.trace.inputs import inputs
+    from shapecheck.cli.trace.load import load, said
     from shapecheck.runtime import ShapeError, trace
 
     settings()  # the trace reads them again where it needs them
@@ -131,7 +131,7 @@ def _traced(options: Namespace) -> Trace | None:
             # What was guessed may be wrong; what is annotated is told.
             return trace(model)(*args, **kwargs)
     except ShapeError as error:
-        ours = str(Path(__file__).parents[1])
+        ours = str(Path(__file__).parents[2])
         lines = (line for line in str(error).splitlines() if not line.startswith(f"  at {ours}"))
         sys.stderr.writelines(f"{line}\n" for line in lines)
         if "[shape-dtype]" in str(error):
@@ -151,7 +151,7 @@ def _guessing(model: Any) -> Iterator[None]:
     if not isinstance(model, nn.Module) or settings.mode() is not settings.Mode.FULL:
         yield
         return
-    from shapecheck.cli._trace.guess import guesses
+    from shapecheck.cli.trace.guess import guesses
     from shapecheck.runtime.decorate.watching import Watch
 
     with Watch(model, {}, full=True, others=guesses(model)):
@@ -176,12 +176,12 @@ def _hint(error: BaseException, device: str) -> str:
 
 
 def _drawing(trace: Trace, depth: int | None) -> str:
-    from shapecheck.cli._trace.circuit import draw
+    from shapecheck.cli.trace.circuit import draw
 
     return draw(trace, depth)
 
 
 def _page(trace: Trace, depth: int | None) -> str:
-    from shapecheck.cli._trace.page import trace_page
+    from shapecheck.cli.trace.page import trace_page
 
     return trace_page(trace, depth)

@@ -13,10 +13,9 @@ from typing import Annotated, Any, Final, TypeAlias
 import torch
 from torch import nn
 
-from shapecheck import spec
+from shapecheck import runtime, spec
 from shapecheck.codemod.annotate import Settings, annotate_files
 from shapecheck.codemod.write.annotation_types import NONE, Either, TensorType, Type
-from shapecheck.runtime.decorate import watching
 
 Guesses: TypeAlias = Mapping[FunctionType, Mapping[str, Any]]
 
@@ -24,7 +23,7 @@ _LONGEST: Final = 2_500
 _MOST_LINES: Final = 5_000
 """In lines of source: it is read in seconds, or not at all."""
 _ATTRIBUTE: Final = re.compile(r"\{(?:\w+\.)*([^\W\d]\w*)\}")
-_LIBRARIES: Final = tuple(str(Path(str(one.__file__)).parent) for one in (torch, watching))
+_LIBRARIES: Final = tuple(str(Path(str(one.__file__)).parent) for one in (torch, runtime))
 
 
 def guesses(model: nn.Module) -> Guesses:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from shapecheck.cli._pages import page
-from shapecheck.cli._trace.circuit import draw
-from shapecheck.cli._trace.rows import Row, rows_of
+from shapecheck.cli.trace.circuit import draw
+from shapecheck.cli.trace.rows import Row, rows_of
 from shapecheck.runtime.tracing.model import Trace, memory_text
 
 

@@ -16,9 +16,9 @@ from shapecheck.cli._commands import CommandError, Commands, add_color_option, w
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from shapecheck.cli._knowledge.examples import Example
-    from shapecheck.cli._knowledge.library import Thing
-    from shapecheck.cli._knowledge.lookup import Op
+    from shapecheck.cli.explain.examples import Example
+    from shapecheck.cli.explain.library import Thing
+    from shapecheck.cli.explain.lookup import Op
     from shapecheck.signatures import Definition, Table
 
 _DESCRIPTION: Final = """\
@@ -57,7 +57,7 @@ def register(commands: Commands) -> None:
 
 def run(options: Namespace) -> int:
     """Run the command; return the exit code."""
-    from shapecheck.cli._knowledge import lookup
+    from shapecheck.cli.explain import lookup
 
     table = _table()
     if options.list:
@@ -99,7 +99,7 @@ def _list(table: Table, part: str) -> int:
 
 def _complete(prefix: str, **_: Any) -> list[str]:
     """Return what a shell may complete a name to: dotted, or as far as a bare name goes."""
-    from shapecheck.cli._knowledge.lookup import PREFIXES
+    from shapecheck.cli.explain.lookup import PREFIXES
 
     names = _public(_table())
     if "." in prefix:
@@ -115,7 +115,7 @@ def _complete(prefix: str, **_: Any) -> list[str]:
 
 def _unknown(table: Table, asked: str) -> str:
     """Say that there is no such op."""
-    from shapecheck.cli._knowledge import lookup
+    from shapecheck.cli.explain import lookup
 
     close = lookup.near_misses(table, asked)
     first, last = ", ".join(close[:-1]), "".join(close[-1:])
@@ -137,8 +137,8 @@ def _print(lines: Iterator[Text], *, color: bool) -> None:
 
 def _of_library(asked: str) -> Iterator[Text] | None:
     """Return what is told of a name without a signature, None where nothing is installed."""
-    from shapecheck.cli._knowledge import lookup
-    from shapecheck.cli._knowledge.library import look_up
+    from shapecheck.cli.explain import lookup
+    from shapecheck.cli.explain.library import look_up
 
     found = next(filter(None, map(look_up, lookup.library_names(asked))), None)
     return None if found is None else _lines_of(found)
@@ -148,7 +148,7 @@ def _lines_of(thing: Thing) -> Iterator[Text]:
     from rich.text import Text
 
     from shapecheck.analysis import follows
-    from shapecheck.cli._knowledge.examples import followed
+    from shapecheck.cli.explain.examples import followed
 
     yield Text(thing.name, style="bold green")
     yield Text()
@@ -167,9 +167,9 @@ def _lines_of(thing: Thing) -> Iterator[Text]:
 def _lines(table: Table, found: list[Op]) -> Iterator[Text]:
     from rich.text import Text
 
-    from shapecheck.cli._knowledge import forms
-    from shapecheck.cli._knowledge.examples import examples_of
-    from shapecheck.cli._knowledge.lookup import siblings
+    from shapecheck.cli.explain import forms
+    from shapecheck.cli.explain.examples import examples_of
+    from shapecheck.cli.explain.lookup import siblings
 
     op = found[0]
     for name in (name for definition in op.definitions for name in definition.names):

@@ -69,7 +69,7 @@ def register(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     """Run the command; return the exit code."""
     from shapecheck.cli._findings import Run
-    from shapecheck.cli._reports import new_report
+    from shapecheck.cli.check.reports import new_report
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

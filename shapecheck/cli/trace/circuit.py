@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shapecheck.cli._trace.wiring import Chip, Circuit, Wire, circuit_of
+from shapecheck.cli.trace.wiring import Chip, Circuit, Wire, circuit_of
 from shapecheck.runtime.tracing.model import OpRecord, TensorRecord, Trace, memory_text
 
 _PITCH: Final = 5

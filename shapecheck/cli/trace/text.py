@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shapecheck.cli._console import console_on
-from shapecheck.cli._trace.rows import Row, rows_of
+from shapecheck.cli.trace.rows import Row, rows_of
 from shapecheck.runtime.tracing.model import OpRecord, Trace, memory_text
 
 _WIDE: Final = 1000

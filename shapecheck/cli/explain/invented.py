@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
-from shapecheck.cli._knowledge.lookup import Op
+from shapecheck.cli.explain.lookup import Op
 
 _SHAPES: Final = (
     ("b t d", "b c h w", "b c t", "n", "n n", "b n n", "b c d h w", "b (2 d)", "b 3", ""),

@@ -13,9 +13,9 @@ from typing import Any, Final
 import shapecheck.dims as dims
 from shapecheck import dtypes, explain, spec
 from shapecheck.analysis import Options, Source, analyze_module
-from shapecheck.cli._knowledge.invented import invented
-from shapecheck.cli._knowledge.lookup import Op
-from shapecheck.cli._knowledge.written import PROGRAMS, WRITTEN
+from shapecheck.cli.explain.invented import invented
+from shapecheck.cli.explain.lookup import Op
+from shapecheck.cli.explain.written import PROGRAMS, WRITTEN
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value
 from shapecheck.ops import Scalar as Number

@@ -23,17 +23,17 @@ class Report(Protocol):
 def new_report(output: str, stream: TextIO, *, color: bool) -> Report:
     """Return the report of a format: `text`, `json`, `github` or `sarif`."""
     if output == "json":
-        from shapecheck.cli._reports.json_lines import JsonReport
+        from shapecheck.cli.check.json_lines import JsonReport
 
         return JsonReport(stream)
     if output == "github":
-        from shapecheck.cli._reports.github import GithubReport
+        from shapecheck.cli.check.github import GithubReport
 
         return GithubReport(stream)
     if output == "sarif":
-        from shapecheck.cli._reports.sarif import SarifReport
+        from shapecheck.cli.check.sarif import SarifReport
 
         return SarifReport(stream)
-    from shapecheck.cli._reports.text import TextReport
+    from shapecheck.cli.check.text import TextReport
 
     return TextReport(stream, color=color)
