@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
-from structure import Tree, figures  # type: ignore[import-not-found]
+from counting.imports import circles, import_graph  # type: ignore[import-not-found]
+from structure import ROOT, Tree, figures  # type: ignore[import-not-found]
+
+WITH_CIRCLES = ("shapecheck/analysis/", "shapecheck/runtime/", "shapecheck/types.py")
 
 STUB = """
 @method
@@ -251,3 +254,8 @@ def test_ruff_says_what_is_complex(tmp_path: Path) -> None:
     text = "def f(x):\n" + "    if x: ...\n" * 12
     files = {"cli/a.py": text, "cli/b.py": text.replace("...\n", "...\n", 11)[:-14]}
     assert count(tmp_path, "complex", files) == (1, ["cli/a.py:1: `f` is too complex (13 > 12)"])
+
+
+def test_elsewhere_no_files_import_each_other_in_a_circle() -> None:
+    found = circles(import_graph(Tree(ROOT)))
+    assert [group for group in found if not all(p.startswith(WITH_CIRCLES) for p in group)] == []
