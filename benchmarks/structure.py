@@ -18,7 +18,8 @@ circles-folders: the same of folders, where one imports another if a file of it 
     `__init__.py` imports from below its own folder, which it is the front of, doesn't count; a
     file directly in `shapecheck/` is a folder by itself.
 any: uses of `Any`, and of names that are it (`Value: TypeAlias = Any`), in `analysis` and `ops`,
-    the definitions of such names included, imports not.
+    the definitions of such names included, imports not. (mypy's `disallow_any_explicit` complains
+    of where such a name is defined, not of where it is used.)
 isinstance: calls of `isinstance` in `analysis`.
 ladders: functions that ask of one expression whether it is of five kinds or more: the different
     classes in `isinstance(x, A)`, `isinstance(x, (A, B))`, `isinstance(x, A | B)`, and in the
