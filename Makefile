@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit conformance agreement bench soak corpus same mutants fuzz clean
+.PHONY: help install demo test lint typecheck unit conformance agreement bench soak corpus same structure mutants fuzz clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ corpus: $(INSTALLED) ## Fetch public repositories, and run mypy and the analysis
 
 same: $(INSTALLED) ## Compare what the working tree says of all programs with what a commit says
 	$(BIN)/python benchmarks/same.py $(SAME_ARGS)
+
+structure: $(INSTALLED) ## Count circles of imports, ladders of isinstance and the like (STRUCTURE_ARGS="--help")
+	$(BIN)/python benchmarks/structure.py $(STRUCTURE_ARGS)
 
 mutants: $(INSTALLED) ## Break the examples in one place at a time, and count what is found
 	$(BIN)/python benchmarks/mutate.py --missed $(MUTANTS_ARGS)
