@@ -2,7 +2,7 @@
 
     python benchmarks/same.py [--against COMMIT] [--corpus FOLDER] [--only KIND ...] [--full]
 
-The programs are those of the working tree: the examples, every case of `tests/static`, and the
+The programs are those of the working tree: the examples, every case of `tests/analysis`, and the
 repositories below FOLDER, one a folder (`make corpus` fetches some). Of each, what the analysis
 says, what `annotate --diff` would write and what `coverage` counts are compared; of the run-time
 tests, which each commit runs as it has them, every `ShapeError` that was raised. The exit status

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "shapecheck"
 STANDARD_LIBRARY = sys.stdlib_module_names | {"tomllib"}  # of Python 3.11 on
 

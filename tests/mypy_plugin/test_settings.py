@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from repository import ROOT
 
 from shapecheck.config import Config, ConfigError, find, load
 from shapecheck.mypy_plugin._versions import (
@@ -170,4 +171,4 @@ assert "shapecheck.analysis.check.module" not in sys.modules
 import shapecheck.analysis.check.module
 assert "torch" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import itertools
-from pathlib import Path
 
 import pytest
+from repository import ROOT
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
 from shapecheck.analysis.program import answers
@@ -95,7 +95,7 @@ def run(x: Float[Tensor, "b 7"], net: Net) -> Float[Tensor, "b 7"]:
     return net(x)
 """,
 }
-EXAMPLES = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.py"))
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 class Shelf:

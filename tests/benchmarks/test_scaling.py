@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
+from repository import ROOT
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
 from shapecheck.analysis.interpreter import frame
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+sys.path.insert(0, str(ROOT / "benchmarks"))
 from scaling import branching, chain, loops, straight  # type: ignore[import-not-found]
 
 

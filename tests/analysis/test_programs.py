@@ -36,7 +36,7 @@ class NoSources:
 def cases() -> list[tuple[Path, str, str]]:
     """Return the file, name and program of every case."""
     found = []
-    for path in sorted(HERE.glob("*.test")):
+    for path in sorted(HERE.rglob("*.test")):
         for part in re.split(r"^\[case ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
             name, _, program = part.partition("]\n")
             found.append((path, name, program.rstrip() + "\n"))

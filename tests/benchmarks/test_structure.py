@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from repository import ROOT
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+sys.path.insert(0, str(ROOT / "benchmarks"))
 from counting.imports import circles, import_graph  # type: ignore[import-not-found]
 from structure import ROOT, Tree, figures  # type: ignore[import-not-found]
 

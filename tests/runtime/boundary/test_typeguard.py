@@ -16,6 +16,7 @@ import pytest
 import torch
 import typeguard
 import typeguard._transformer
+from repository import ROOT
 from torch import Tensor
 from typeguard import TypeCheckError, install_import_hook, typechecked
 
@@ -166,7 +167,7 @@ def run(program: str, **environment: str) -> str:
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(__file__).resolve().parents[2],
+        cwd=ROOT,
         env={**os.environ, **environment},
     )
     assert done.returncode == 0, done.stderr

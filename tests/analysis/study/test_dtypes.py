@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from repository import ROOT
 
 from shapecheck.analysis import Options, Source
 from shapecheck.analysis.program.answers import DTYPES
@@ -13,7 +14,7 @@ from shapecheck.analysis.study.study import Study, study
 from shapecheck.codemod.project.project import Project
 from shapecheck.codemod.strip import strip
 
-PROGRAMS = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+PROGRAMS = sorted((ROOT / "examples").glob("*.py"))
 
 CALLED = """\
 import torch

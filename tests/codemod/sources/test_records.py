@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from patience import SECONDS
+from repository import ROOT
 
 from shapecheck.cli import main
 from shapecheck.codemod.annotate import Settings, annotate_files
@@ -328,7 +329,7 @@ class Model(torch.nn.Module):
 
 def record(folder: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `shapecheck record` in a folder."""
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(ROOT)
     return subprocess.run(
         [sys.executable, "-m", "shapecheck", "record", "--", *command],
         cwd=folder,
@@ -393,7 +394,7 @@ def test_what_was_recorded_until_ctrl_c_is_kept(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "shapecheck", "record", "--", sys.executable, "run.py"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
@@ -443,7 +444,7 @@ def test_pytest_records(tmp_path: Path) -> None:
             "no:cacheprovider",
         ],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(__file__).resolve().parents[2]}"},
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"},
         capture_output=True,
         text=True,
         check=False,
@@ -465,7 +466,7 @@ def test_a_program_without_a_dash(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "shapecheck", *command, "-p", "no:cacheprovider"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(__file__).resolve().parents[2]}"},
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"},
         capture_output=True,
         text=True,
         check=False,
@@ -483,7 +484,7 @@ def test_a_package_that_there_is_not(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(__file__).resolve().parents[2]}"},
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"},
         capture_output=True,
         text=True,
         check=False,

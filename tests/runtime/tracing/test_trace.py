@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from repository import ROOT
 from torch import Tensor, nn
 
 from shapecheck import Float, ShapeError, dims_of, named, shapecheck, trace
 from shapecheck.runtime.tracing.model import ModuleRecord, OpRecord, memory_text
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Head(nn.Module):

@@ -7,18 +7,16 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial, wraps
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from jaxtyping import Float as Theirs
+from repository import ROOT
 from torch import Tensor, nn
 from torch._dynamo.testing import CompileCounter
 
 from shapecheck import Dim, Float, ShapeError, disabled, shapecheck
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Plain(nn.Module):

@@ -6,13 +6,13 @@ import ast
 import random
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from repository import ROOT
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
 
-STUBS = Path(__file__).resolve().parents[2] / "stubs"
+STUBS = ROOT / "stubs"
 HEAD = """\
 import functools
 import torch, shapecheck, einops

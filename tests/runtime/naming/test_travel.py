@@ -17,13 +17,14 @@ from typing import Any
 
 import pytest
 import torch
+from repository import ROOT
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import default_collate
 
 from shapecheck import Float, dims_of, disabled, named, shapecheck
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "travel.md"
+PAGE = ROOT / "docs" / "travel.md"
 
 
 class Sub(Tensor): ...

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import sys
-from pathlib import Path
 
 import pytest
+from repository import ROOT
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+sys.path.insert(0, str(ROOT / "benchmarks"))
 from comparing import compare, opened, untied  # type: ignore[import-not-found]
 
 HEAD = "from torch import Tensor\nfrom shapecheck import Float, shapecheck\n"

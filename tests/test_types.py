@@ -7,12 +7,12 @@ import pickle
 import subprocess
 import sys
 import typing
-from pathlib import Path
 from typing import Annotated, Any
 
 import jaxtyping
 import pytest
 import torch
+from repository import ROOT
 from torch import Tensor
 
 from shapecheck import Float, Float32, Int, ShapeAnnotationError, Shaped, spec
@@ -124,9 +124,7 @@ def test_the_lower_layers_and_the_version_never_import_torch() -> None:
         "from shapecheck import Float, __version__\n"
         "assert 'torch' not in sys.modules\n"
     )
-    subprocess.run(
-        [sys.executable, "-c", program], cwd=Path(__file__).resolve().parents[2], check=True
-    )
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
 def test_an_unknown_name_of_the_package() -> None:
