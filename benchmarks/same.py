@@ -32,20 +32,15 @@ CACHE = os.environ.get("SAME_CACHE") or ROOT / ".cache" / "same"
 
 
 def differences(before: Said, now: Said, full: bool) -> Iterator[str]:
-    """Tell each program of which the two don't say the same."""
+    """Tell each program of which the two don't say the same; what isn't there says nothing."""
     for key in sorted(before.keys() | now.keys()):
-        old, new = before.get(key), now.get(key)
+        old, new = before.get(key, ""), now.get(key, "")
         if old == new:
             continue
-        if old is None or new is None:
-            yield f"{'+' if old is None else '-'} {key}: only {'now' if old is None else 'before'}"
-            continue
-        yield f"~ {key}"
-        lines = [
-            line
-            for line in difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm="")
-            if not line.startswith(("---", "+++", "@@"))
-        ]
+        only = "before" if key not in now else "now" if key not in before else ""
+        yield f"~ {key}: only {only}" if only else f"~ {key}"
+        _, _, *diff = difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm="")
+        lines = [line for line in diff if not line.startswith("@@")]
         yield from (f"    {line}" for line in (lines if full else lines[:STEPS]))
         if len(lines) > STEPS and not full:
             yield f"    ... and {len(lines) - STEPS} more lines"
@@ -55,19 +50,23 @@ def told(kind: str, before: Answers, now: Answers, full: bool) -> Iterator[str]:
     """Tell what was compared of a kind, and what differs."""
     found = list(differences(before.said, now.said, full))
     count = sum(not line.startswith(" ") for line in found)
-    what = "tests" if kind == "runtime" else f"programs in {now.projects} projects"
-    yield (
-        f"{kind}: {len(now.said):,} {what} (before: {_time(before)}, now: {_time(now)}): "
-        + (f"{count:,} differ" if count else "the same")
-    )
+    what = _number(len(now.said), "program") + " in " + _number(now.projects, "project")
+    if kind == "runtime":
+        what = _number(len(now.said), "test")
+    outcome = f"{count:,} differ{'s' if count == 1 else ''}" if count else "the same"
+    yield f"{kind}: {what} (before: {_time(before)}, now: {_time(now)}): {outcome}"
     yield from (f"  {line}" for line in found)
 
 
 def _time(answers: Answers) -> str:
     if answers.kept == answers.projects:
         return "kept"
-    kept = f", {answers.kept} projects kept" if answers.kept else ""
+    kept = f", {_number(answers.kept, 'project')} kept" if answers.kept else ""
     return f"{answers.seconds:.0f} s{kept}"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def compared(options: argparse.Namespace, scratch: Path) -> int:
@@ -86,7 +85,7 @@ def compared(options: argparse.Namespace, scratch: Path) -> int:
         before, now = (tree.answers(kind, programs) for tree in trees)
         for line in told(kind, before, now, options.full):
             print(line, flush=True)
-        status |= before.said != now.said
+        status |= any(differences(before.said, now.said, False))
     print("something differs" if status else "the same")
     return status
 

@@ -1,7 +1,8 @@
-"""A plugin of pytest that writes down each `ShapeError` of each test, and how the test ends.
+"""A plugin of pytest that writes down each `ShapeError` of each test, and which tests fail.
 
 It does so in the processes of pytest-xdist, one file for each, in the folder that `SAME_HEARD`
-names. A line has the file of a test, its name, and a text.
+names. A line has the file of a test, its name, and a text. What a Python that a test starts raises
+isn't heard, and takes long: such a test is skipped.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import json
 import linecache
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import IO
 
@@ -29,19 +32,20 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     out = (Path(folder) / str(os.getpid())).open("a", encoding="utf-8")
     _listen(out)
-    config.pluginmanager.register(_Endings(out))
+    _start_no_python()
+    config.pluginmanager.register(_Failures(out))
 
 
-class _Endings:
-    """Writes down how each test ends."""
+class _Failures:
+    """Writes down which tests fail."""
 
     def __init__(self, out: IO[str]) -> None:
         self._out = out
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write down the outcome of a test, or of what keeps it from being run."""
-        if report.when == "call" or report.outcome != "passed":
-            _write(self._out, report.nodeid, f"({report.outcome})")
+        """Write down that a test fails, or what goes before or after it."""
+        if report.failed:
+            _write(self._out, report.nodeid, f"({report.when} failed)")
 
 
 def _listen(out: IO[str]) -> None:
@@ -57,6 +61,18 @@ def _listen(out: IO[str]) -> None:
         _write(out, test, f"{like}: {lasting(str(self))}" if like else lasting(str(self)))
 
     ShapeError.__init__ = heard  # type: ignore[method-assign]
+
+
+def _start_no_python() -> None:
+    start = subprocess.Popen.__init__
+
+    def skipping(self: object, args: object, *more: object, **options: object) -> None:
+        first = args[0] if isinstance(args, list | tuple) else args
+        if "PYTEST_CURRENT_TEST" in os.environ and str(first) == sys.executable:
+            pytest.skip("it starts another Python")
+        start(self, args, *more, **options)  # type: ignore[arg-type,call-overload]
+
+    subprocess.Popen.__init__ = skipping  # type: ignore[assignment,method-assign]
 
 
 def _write(out: IO[str], test: str, text: str) -> None:

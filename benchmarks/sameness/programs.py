@@ -62,7 +62,7 @@ def written_cases(scratch: Path) -> list[Path]:
     """Write the cases of the static tests, without their marks; return the folders."""
     folders = set()
     for stem, name, program, is_strict in cases():
-        folder = scratch / (f"{stem}-strict" if is_strict else stem)
+        folder = scratch / (f"{stem} (strict)" if is_strict else stem)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{re.sub(r'[^A-Za-z0-9]+', '_', name)}.py").write_text(program, "utf-8")
         if is_strict:

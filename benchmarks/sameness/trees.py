@@ -22,7 +22,8 @@ from sameness.programs import ROOT, Project, digest
 HERE = Path(__file__).parent
 KINDS = ("analysis", "annotate", "coverage", "runtime")
 ANSWERING = ("shapecheck", "stubs")
-"""What of a tree gives the answers; those of the run-time tests hang on all of it."""
+TESTED = (*ANSWERING, "tests", "examples", "docs")
+"""What of a tree gives its answers, and those of its run-time tests."""
 BUILD = "import hatch_build, pathlib; hatch_build.compiled(pathlib.Path().absolute())"
 
 Said = dict[str, str]
@@ -139,7 +140,7 @@ class Tree:
 
     def _digest(self, kind: str) -> str:
         """Return what stands for all that answers hang on, but for the project."""
-        roots = ("",) if kind == "runtime" else ANSWERING
+        roots = TESTED if kind == "runtime" else ANSWERING
         if kind not in self.digests:
             paths = [path for root in roots for path in (self.folder / root).rglob("*")]
             files = sorted(path for path in paths if path.is_file() and not made(path))
@@ -171,7 +172,10 @@ def laid_out(commit: str | None, folder: Path) -> None:
         return
     with tempfile.TemporaryFile() as packed:
         archive = subprocess.run(
-            ["git", "-C", str(ROOT), "archive", commit], stdout=packed, check=False
+            ["git", "-C", str(ROOT), "archive", commit],
+            stdout=packed,
+            stderr=subprocess.DEVNULL,
+            check=False,
         )
         if archive.returncode:
             raise Refusal(f"there is no commit {commit} to compare with")
