@@ -14,8 +14,8 @@ from patience import SECONDS
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 import same  # type: ignore[import-not-found]
 from same import differences
-from sameness.asking import PASSING, _shapes  # type: ignore[import-not-found]
-from sameness.heard import lasting  # type: ignore[import-not-found]
+from sameness.asking import _shapes  # type: ignore[import-not-found]
+from sameness.heard import PASSING, lasting  # type: ignore[import-not-found]
 from sameness.programs import ROOT, Project, projects  # type: ignore[import-not-found]
 from sameness.trees import ANSWERING, Answers, Tree, made  # type: ignore[import-not-found]
 

@@ -16,7 +16,6 @@ import multiprocessing
 import os
 import re
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -31,18 +30,8 @@ Said = dict[str, str]
 LIBRARIES = ("torch", "jaxtyping", "shapecheck")
 FILE_SECONDS, PROJECT_SECONDS = 300, 3600
 """Another commit may not get to the end of a program at all."""
-PASSING = re.compile(r"\b0x[0-9a-f]{6,}|/tmp/[\w./-]*|\b\d+\.\d+ (?=seconds\b|s\b)")
-"""What differs between two runs of the same commit: addresses, temporary paths, times."""
 SHOWN = '<i class="s '
 """How a page begins an expression with its shape."""
-HEARD = "SAME_HEARD"
-OTHER_TESTS = """
-    analysis static codemod cli mypy_plugin ops conformance fuzz signatures dims spec shapes
-    test_bad_environment.py test_bad_input.py test_comparing.py test_dim_objects.py test_dims.py
-    test_examples.py test_layers.py test_matching.py test_memory.py test_packaging.py
-    test_repeatable.py test_same_verdicts.py test_scaling.py test_shapes.py test_spec.py
-""".split()
-"""The folders and files with tests that run nothing under names: to leave them out saves time."""
 TRIAL = "import torch\nfrom torch import Tensor\ndef f(x: Tensor) -> Tensor:\n    return x @ x\n"
 
 
@@ -210,41 +199,12 @@ def ask(kind: str, asked: list[tuple[str, bool]]) -> dict[str, Said]:
         return dict(pool.imap_unordered(_answer, questions))
 
 
-# The run-time tests -----------------------------------------------------------------------------
-
-
-def runtime(tree: Path) -> Said:
-    """Return the shape errors that the run-time tests of a tree raise, by test."""
-    places = (f"{'*' if name.endswith('.py') else ''}{name}" for name in OTHER_TESTS)
-    ignored = [f"--ignore-glob={tree}/tests/{place}" for place in places]
-    with tempfile.TemporaryDirectory() as name:
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "sameness.heard", "-n", "auto"]
-        subprocess.run(
-            [*command, *ignored],
-            cwd=tree,
-            env={**os.environ, HEARD: name},
-            stdout=sys.stderr,
-            check=False,
-        )
-        heard: dict[str, dict[str, set[str]]] = {}
-        for path in Path(name).iterdir():
-            for line in path.read_text("utf-8").splitlines():
-                file, test, text = json.loads(line)
-                heard.setdefault(test, {}).setdefault(file, set()).add(text)
-    # Files may be renamed: tests of one name in several files are told together.
-    return {
-        test: "\n".join(line for lines in sorted(map(sorted, by_file.values())) for line in lines)
-        for test, by_file in heard.items()
-    }
-
-
 def main() -> None:
     """Answer what is asked on standard input."""
     sys.setrecursionlimit(1 << 14)  # as mypy does
     kind, tree = sys.argv[1:]
     assert Path(cli.__file__).is_relative_to(tree), f"{cli.__file__} isn't below {tree}"
-    said = {"": runtime(Path(tree))} if kind == "runtime" else ask(kind, json.load(sys.stdin))
-    json.dump(said, sys.stdout)
+    json.dump(ask(kind, json.load(sys.stdin)), sys.stdout)
 
 
 if __name__ == "__main__":

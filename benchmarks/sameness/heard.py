@@ -18,8 +18,10 @@ from typing import IO
 
 import pytest
 
-from sameness.asking import HEARD, PASSING
+from sameness.hearing import HEARD
 
+PASSING = re.compile(r"\b0x[0-9a-f]{6,}|/tmp/[\w./-]*|\b\d+\.\d+ (?=seconds\b|s\b)")
+"""What differs between two runs of the same commit: addresses, temporary paths, times."""
 PLACE = re.compile(r"^(?P<indent> *)at (?P<path>.*?):(?P<line>\d+)(?=: |$)", re.MULTILINE)
 LINE = re.compile(r"\bline (\d+)\b")
 PLAIN = ("TypeError", "Exception", "BaseException", "object")

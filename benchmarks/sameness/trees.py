@@ -17,13 +17,15 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+from sameness.heard import PASSING
 from sameness.programs import ROOT, Project, digest
 
 HERE = Path(__file__).parent
 KINDS = ("analysis", "annotate", "coverage", "runtime")
 ANSWERING = ("shapecheck", "stubs")
+ASKING = (["asking.py"], ["hearing.py", "heard.py"])
 TESTED = (*ANSWERING, "tests", "examples", "docs")
-"""What of a tree gives its answers, and those of its run-time tests."""
+"""What of a tree gives its answers, who asks for them, and the same of the run-time tests."""
 BUILD = "import hatch_build, pathlib; hatch_build.compiled(pathlib.Path().absolute())"
 
 Said = dict[str, str]
@@ -86,7 +88,7 @@ class Tree:
         # The run-time tests start programs that find modules in the folder where they run.
         safe = {} if kind == "runtime" else {"PYTHONSAFEPATH": "1"}
         done = subprocess.run(
-            [sys.executable, "-m", "sameness.asking", kind, str(self.folder)],
+            [sys.executable, "-m", *self._question(kind)],
             input=json.dumps([(str(one.folder), one.strict) for one in largest]),
             cwd=self.folder,
             env={
@@ -104,16 +106,21 @@ class Tree:
             raise Refusal(f"{self.name} can't be asked for {kind}")
         answers = json.loads(done.stdout)
         if kind == "runtime":
-            return {"": self._without_paths(answers[""], self.folder)}
+            return {"": self._without_paths(answers, self.folder)}
         return {
             one.name: self._without_paths(answers[str(one.folder)], one.folder) for one in projects
         }
 
+    def _question(self, kind: str) -> tuple[str, ...]:
+        if kind == "runtime":
+            return "sameness.hearing", str(self.folder)
+        return "sameness.asking", kind, str(self.folder)
+
     def _without_paths(self, said: Said, folder: Path) -> Said:
-        paths = (f"{folder}/", str(folder), str(self.folder), sys.prefix, str(ROOT))
-        for path in paths:
+        """Return what was said without where things lie here, and what differs run by run."""
+        for path in (f"{folder}/", str(folder), str(self.folder), sys.prefix, str(ROOT)):
             said = {name: text.replace(path, "") for name, text in said.items()}
-        return said
+        return {name: PASSING.sub("", text) for name, text in said.items()}
 
     # What is kept ---------------------------------------------------------------------------
 
@@ -144,7 +151,7 @@ class Tree:
         if kind not in self.digests:
             paths = [path for root in roots for path in (self.folder / root).rglob("*")]
             files = sorted(path for path in paths if path.is_file() and not made(path))
-            asking = digest(HERE, [HERE / "asking.py", HERE / "heard.py"])
+            asking = digest(HERE, [HERE / name for name in ASKING[kind == "runtime"]])
             about = (sys.version, version("torch"), version("mypy"), str(self.seed), asking)
             self.digests[kind] = "\0".join((*about, digest(self.folder, files)))
         return self.digests[kind]
