@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit conformance agreement bench soak corpus same mutants fuzz clean
+.PHONY: help install demo test lint typecheck unit conformance agreement bench soak corpus same structure mutants fuzz clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ corpus: $(INSTALLED) ## Fetch public repositories, and run mypy and the analysis
 same: $(INSTALLED) ## Compare what the working tree says of all programs with what a commit says
 	$(BIN)/python benchmarks/same.py $(SAME_ARGS)
 
+structure: $(INSTALLED) ## Count circles of imports, ladders of isinstance and the like (STRUCTURE_ARGS="--help")
+	$(BIN)/python benchmarks/structure.py $(STRUCTURE_ARGS)
+
 mutants: $(INSTALLED) ## Break the examples in one place at a time, and count what is found
 	$(BIN)/python benchmarks/mutate.py --missed $(MUTANTS_ARGS)
 
@@ -67,10 +70,10 @@ fuzz: $(INSTALLED) ## Draw new programs, and look for what the tool can't stand 
 
 clean: ## Remove the virtual environment, caches and built files
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
-	rm -f shapecheck/runtime/_lookup.*.so shapecheck/runtime/_lookup.*.pyd
+	rm -f shapecheck/runtime/naming/_lookup.*.so shapecheck/runtime/naming/_lookup.*.pyd
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(INSTALLED): pyproject.toml constraints-dev.txt hatch_build.py shapecheck/runtime/_lookup.c
+$(INSTALLED): pyproject.toml constraints-dev.txt hatch_build.py shapecheck/runtime/naming/_lookup.c
 	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
 		if [ -z "$(PYTHON)" ]; then \
 			echo "No Python 3.10 or newer found: install one, or name it: make PYTHON=/path/to/python" >&2; \

@@ -1,4 +1,4 @@
-"""Compiles `shapecheck/runtime/_lookup.c`, where there is a compiler.
+"""Compiles `shapecheck/runtime/naming/_lookup.c`, where there is a compiler.
 
 Without one the package is pure Python: everything works, and an op costs about a microsecond more.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = "shapecheck/runtime/_lookup.c"
+SOURCE = "shapecheck/runtime/naming/_lookup.c"
 
 
 class CompileHook(BuildHookInterface):

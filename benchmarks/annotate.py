@@ -33,11 +33,11 @@ from comparing import CLASSES, compare
 from libcst import ParserSyntaxError
 
 from shapecheck.analysis import Options, Source
-from shapecheck.analysis.inference import qualnames, study
+from shapecheck.analysis.study.study import qualnames, study
 from shapecheck.codemod.annotate import Settings, annotate_files
-from shapecheck.codemod.files import FileProblem, find, read, write
-from shapecheck.codemod.project import ProjectHost, module_of
-from shapecheck.codemod.static import wanted
+from shapecheck.codemod.project.files import FileProblem, find, read, write
+from shapecheck.codemod.project.project import ProjectHost, module_of
+from shapecheck.codemod.sources.static import wanted
 from shapecheck.codemod.strip import strip
 from shapecheck.record.store import Key, Recorded, load
 from shapecheck.shapes import Tensor

@@ -40,9 +40,9 @@ import jaxtyping
 import torch
 
 from shapecheck import dtypes, spec
-from shapecheck.analysis.inference import qualnames
-from shapecheck.codemod.files import find
-from shapecheck.codemod.project import module_of
+from shapecheck.analysis.study.study import qualnames
+from shapecheck.codemod.project.files import find
+from shapecheck.codemod.project.project import module_of
 from shapecheck.record.store import Call
 from shapecheck.record.watch import describe, meet_torch
 

@@ -11,10 +11,10 @@ from typing import Final
 from calling import made_up
 
 from shapecheck import dtypes, spec
-from shapecheck.analysis.declarations import arguments_of
-from shapecheck.analysis.inference import qualnames
-from shapecheck.codemod.fitting import contradiction
-from shapecheck.codemod.kinds import (
+from shapecheck.analysis.annotations.declarations import arguments_of
+from shapecheck.analysis.study.study import qualnames
+from shapecheck.codemod.sources.record_check import contradiction
+from shapecheck.codemod.write.annotation_types import (
     NONE,
     DictType,
     ListType,

@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from shapecheck import Float, ShapeError, named, shapecheck
-from shapecheck.runtime.lookup import Lookup
+from shapecheck.runtime.naming.lookup import Lookup
 
 try:
     import dltype

@@ -2,7 +2,7 @@
 
     python benchmarks/same.py [--against COMMIT] [--now COMMIT] [--corpus FOLDER] [--only KIND ...]
 
-The programs are those of the working tree: the examples, every case of `tests/static`, and the
+The programs are those of the working tree: the examples, every case of `tests/analysis`, and the
 repositories below FOLDER, one a folder (`make corpus` fetches some). Of each, what the analysis
 says, what `annotate --diff` would write, and what `coverage` counts and shows are compared; of the
 run-time tests, which each commit runs as it has them, every `ShapeError` that is made. A test is

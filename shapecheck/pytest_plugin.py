@@ -16,7 +16,7 @@ import pytest
 
 if TYPE_CHECKING:
     from shapecheck.record.hook import RecordingHook
-    from shapecheck.runtime.hook import ImportHook
+    from shapecheck.runtime.decorate.hook import ImportHook
 
 _OUTPUT: Final = "shapecheck"
 _HOOK: Final = pytest.StashKey["ImportHook | RecordingHook"]()
@@ -65,7 +65,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     if not asked:
         return
     packages = [name for given in asked for name in _packages(given, early_config.rootpath)]
-    from shapecheck.runtime.hook import install_import_hook
+    from shapecheck.runtime.decorate.hook import install_import_hook
 
     try:
         variables: bool = early_config.known_args_namespace.shapecheck_variables

@@ -40,6 +40,7 @@ from typing import Final
 import op_oracle
 import pytest
 from mypy_plugin import conftest as mypy_projects
+from repository import ROOT
 
 from shapecheck import config
 from shapecheck.analysis import Options, Source, analyze_module
@@ -57,7 +58,6 @@ else:
 _FIXTURE: Final = type(mypy_projects.new_project)
 globals().update({k: v for k, v in vars(mypy_projects).items() if isinstance(v, _FIXTURE)})
 
-ROOT: Final = Path(__file__).resolve().parents[1]
 NOT_PAGES: Final = ("decisions.md",)
 PAGES: Final = [
     ROOT / "README.md",

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "shapecheck"
 STANDARD_LIBRARY = sys.stdlib_module_names | {"tomllib"}  # of Python 3.11 on
 
@@ -113,8 +113,8 @@ def test_everything_below_the_run_time_imports_without_torch() -> None:
     [
         ("spec.py", "from shapecheck.dims import Size", None),
         ("shapes.py", "from .spec import parse", None),
-        ("ops/reshape.py", "from ..shapes import Shape", None),
-        ("ops/reshape.py", "from . import indexing", None),
+        ("ops/shape/reshape.py", "from ..shapes import Shape", None),
+        ("ops/shape/reshape.py", "from . import indexing", None),
         ("cli/check.py", "from shapecheck import mypy_plugin, runtime", None),
         ("mypy_plugin/__init__.py", "from shapecheck import __version__", None),
         ("runtime/__init__.py", "import torch.nn", None),

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
+from repository import ROOT
 
 import shapecheck
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +95,7 @@ def test_a_wheel_without_a_compiler_is_pure_python(
     monkeypatch.setenv("CC", str(tmp_path / "no-compiler"))
     (made,) = WheelBuilder(str(sdist)).build(directory=str(tmp_path), versions=["standard"])
     assert made.endswith("-py3-none-any.whl")
-    assert "shapecheck/runtime/lookup.py" in names_in(Path(made))
+    assert "shapecheck/runtime/naming/lookup.py" in names_in(Path(made))
     assert not [name for name in names_in(Path(made)) if name.endswith((".so", ".pyd"))]
 
 

@@ -17,6 +17,7 @@ Said = dict[str, str]
 HEARD = "SAME_HEARD"
 OTHER_TESTS = """
     analysis static codemod cli mypy_plugin ops conformance fuzz signatures dims spec shapes
+    benchmarks
     test_bad_environment.py test_bad_input.py test_comparing.py test_dim_objects.py test_dims.py
     test_examples.py test_layers.py test_matching.py test_memory.py test_packaging.py
     test_repeatable.py test_same_verdicts.py test_scaling.py test_shapes.py test_spec.py

@@ -73,8 +73,7 @@ def written_cases(scratch: Path) -> list[Path]:
 
 def cases() -> Iterator[tuple[str, str, str, bool]]:
     """Yield the file, the name and the program of each case, and whether it is strict."""
-    (path,) = (ROOT / "tests").rglob("test_static.py")
-    tests = runpy.run_path(str(path))
+    tests = runpy.run_path(str(ROOT / "tests" / "analysis" / "test_programs.py"))
     for file, name, marked in tests["cases"]():
         program = "\n".join(tests["split"](line)[0] for line in marked.split("\n"))
         yield file.stem, name, tests["PRELUDE"] + program, program.startswith("# strict")

@@ -40,7 +40,7 @@ def analyze_module(source: Source, host: Host, options: Options) -> list[Diagnos
     Raises SyntaxError where the text is newer than the Python that runs this.
     """
     # Imported late: who only hands results on needs the types above, not the interpreter.
-    from shapecheck.analysis.interpreter import check_module
+    from shapecheck.analysis.check.module import check_module
 
     return check_module(source, host, options)
 
@@ -50,7 +50,7 @@ def coverage(source: Source, host: Host, options: Options) -> Coverage:
 
     Raises SyntaxError where the text is newer than the Python that runs this.
     """
-    from shapecheck.analysis.known import measure
+    from shapecheck.analysis.coverage.measure import measure
 
     return measure(source, host, options)
 
@@ -61,7 +61,7 @@ def inspect(source: Source, host: Host, options: Options) -> list[Body]:
     The functions come in the order of their lines, and the module's own code first. Raises
     SyntaxError where the text is newer than the Python that runs this.
     """
-    from shapecheck.analysis.known import look
+    from shapecheck.analysis.coverage.measure import look
 
     return look(source, host, options)
 
@@ -71,6 +71,6 @@ def follows(name: str) -> bool:
 
     That is what follows from what it is given: `torch.nn.Sequential` calls its modules in turn.
     """
-    from shapecheck.analysis import interpreter
+    from shapecheck.analysis.check import module
 
-    return interpreter.follows(name)
+    return module.follows(name)

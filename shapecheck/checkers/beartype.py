@@ -22,7 +22,7 @@ def validator(spec: TensorSpec) -> Any:
     """Return a validator of beartype's for tensors that fit a spec."""
 
     def fits(value: object) -> bool:
-        from shapecheck.runtime import foreign
+        from shapecheck.runtime.boundary import foreign
 
         return foreign.fits(value, spec)
 

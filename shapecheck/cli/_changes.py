@@ -35,7 +35,7 @@ def files_of(paths: Sequence[str | Path]) -> list[Path]:
 
     Raises `CommandError` where there is no file.
     """
-    from shapecheck.codemod.files import FileProblem, find
+    from shapecheck.codemod.project.files import FileProblem, find
 
     try:
         found = find(map(Path, paths))

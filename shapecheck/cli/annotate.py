@@ -100,8 +100,8 @@ def run(options: Namespace) -> int:
     from shapecheck.analysis import Options
     from shapecheck.cli._settings import settings as project_settings
     from shapecheck.codemod.annotate import SOURCES, Settings, annotate_files
-    from shapecheck.codemod.doubts import in_words
-    from shapecheck.codemod.files import FileProblem, write
+    from shapecheck.codemod.project.files import FileProblem, write
+    from shapecheck.codemod.verify.doubts import in_words
     from shapecheck.record.store import RecordProblem, load
 
     origins = tuple(o for given in options.origins or [",".join(SOURCES)] for o in given.split(","))

@@ -37,7 +37,7 @@ def run(options: Namespace) -> int:
     """Run the command; return 0, or 1 where a file couldn't be read or written."""
     import libcst
 
-    from shapecheck.codemod.files import FileProblem, read, write
+    from shapecheck.codemod.project.files import FileProblem, read, write
     from shapecheck.codemod.strip import strip
 
     problems = []

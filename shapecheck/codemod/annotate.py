@@ -16,15 +16,12 @@ from typing import Final
 import libcst as cst
 
 from shapecheck import spec
-from shapecheck.analysis.interpreter import without_collecting
-from shapecheck.codemod import fields, parallel, verify
-from shapecheck.codemod.blame import Blame, Place
-from shapecheck.codemod.doubts import Doubt, Doubts
-from shapecheck.codemod.edit import FIELD, Slot, annotate
-from shapecheck.codemod.files import FileProblem, PythonFile, read
-from shapecheck.codemod.kinds import Type, tensors
-from shapecheck.codemod.project import Name
-from shapecheck.codemod.proposing import (
+from shapecheck.analysis.check.module import without_collecting
+from shapecheck.codemod.project import parallel
+from shapecheck.codemod.project.files import FileProblem, PythonFile, read
+from shapecheck.codemod.project.project import Name
+from shapecheck.codemod.propose import fields
+from shapecheck.codemod.propose.proposals import (
     SOURCES,
     Proposal,
     Proposed,
@@ -32,9 +29,14 @@ from shapecheck.codemod.proposing import (
     Settings,
     is_vague,
 )
-from shapecheck.codemod.studies import Studies
-from shapecheck.codemod.torchtyping import convert
-from shapecheck.codemod.verify import Draft
+from shapecheck.codemod.propose.studies import Studies
+from shapecheck.codemod.sources.torchtyping import convert
+from shapecheck.codemod.verify import complaints as verify
+from shapecheck.codemod.verify.blame import Blame, Place
+from shapecheck.codemod.verify.complaints import Draft
+from shapecheck.codemod.verify.doubts import Doubt, Doubts
+from shapecheck.codemod.write.annotation_types import Type, tensors
+from shapecheck.codemod.write.edit import FIELD, Slot, annotate
 
 __all__ = ["SOURCES", "Changed", "Outcome", "Proposal", "Refusal", "Settings", "annotate_files"]
 

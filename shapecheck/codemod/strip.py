@@ -10,8 +10,8 @@ from typing import Final
 
 import libcst as cst
 
-from shapecheck.codemod.edit import swapped
-from shapecheck.codemod.imports import (
+from shapecheck.codemod.write.edit import swapped
+from shapecheck.codemod.write.imports import (
     LIBRARIES,
     Bindings,
     Mark,

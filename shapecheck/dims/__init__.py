@@ -9,6 +9,7 @@ import sys
 from types import ModuleType
 
 from shapecheck.dims.algebra import (
+    OPERATIONS,
     Atom,
     Coefficient,
     Extreme,
@@ -37,6 +38,7 @@ from shapecheck.dims.division import divide, exact_quotient, floordiv
 from shapecheck.dims.equality import compare, compare_gap
 from shapecheck.dims.functions import extreme, power, renamed, substitute, whole
 from shapecheck.dims.objects import Dim, DimKind, dims
+from shapecheck.dims.printing import render, render_atom
 from shapecheck.dims.solving import Relation, Verdict, solve
 from shapecheck.dims.symbols import ARBITRARY, Kind, Sym, in_order
 
@@ -83,6 +85,10 @@ __all__ = [
     "unknown",
     "whole",
 ]
+
+
+OPERATIONS.floordiv, OPERATIONS.power = floordiv, power
+OPERATIONS.text, OPERATIONS.atom_text = render, render_atom
 
 
 class _Callable(ModuleType):

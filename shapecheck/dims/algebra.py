@@ -30,7 +30,7 @@ class FloorDiv:
     den: IntSize
 
     def __repr__(self) -> str:
-        return _atom_text(self)
+        return OPERATIONS.atom_text(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Power:
     exponent: IntSize
 
     def __repr__(self) -> str:
-        return _atom_text(self)
+        return OPERATIONS.atom_text(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,7 @@ class Extreme:
     args: frozenset[IntSize]
 
     def __repr__(self) -> str:
-        return _atom_text(self)
-
-
-def _atom_text(atom: Atom) -> str:
-    from shapecheck.dims.printing import render_atom  # which is written in terms of atoms
-
-    return render_atom(atom)
+        return OPERATIONS.atom_text(self)
 
 
 Atom: TypeAlias = Sym | FloorDiv | Power | Extreme
@@ -175,14 +169,12 @@ class Size:
     __rmul__ = __mul__
 
     def __floordiv__(self, other: IntSize) -> IntSize:
-        from shapecheck.dims.division import floordiv
-
-        return floordiv(self, other) if isinstance(other, (int, Size)) else NotImplemented
+        if not isinstance(other, (int, Size)):
+            return NotImplemented
+        return OPERATIONS.floordiv(self, other)
 
     def __rfloordiv__(self, other: int) -> IntSize:
-        from shapecheck.dims.division import floordiv
-
-        return floordiv(other, self) if isinstance(other, int) else NotImplemented
+        return OPERATIONS.floordiv(other, self) if isinstance(other, int) else NotImplemented
 
     def __mod__(self, other: IntSize) -> IntSize:
         if not isinstance(other, (int, Size)):
@@ -193,14 +185,10 @@ class Size:
         return other - other // self * self if isinstance(other, int) else NotImplemented
 
     def __pow__(self, other: IntSize) -> IntSize:
-        from shapecheck.dims.functions import power
-
-        return power(self, other) if isinstance(other, (int, Size)) else NotImplemented
+        return OPERATIONS.power(self, other) if isinstance(other, (int, Size)) else NotImplemented
 
     def __rpow__(self, other: int) -> IntSize:
-        from shapecheck.dims.functions import power
-
-        return power(other, self) if isinstance(other, int) else NotImplemented
+        return OPERATIONS.power(other, self) if isinstance(other, int) else NotImplemented
 
     def __bool__(self) -> bool:
         return True
@@ -215,11 +203,7 @@ class Size:
         return self
 
     def __repr__(self) -> str:
-        from shapecheck.dims.printing import (
-            render,
-        )  # which is written in terms of sizes
-
-        return render(self)
+        return OPERATIONS.text(self)
 
     @property
     def atom(self) -> Atom | None:
@@ -252,6 +236,24 @@ class Size:
 
 
 IntSize: TypeAlias = int | Size
+
+
+class Operations:
+    """What sizes and atoms do by functions that are themselves written with sizes.
+
+    They stand in modules above this one. The package, which is imported first whichever of its
+    modules is asked for, hands them in.
+    """
+
+    __slots__ = ("atom_text", "floordiv", "power", "text")
+
+    floordiv: Callable[[IntSize, IntSize], IntSize]
+    power: Callable[[IntSize, IntSize], IntSize]
+    text: Callable[[Size], str]
+    atom_text: Callable[[Atom], str]
+
+
+OPERATIONS: Final = Operations()
 
 
 def _new(terms: Terms) -> Size:

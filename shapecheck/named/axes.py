@@ -19,9 +19,9 @@ from shapecheck.named.core import (
     planned,
     refuse,
 )
-from shapecheck.ops import named as rules
-from shapecheck.ops import naming
-from shapecheck.runtime.facts import value_of
+from shapecheck.ops.named import naming
+from shapecheck.ops.named import operations as rules
+from shapecheck.runtime.naming.facts import value_of
 
 
 def order(x: Tensor, *dims: Names) -> Tensor:

@@ -1,6 +1,6 @@
 """What operations by name are made of: finding the axes, calling torch, giving names.
 
-What a name means is decided by `shapecheck.ops.naming` on the names that tensors carry, and
+What a name means is decided by `shapecheck.ops.named.naming` on the names that tensors carry, and
 remembered by these: in the steady state it is one look-up, as an op's own rule is.
 """
 
@@ -24,12 +24,13 @@ from shapecheck.dims.objects import alone
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Call, Other
 from shapecheck.ops.saying import PYTHONS, said
-from shapecheck.runtime import traced, wrapped
+from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, kind_of
-from shapecheck.runtime.facts import ValueFacts, value_of
-from shapecheck.runtime.lookup import kept
-from shapecheck.runtime.mode import thread_mode
-from shapecheck.runtime.names import Frame, Record, apart, record, state
+from shapecheck.runtime.naming import transforms
+from shapecheck.runtime.naming.facts import ValueFacts, value_of
+from shapecheck.runtime.naming.lookup import kept
+from shapecheck.runtime.naming.mode import thread_mode
+from shapecheck.runtime.naming.records import Frame, Record, apart, record, state
 from shapecheck.runtime.source import Place, call_label, told_at_users_line, user_place
 from shapecheck.shapes import Facts, Mismatch, Shape, Tensor, mismatch
 
@@ -61,8 +62,8 @@ def record_of(tensor: torch.Tensor) -> Record | None:
     if found is not None and found[0]() is tensor:
         known = found[1]
         return known if inside or tensor.shape == known.sizes else None
-    if isinstance(tensor, torch.Tensor) and wrapped.transforming() is not None:
-        return wrapped.inherited(tensor, table)
+    if isinstance(tensor, torch.Tensor) and transforms.transforming() is not None:
+        return transforms.inherited(tensor, table)
     return None
 
 
@@ -105,7 +106,7 @@ def planned(plan: Callable[..., Any], tensors: Sequence[torch.Tensor], *args: An
     Raises `ShapeError` where it raises `Mismatch`.
     """
     if _compiling():
-        names = tuple([traced.texts_of(tensor) for tensor in tensors])
+        names = tuple([names_in_trace.texts_of(tensor) for tensor in tensors])
         return planned_at_trace(plan, names, args)
     mode = state.mode
     frame = None if mode is None else mode.frame
@@ -131,12 +132,12 @@ def planned(plan: Callable[..., Any], tensors: Sequence[torch.Tensor], *args: An
     return found
 
 
-@traced.constant
+@names_in_trace.constant
 def planned_at_trace(
-    plan: Callable[..., Any], names: Sequence[traced.Texts], args: Sequence[Any]
+    plan: Callable[..., Any], names: Sequence[names_in_trace.Texts], args: Sequence[Any]
 ) -> Any:
     """Return what `planned` does, of tensors of which the names are known but not the sizes."""
-    shapes = [traced.shape(one) for one in names]
+    shapes = [names_in_trace.shape(one) for one in names]
     try:
         found = plan(Call(Facts(), plan.__name__.strip("_"), shapes), *shapes, *args)
         if found is None or found is UNKNOWN:
@@ -268,7 +269,7 @@ def _error(refused: Mismatch, shapes: Sequence[Shape], place: Place | None) -> S
 def carry(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
     """Call a torch function so that its result has names, inside of a decorated call or not."""
     if _compiling():
-        found: T = traced.carried(function, args, kwargs, True)
+        found: T = names_in_trace.carried(function, args, kwargs, True)
         return found
     mode = state.mode or thread_mode()
     if mode.frame is not None:
@@ -296,7 +297,7 @@ def unnamed(function: Callable[..., T], *args: Any) -> T:
 def carrying() -> Iterator[None]:
     """Carry names through all torch ops inside of the block, also outside of decorated calls."""
     if _compiling():
-        with traced.TRACE:
+        with names_in_trace.TRACE:
             yield
         return
     mode = state.mode or thread_mode()
@@ -326,10 +327,10 @@ def called(
     running call knows another one as another size.
     """
     if _compiling():
-        texts = list(traced.texts_of(tensor if like is None else like))
+        texts = list(names_in_trace.texts_of(tensor if like is None else like))
         for axis, name in names:
             texts[axis] = name if isinstance(name, str) else name.name
-        return traced.write(tensor, tuple(texts))
+        return names_in_trace.write(tensor, tuple(texts))
     mode = state.mode
     inside = None if mode is None else mode.frame
     frame = inside or state.root
@@ -397,8 +398,10 @@ def _rename(
 def settled(tensor: torch.Tensor, like: torch.Tensor, axes: Sequence[int | None]) -> torch.Tensor:
     """Give a tensor the names that axes of another one have, None for no name; return it."""
     if _compiling():
-        texts = traced.texts_of(like)
-        return traced.write(tensor, tuple([None if at is None else texts[at] for at in axes]))
+        texts = names_in_trace.texts_of(like)
+        return names_in_trace.write(
+            tensor, tuple([None if at is None else texts[at] for at in axes])
+        )
     known = record_of(like)
     if known is not None:
         with DisableTorchFunction():

@@ -23,9 +23,9 @@ from shapecheck.dims import DimExpr, Sym
 from shapecheck.named.core import called, here, planned, record_of
 from shapecheck.named.joining import placed
 from shapecheck.ops import RULES, Call
-from shapecheck.ops.distributions import Form, form
-from shapecheck.ops.named_distributions import scoring, unused
-from shapecheck.runtime.names import apart, record
+from shapecheck.ops.math.distributions import Form, form
+from shapecheck.ops.named.distributions import scoring, unused
+from shapecheck.runtime.naming.records import apart, record
 from shapecheck.shapes import Shape
 from shapecheck.shapes import Tensor as Known
 from shapecheck.signatures import table

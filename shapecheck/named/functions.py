@@ -19,7 +19,7 @@ from shapecheck.named.core import (
     settled,
     tensor_only,
 )
-from shapecheck.ops import named_functions as rules
+from shapecheck.ops.named import functions as rules
 
 
 def op(x: Tensor, *functions: Callable[..., Any], **new: Name) -> Any:

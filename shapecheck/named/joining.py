@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from shapecheck.named.core import Name, Names, called, carry, meant, new_name, planned, tensors_only
-from shapecheck.ops import named_joins as rules
-from shapecheck.ops.named import only
-from shapecheck.ops.naming import fresh
+from shapecheck.ops.named import joins as rules
+from shapecheck.ops.named.naming import fresh
+from shapecheck.ops.named.operations import only
 
 
 def dot(x: Tensor, y: Tensor, dim: Names) -> Tensor:

@@ -21,8 +21,8 @@ from shapecheck.named.core import (
     tensor_only,
     unnamed,
 )
-from shapecheck.ops import named_names as rules
-from shapecheck.ops.named import only, split
+from shapecheck.ops.named import assertions as rules
+from shapecheck.ops.named.operations import only, split
 
 
 def rename(x: Tensor, old: Name | None = None, new: Name | None = None, /, **names: Name) -> Tensor:

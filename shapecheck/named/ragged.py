@@ -28,10 +28,10 @@ from shapecheck.named.core import (
     refuse,
     settled,
 )
-from shapecheck.ops import named as rules
-from shapecheck.ops import named_sequences as sequences
-from shapecheck.ops.naming import fresh
-from shapecheck.runtime.names import state
+from shapecheck.ops.named import operations as rules
+from shapecheck.ops.named import sequences
+from shapecheck.ops.named.naming import fresh
+from shapecheck.runtime.naming.records import state
 from shapecheck.shapes import Shape
 
 T = TypeVar("T")

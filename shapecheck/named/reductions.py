@@ -14,7 +14,7 @@ from torch import Tensor
 
 from shapecheck.named.core import Name, Names, carry, meant, planned, tensor_only
 from shapecheck.named.ragged import Fill, filled, moments, padded_in, reduced, without
-from shapecheck.ops import named as rules
+from shapecheck.ops.named import operations as rules
 
 Pair = tuple[Tensor, Tensor]
 

@@ -9,7 +9,6 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, IntSize, Size
 from shapecheck.ops.agree import size
-from shapecheck.ops.axes import resolved
 from shapecheck.ops.call import (
     UNKNOWN,
     Call,
@@ -22,6 +21,7 @@ from shapecheck.ops.call import (
     as_tensor,
     rule,
 )
+from shapecheck.ops.shape.axes import resolved
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
 
 _DEFAULTS: Final = {

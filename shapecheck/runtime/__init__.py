@@ -27,16 +27,16 @@ from shapecheck.runtime.api import (  # noqa: E402
     named,
     reveal_shape,
 )
-from shapecheck.runtime.decorator import shapecheck  # noqa: E402
+from shapecheck.runtime.decorate.decorator import shapecheck  # noqa: E402
+from shapecheck.runtime.decorate.hook import install_import_hook  # noqa: E402
+from shapecheck.runtime.decorate.watching import watch  # noqa: E402
 from shapecheck.runtime.errors import (  # noqa: E402
     RaggedWarning,
     ShapeError,
     hide_frames,
 )
-from shapecheck.runtime.hook import install_import_hook  # noqa: E402
 from shapecheck.runtime.settings import disabled  # noqa: E402
-from shapecheck.runtime.tracing import trace  # noqa: E402
-from shapecheck.runtime.watching import watch  # noqa: E402
+from shapecheck.runtime.tracing.recorder import trace  # noqa: E402
 
 hide_frames()
 

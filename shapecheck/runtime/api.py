@@ -11,15 +11,17 @@ from torch._C import DisableTorchFunction
 from shapecheck import dtypes
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
-from shapecheck.runtime import foreign, traced, wrapped
-from shapecheck.runtime.binding import plain_shape
+from shapecheck.runtime.annotations.hints import tensor_hint
+from shapecheck.runtime.boundary import foreign
+from shapecheck.runtime.boundary.binding import plain_shape
+from shapecheck.runtime.boundary.locals import fit
+from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import Failed, ShapeError, kind_of
-from shapecheck.runtime.facts import is_open
-from shapecheck.runtime.hints import tensor_hint
-from shapecheck.runtime.names import Frame, sizes_of, state
+from shapecheck.runtime.naming import transforms
+from shapecheck.runtime.naming.facts import is_open
+from shapecheck.runtime.naming.records import Frame, sizes_of, state
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place
-from shapecheck.runtime.teaching import fit
 from shapecheck.shapes import Shape
 from shapecheck.spec.objects import Objects, Part, is_part
 from shapecheck.types import ShapeAnnotationError, TensorSpec, parse, parse_objects
@@ -40,10 +42,10 @@ def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
     is compiled there are those of operations by name.
     """
     if torch.compiler.is_compiling():
-        return traced.texts_of(tensor)
+        return names_in_trace.texts_of(tensor)
     with DisableTorchFunction():
         frame = _here()
-        found = wrapped.known(tensor, frame.table)
+        found = transforms.known(tensor, frame.table)
         if found is None or found.sizes != sizes_of(tensor):
             return (None,) * tensor.dim()
         return tuple(
@@ -111,7 +113,11 @@ def is_instance(value: object, origin: object, metadata: TensorSpec) -> bool:
 def _learn(tensor: Any, dims: tuple[Part, ...], function: str, forget: bool) -> Any:
     if torch.compiler.is_compiling():
         text = " ".join([part.name if isinstance(part, Dim) else str(part) for part in dims])
-        return traced.write(tensor, traced.annotated(text, tensor.dim())) if forget else tensor
+        return (
+            names_in_trace.write(tensor, names_in_trace.annotated(text, tensor.dim()))
+            if forget
+            else tensor
+        )
     for part in dims:
         is_number = hasattr(part, "__index__") and not hasattr(part, "shape")
         if isinstance(part, bool) or not (is_part(part) or is_number):

@@ -14,8 +14,8 @@ from shapecheck.dims import IntSize, Size
 from shapecheck.ops import RULES, UNKNOWN, Call, DType, Repeated, Scalar, Unknown, Value
 from shapecheck.ops.agree import apart, mixed
 from shapecheck.ops.call import as_shape, as_tensor
-from shapecheck.ops.elementwise import promote_values
-from shapecheck.ops.first_class import AWARE, batched, has_free
+from shapecheck.ops.promotion import promote_values
+from shapecheck.ops.shape.first_class import AWARE, batched, has_free
 from shapecheck.shapes import Facts, Matcher, Misfit, Mismatch, Problem, Run, Shape, Tensor
 
 Promote: TypeAlias = Callable[[dtypes.DTypes], dtypes.DTypes]

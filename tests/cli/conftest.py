@@ -11,12 +11,12 @@ from typing import Final
 
 import pytest
 from mypy_plugin import conftest as mypy_projects
+from repository import ROOT
 
 # `new_project`, a fixture of the tests of the plugin, and all that it needs.
 _FIXTURE: Final = type(mypy_projects.new_project)
 globals().update({k: v for k, v in vars(mypy_projects).items() if isinstance(v, _FIXTURE)})
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -12,11 +12,12 @@ from typing import Any, Final
 import pytest
 from cli import browser
 
-from shapecheck.analysis import Cause, Options, Seen, Source, frame, inspect
+from shapecheck.analysis import Cause, Options, Seen, Source, inspect
+from shapecheck.analysis.interpreter import frame
 from shapecheck.cli import main
-from shapecheck.cli._coverage.markup import marked_up
-from shapecheck.cli._coverage.measure import module_name
-from shapecheck.codemod.files import find
+from shapecheck.cli.coverage.markup import marked_up
+from shapecheck.cli.coverage.measure import module_name
+from shapecheck.codemod.project.files import find
 
 MODEL: Final = '''\
 import fancylib

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from shapecheck.cli import main
-from shapecheck.cli._knowledge import examples, lookup
-from shapecheck.cli._knowledge.written import WRITTEN
+from shapecheck.cli.explain import examples, lookup
+from shapecheck.cli.explain.written import WRITTEN
 from shapecheck.signatures import table
 
 SOFTMAX: Final = """\
@@ -88,7 +88,7 @@ torch.cat
 
   def cat(tensors: list, dim: int = 0) -> Rule["cat"]
 
-  Rule["cat"]  decided in Python, by cat in shapecheck/ops/joining.py:
+  Rule["cat"]  decided in Python, by cat in shapecheck/ops/shape/joining.py:
                Concatenate tensors: the sizes along `dim` add up, all other axes agree.
 """
 

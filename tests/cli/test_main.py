@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from repository import ROOT
 
 from shapecheck import __version__, cli
 from shapecheck.cli import main
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 COMMANDS: Final = ("annotate", "check", "coverage", "explain", "record", "strip", "trace")
 
 

@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import pytest
 from patience import SECONDS
+from repository import ROOT
 
 from shapecheck.cli import main
 from shapecheck.record import watch
 from shapecheck.record.store import Key, RecordProblem, amount, append, create, load
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 PACKAGE: Final = "import torch\n\n\ndef double(x):\n    return x + x\n"
 ENDLESS: Final = """\
 import time, torch

@@ -11,9 +11,9 @@ import pytest
 
 from shapecheck.cli import main
 from shapecheck.codemod.annotate import Proposal, Settings, _unbound, annotate_files
-from shapecheck.codemod.edit import Slot
-from shapecheck.codemod.files import FileProblem, read, write
-from shapecheck.codemod.kinds import TensorType
+from shapecheck.codemod.project.files import FileProblem, read, write
+from shapecheck.codemod.write.annotation_types import TensorType
+from shapecheck.codemod.write.edit import Slot
 
 
 def annotated(tmp_path: Path, text: str, *origins: str, **others: str) -> str:

@@ -12,10 +12,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shapecheck.analysis.inference import defs
-from shapecheck.codemod.edit import FIELD, Slot, annotate, classes, fields_of
-from shapecheck.codemod.kinds import NONE, Either, ListType, TensorType, Type
+from shapecheck.analysis.study.study import defs
 from shapecheck.codemod.strip import strip
+from shapecheck.codemod.write.annotation_types import NONE, Either, ListType, TensorType, Type
+from shapecheck.codemod.write.edit import FIELD, Slot, annotate, classes, fields_of
 
 BT = TensorType("Float", "b t")
 KINDS: dict[str, Type] = {

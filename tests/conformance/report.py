@@ -11,15 +11,15 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from multiprocessing import get_context
-from pathlib import Path
 
 import torch
 from conformance.judge import Verdict, judge_module, judge_op
 from conformance.modules import modules
 from conformance.reasons import NOT_JUDGED, NOT_REFUSED, OTHER_DTYPE, WITHOUT_RULE
 from conformance.samples import KINDS, TIMES, ops
+from repository import ROOT
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
+PAGE = ROOT / "docs" / "conformance.md"
 
 INTRODUCTION = """\
 # Conformance

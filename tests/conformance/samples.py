@@ -15,7 +15,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 
-from shapecheck.runtime.ops import dotted_names
+from shapecheck.runtime.naming.ops import dotted_names
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

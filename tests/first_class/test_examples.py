@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from first_class.cases import CASES, HEAD, Case, table
+from repository import ROOT
 
 from shapecheck import ShapeError, dims_of
 from shapecheck.analysis import Options, Source, analyze_module
@@ -86,5 +87,5 @@ def test_its_wrong_variant_is_found_when_it_runs(case: Case, tmp_path: Path) -> 
 
 def test_the_page_shows_all() -> None:
     """The table in the documentation is that of the cases."""
-    page = Path(__file__).parents[2] / "docs" / "first_class_dims.md"
+    page = ROOT / "docs" / "first_class_dims.md"
     assert table() in page.read_text("utf-8")

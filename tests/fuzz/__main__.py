@@ -23,9 +23,9 @@ from fuzz.judging import Failure, is_program, judge, said, trace
 from fuzz.mutants import mutant, sources
 from fuzz.programs import Program
 from fuzz.reducing import reduced
+from repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = (ROOT / "examples", ROOT / "tests/static", ROOT / "shapecheck")
+FOLDERS = (ROOT / "examples", ROOT / "tests/analysis", ROOT / "shapecheck")
 SECONDS = 20
 """How long a processor may work on one program: all checks of it together."""
 PATIENCE = 30

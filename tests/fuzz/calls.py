@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+
+from repository import ROOT
 
 from shapecheck.signatures import index
 
-STUBS = Path(__file__).resolve().parents[2] / "stubs"
+STUBS = ROOT / "stubs"
 
 
 @dataclass(frozen=True, slots=True)

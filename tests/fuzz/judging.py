@@ -16,7 +16,7 @@ from pathlib import Path
 from shapecheck import analysis, spec
 from shapecheck.analysis import Diagnostic, Options, Source
 from shapecheck.codemod.annotate import annotate_files
-from shapecheck.codemod.proposing import Settings
+from shapecheck.codemod.propose.proposals import Settings
 
 PACKAGE = str(Path(analysis.__file__).parents[1])
 INTERNAL = re.compile(

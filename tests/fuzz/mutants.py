@@ -27,7 +27,7 @@ AROUND = (
 def sources(paths: Iterable[Path]) -> list[tuple[str, str]]:
     """Return the programs below some paths, each with its name.
 
-    A `*.test` file holds several (see tests/static), and a long module one for each definition.
+    A `*.test` file holds several (see tests/analysis), and a long module one for each definition.
     """
     found: list[tuple[str, str]] = []
     for path in paths:

@@ -85,7 +85,7 @@ def module(program: str, decorated: bool) -> ModuleType:
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
     tree = ast.parse(source, path)
     if decorated:
-        rewrite(tree, "shapecheck.runtime.hook")
+        rewrite(tree, "shapecheck.runtime.decorate.hook")
     made = ModuleType(name)
     exec(compile(tree, path, "exec", dont_inherit=True), vars(made))
     return made

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from shapecheck import dims_of
 from shapecheck.rewriting import rewrite
-from shapecheck.runtime.names import state
+from shapecheck.runtime.naming.records import state
 
 Names = dict[str, set[tuple[str | None, ...]]]
 """From a variable, or a returned value, and its line to the names that its axes have."""
@@ -34,7 +34,7 @@ def watched(program: str, seen: Names, path: str) -> ModuleType:
     source = ast.unparse(ast.fix_missing_locations(tree))
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
     tree = ast.parse(source, path)
-    rewrite(tree, "shapecheck.runtime.hook")
+    rewrite(tree, "shapecheck.runtime.decorate.hook")
     made = ModuleType(path.strip("<>"))
     vars(made)["_note"] = lambda where, value: _note(seen, where, value)
     exec(compile(tree, path, "exec", dont_inherit=True), vars(made))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from repository import ROOT
 
 from shapecheck.config import Config, ConfigError, find, load
 from shapecheck.mypy_plugin._versions import (
@@ -166,8 +167,8 @@ import shapecheck.mypy_plugin
 plugin = shapecheck.mypy_plugin.plugin("2.4.1")
 from mypy.options import Options
 plugin(Options())
-assert "shapecheck.analysis.interpreter" not in sys.modules
-import shapecheck.analysis.interpreter
+assert "shapecheck.analysis.check.module" not in sys.modules
+import shapecheck.analysis.check.module
 assert "torch" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)

@@ -17,12 +17,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 from einops import rearrange, reduce, repeat
+from repository import ROOT
 from torch import Tensor, nn
 
 from shapecheck import Float, Int, ShapeError, named, shapecheck
 from shapecheck.analysis import Options, Source, analyze_module
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+sys.path.insert(0, str(ROOT / "examples"))
 import mnist_cnn
 import text_cnn
 import vae

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from shapecheck import Float, shapecheck
-from shapecheck.runtime import binding, decorator, errors
+from shapecheck.runtime import errors
+from shapecheck.runtime.boundary import binding
+from shapecheck.runtime.decorate import decorator
 
 
 def broken(*args: Any, **kwargs: Any) -> Any:
@@ -30,7 +32,7 @@ def defect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> C
         if request.param == "arguments":
             monkeypatch.setattr(binding.Binding, "check", broken)
         elif request.param == "result":
-            monkeypatch.setattr("shapecheck.runtime.boundary.return_place", broken)
+            monkeypatch.setattr("shapecheck.runtime.boundary.checks.return_place", broken)
         else:
             monkeypatch.setattr(decorator, "compile_checks", broken)
 

@@ -17,13 +17,12 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from repository import ROOT
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 import shapecheck as package
 from shapecheck import Float, ShapeError, dims_of, shapecheck
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Block(nn.Module):

@@ -12,12 +12,13 @@ import pytest
 import torch
 from beartype import beartype
 from jaxtyping import Float, Float32, Int, Shaped, jaxtyped
+from repository import ROOT
 from torch import Tensor
 
 import shapecheck as shapecheck_types
 from shapecheck import ShapeError, assert_shape, shapecheck
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "jaxtyping.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "jaxtyping.md").read_text("utf-8")
 Checker = Callable[[Any], Any]
 
 

@@ -21,7 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 from shapecheck import Float, ShapeError, assert_shape, dims_of, disabled, named, shapecheck
 from shapecheck.runtime import errors
-from shapecheck.runtime.names import state
+from shapecheck.runtime.naming.records import state
 
 
 @pytest.fixture(autouse=True)
@@ -100,16 +100,17 @@ def test_many_calls_need_no_memory() -> None:
         for _ in range(count):
             steps(x, 1)
 
-    assert growth(calls, 300, 2000) < 100_000
+    assert growth(frames, 300, 2000) < 100_000
 
 
 def test_calls_of_ever_new_shapes_need_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is remembered of shapes is dropped once it is much."""
-    from shapecheck.runtime import calls, mode, names
+    from shapecheck.runtime.boundary import frames
+    from shapecheck.runtime.naming import mode, records
 
     monkeypatch.setattr(mode, "_CACHED", 64)
-    monkeypatch.setattr(names, "_RECORDS", 64)
-    monkeypatch.setattr(calls, "_ENTRIES", 16)
+    monkeypatch.setattr(records, "_RECORDS", 64)
+    monkeypatch.setattr(frames, "_ENTRIES", 16)
 
     @shapecheck
     def double(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
@@ -118,7 +119,7 @@ def test_calls_of_ever_new_shapes_need_bounded_memory(monkeypatch: pytest.Monkey
     for size in range(200):
         assert dims_of(double(torch.rand(size, 2))) == ("n", "d")
     assert len(mode._cache) <= 64
-    assert len(names._interned) <= 64
+    assert len(records._interned) <= 64
 
 
 def test_names_go_with_their_tensor() -> None:
@@ -426,7 +427,8 @@ def test_async_generators_that_are_left() -> None:
 )
 def test_a_defect_never_breaks_a_call(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import shapecheck.runtime.errors as errors
-    from shapecheck.runtime import calls, mode
+    from shapecheck.runtime.boundary import frames
+    from shapecheck.runtime.naming import mode
 
     def broken(*args: Any, **kwargs: Any) -> Any:
         raise ZeroDivisionError("a defect")
@@ -438,7 +440,7 @@ def test_a_defect_never_breaks_a_call(target: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("SHAPECHECK_DEBUG", raising=False)
     monkeypatch.setattr(errors, "_warned", set())
     module, _, name = target.partition(".")
-    monkeypatch.setattr({"calls": calls, "mode": mode}[module], name, broken)
+    monkeypatch.setattr({"calls": frames, "mode": mode}[module], name, broken)
     monkeypatch.setattr(mode, "_cache", {})
     x = torch.rand(3, 5)
     with pytest.warns(RuntimeWarning, match="a defect.*please report it"):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from patience import SECONDS
+from repository import ROOT
 
 from shapecheck.analysis import Options, Source, analyze_module
 
@@ -75,7 +76,7 @@ def static(project: Path, program: str) -> list[str]:
 
 def run(project: Path, program: str) -> subprocess.CompletedProcess[str]:
     (project / "program.py").write_text(program)
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(ROOT)
     return subprocess.run(
         [sys.executable, "program.py"],
         cwd=project,

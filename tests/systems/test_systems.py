@@ -6,14 +6,13 @@ Each program is analysed and executed; each of its wrong variants has to be repo
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
+from repository import ROOT
 
-ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
-import origins  # noqa: E402
-from systems.programs import SYSTEMS, Variant, running, source, static, variants  # noqa: E402
+import origins
+from systems.programs import SYSTEMS, Variant, running, source, static, variants
 
 ALL = [variant for system in SYSTEMS for variant in variants(system)]
 

@@ -6,7 +6,7 @@ import html
 import os
 from pathlib import Path
 
-from shapecheck.codemod.replacing import replace
+from shapecheck.codemod.project.replacing import replace
 
 _HERE = Path(__file__).resolve().parent
 

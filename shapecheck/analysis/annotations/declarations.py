@@ -1,0 +1,100 @@
+"""What the `def` of a function declares."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Final
+
+from shapecheck.analysis.annotations.reader import AnyDecl, CallableDecl, Declared, reader, texts
+from shapecheck.analysis.values.model import Function
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a function: its annotation and default, and how arguments reach it."""
+
+    name: str
+    declared: Declared
+    default: ast.expr | None
+    kind: str
+    """`positional`, `keyword`, `star` or `double-star`."""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a function's `def` says."""
+
+    params: tuple[Parameter, ...]
+    result: Declared
+
+    @property
+    def shaped(self) -> bool:
+        """Whether any parameter or the result declares a shape."""
+        return any(map(speaks, (*(p.declared for p in self.params), self.result)))
+
+
+def speaks(declared: Declared) -> bool:
+    """Whether a declaration says anything about a shape."""
+    return any(True for _ in texts(declared))
+
+
+def speaks_of_calls(declared: CallableDecl) -> bool:
+    """Whether a `Callable` says anything about the shapes that it takes or returns."""
+    return any(map(speaks, (*(declared.params or ()), declared.result)))
+
+
+def declaration(function: Function) -> Declaration:
+    """Return what a function's `def` says; read once."""
+    memory = function.module.program.memory
+    return memory.recall(("declaration", function.node), lambda: _read(function), _NOTHING)
+
+
+_NOTHING: Final = Declaration((), AnyDecl())
+
+
+def _read(function: Function) -> Declaration:
+    memory = function.module.program.memory
+    if memory.traces:
+        memory.asked.add((function.module.source.path, function.node.lineno))
+    arguments = function.node.args
+    read = reader(function.module).read
+    params: list[Parameter] = []
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
+    for argument, default in zip(positional, [*defaults, *arguments.defaults], strict=True):
+        params.append(
+            Parameter(
+                argument.arg, read(argument.annotation), default, "positional", argument.lineno
+            )
+        )
+    if (star := arguments.vararg) is not None:
+        params.append(Parameter(star.arg, read(star.annotation), None, "star", star.lineno))
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        params.append(
+            Parameter(argument.arg, read(argument.annotation), default, "keyword", argument.lineno)
+        )
+    if (double := arguments.kwarg) is not None:
+        params.append(
+            Parameter(double.arg, read(double.annotation), None, "double-star", double.lineno)
+        )
+    returns = getattr(function.node, "returns", None)
+    return Declaration(tuple(params), read(returns))
+
+
+def arguments_of(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, *, stars: bool = False
+) -> list[ast.arg]:
+    """Return the arguments of a `def` or a lambda; `stars`: with `*args` and `**kwargs`, last."""
+    given = node.args
+    more = (given.vararg, given.kwarg) if stars else ()
+    every = (*given.posonlyargs, *given.args, *given.kwonlyargs, *more)
+    return [one for one in every if one is not None]
+
+
+def own_names(function: Function) -> set[str]:
+    """Return the dimension names in a function's annotations."""
+    says = declaration(function)
+    declared = (*(param.declared for param in says.params), says.result)
+    return {name for one in declared for text in texts(one) for name in text.names()}

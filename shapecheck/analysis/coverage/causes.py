@@ -1,0 +1,427 @@
+"""Finds out why the shape of an expression isn't known: the first cause, back through the code."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+import shapecheck.dims as dims
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.reader import Declared, NoneDecl, ScalarDecl, UnionDecl
+from shapecheck.analysis.coverage.source_words import bindings, each, operands, within, words
+from shapecheck.analysis.host import Cause, Span
+from shapecheck.analysis.interpreter.calls import follows
+from shapecheck.analysis.program.modules import Module
+from shapecheck.analysis.values.model import (
+    Bound,
+    Class,
+    Content,
+    Dotted,
+    Function,
+    Object,
+    OpInstance,
+)
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Run, Tensor
+
+Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_NEVER: Final = sys.maxsize
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_EACH: Final = frozenset(
+    f"{prefix}{name}"
+    for name in ("parameters", "buffers", "modules", "children")
+    for prefix in ("", "named_")
+)
+"""Methods of modules that give tensors, or what has some, of a different shape each."""
+
+
+class Seen(Protocol):
+    """What `known` has observed of an expression."""
+
+    @property
+    def value(self) -> Value:
+        """The value that it had."""
+
+    @property
+    def held(self) -> Content:
+        """What the heap held for that."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is a tensor of which something isn't known, or isn't known at all."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is a tensor of which all is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A module, what its expressions were, and where its errors are.
+
+    `too_long`: the functions that took too many steps to be looked into.
+    """
+
+    module: Module
+    observed: Mapping[ast.AST, Seen]
+    errors: frozenset[Span]
+    too_long: frozenset[ast.AST]
+
+
+class Causes:
+    """The causes in one function, or in a module's own code."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        body: Sequence[ast.AST],
+        function: Function | None,
+        busy: frozenset[ast.AST] = frozenset(),
+    ) -> None:
+        self._analysis, self._body, self._function = analysis, body, function
+        self._busy = busy
+        self._told: dict[ast.AST, Cause | None] = {}
+        self._open: dict[ast.AST, int] = {}  # what is being looked into, from outside in
+        self._round = _NEVER  # the outermost of these that was come to again
+        self._rounds: dict[ast.AST, ast.AST] = {}  # whose cause is that of another
+        self._bound: dict[str, list[tuple[int, ast.AST]]] = {}
+        for node in (one for part in body for one in within(part)):
+            for target, value in bindings(node):
+                for name, part in each(target, value):
+                    self._bound.setdefault(name, []).append((getattr(part, "lineno", 0), part))
+
+    def of(self, node: ast.AST) -> Cause | None:
+        """Return the first cause; None for what is known, or can't be told."""
+        if node in self._told:
+            head = self._rounds.get(node)
+            return self._told[node] or (None if head is None else self._told.get(head))
+        if node in self._open:  # in a loop, what something is made of itself
+            self._round = min(self._round, self._open[node])
+            return None
+        outer, self._round = self._round, _NEVER
+        at = self._open[node] = len(self._open)
+        found = None if self._is_known(node) else self._cause(node)
+        if found is None and self._round == at:
+            found = self._loop(node)
+        elif found is None and self._round < at:
+            self._rounds[node] = list(self._open)[self._round]
+        del self._open[node]
+        self._round = min(outer, self._round if self._round < at else _NEVER)
+        self._told[node] = found
+        return found
+
+    def _loop(self, node: ast.AST) -> Cause | None:
+        """Return the cause of what is made of itself, by the name of the variable."""
+        if isinstance(node, ast.Name):
+            return Cause("loop", node.id)
+        names = (n for n, bound in self._bound.items() if any(one is node for _, one in bound))
+        name = next(names, None)
+        return None if name is None else Cause("loop", name)
+
+    def result(self) -> Cause | None:
+        """Return why what the function returns isn't known, as far as it isn't its parameters."""
+        nodes = (one for part in self._body for one in within(part))
+        values = (one.value for one in nodes if isinstance(one, ast.Return) and one.value)
+        found = self._first(values)
+        return None if found is not None and found.kind in _OF_PARAMETERS else found
+
+    # Kinds of expressions ---------------------------------------------------------------------
+
+    def _cause(self, node: ast.AST) -> Cause | None:
+        if isinstance(node, ast.expr):
+            span = self._analysis.module.lines.span(node)
+            if span in self._analysis.errors:
+                return Cause("error", f"line {span.line}")
+        match node:
+            case ast.Name():
+                return self._name(node)
+            case ast.Call():
+                return self._call(node)
+            case ast.Attribute():
+                return self._attribute(node)
+            case ast.Subscript(value=value):
+                found = self._first(operands(node))
+                if found is not None or not isinstance(self._value(value), Tensor):
+                    return found
+                return self._data(node, (value,), f"{words(value)}[...]")
+            case ast.AugAssign(target=target, value=value):
+                return self._first((value, target))
+            case ast.ListComp(elt=made) | ast.SetComp(elt=made) | ast.GeneratorExp(elt=made):
+                return self._first((made, *(one.iter for one in node.generators)))
+        return self._first(operands(node))
+
+    def _name(self, node: ast.Name) -> Cause | None:
+        name = node.id
+        bound = self._bound.get(name, [])
+        # The last assignment above, or in a loop one further down.
+        above = bisect_right([line for line, _ in bound], node.lineno - 1)
+        for _, value in [*reversed(bound[:above]), *bound[above:]][:2]:
+            found = self.of(value)
+            if found is not None:
+                return found
+        if self._function is not None:
+            parameter = _parameter(self._function, name)
+            if parameter is not None:
+                return None if bound and parameter.kind == "open" else parameter
+            if name in {a.arg for a in declarations.arguments_of(self._function.node, stars=True)}:
+                return None
+        value = self._value(node)
+        if isinstance(value, Dotted):
+            return self._library(value.name)
+        if bound:
+            return None
+        return self._global(name)
+
+    def _global(self, name: str) -> Cause | None:
+        """Return why a name isn't known that the module binds, or a function around this one."""
+        module = self._analysis.module
+        home = getattr(self._function, "home", None)
+        if home is not None and home.find(name) is not UNKNOWN:
+            return None
+        nodes = module.bindings.get(name, [])
+        if not nodes:
+            return None
+        found = module.resolve(name)
+        if isinstance(found, Dotted):
+            return self._library(found.name)
+        last = nodes[-1]
+        if isinstance(last, (ast.Assign, ast.AnnAssign)) and last.value and last not in self._busy:
+            outer = Causes(self._analysis, module.tree.body, None, self._busy | {last})
+            return outer.of(last.value) or Cause("name", name)
+        return Cause("name", name) if found is UNKNOWN else None
+
+    def _attribute(self, node: ast.Attribute) -> Cause | None:
+        seen = self._analysis.observed.get(node.value)
+        value = UNKNOWN if seen is None else seen.value
+        dotted = self._dotted(node)
+        if dotted is not None:
+            is_number = dotted.partition(".")[0] in sys.stdlib_module_names  # `math.pi`
+            return None if is_number else self._library(dotted)
+        own = self._function.owner if self._function is not None else None
+        if isinstance(node.value, ast.Name) and node.value.id == "self" and own is not None:
+            return self._of_class(own, node.attr) if self._is_unclear(node) else None
+        if seen is not None and isinstance(seen.held, Object):
+            return self._of_class(seen.held.cls, node.attr) if self._is_unclear(node) else None
+        if isinstance(value, Tensor) and not seen_lost(seen):
+            return Cause("data", f".{node.attr}") if self._is_lost(node) else None
+        return self.of(node.value)
+
+    def _dotted(self, node: ast.expr) -> str | None:
+        """Return the full name of something imported."""
+        value = self._value(node)
+        if isinstance(value, Dotted):
+            return value.name
+        if isinstance(node, ast.Attribute):
+            base = self._dotted(node.value)
+            return None if base is None else f"{base}.{node.attr}"
+        if isinstance(node, ast.Name) and node.id not in self._bound and value is None:
+            found = self._analysis.module.resolve(node.id)
+            return found.name if isinstance(found, Dotted) else None
+        return None
+
+    def _of_class(self, cls: Class, name: str) -> Cause | None:
+        """Return why an attribute of a class' instances isn't known."""
+        plain = Cause("attribute", f"{cls.name}.{name}")
+        for part in cls.node.body:
+            if isinstance(part, ast.AnnAssign) and getattr(part.target, "id", None) == name:
+                return Cause("declared", f"{cls.name}.{name}")
+            if isinstance(part, _DEFINITIONS) and part.name == name:
+                return self._own(Function(part, cls.module, cls), f"{cls.name}.{name}")
+        if cls.module is not self._analysis.module or cls.node in self._busy:
+            return plain
+        assigned = False
+        for method in (node for node in cls.node.body if isinstance(node, _DEFINITIONS)):
+            inside = None
+            for node in (one for line in method.body for one in within(line)):
+                for target, value in bindings(node):
+                    if isinstance(target, ast.Attribute) and words(target) == f"self.{name}":
+                        assigned = True
+                        function = Function(method, cls.module, cls)
+                        busy = self._busy | {cls.node}
+                        inside = inside or Causes(self._analysis, method.body, function, busy)
+                        found = inside.of(value)
+                        if found is not None:
+                            return found
+        if assigned:
+            return plain
+        for base in cls.node.bases:
+            found = self.of(base)
+            if found is not None:
+                return found
+        return plain
+
+    # Calls ------------------------------------------------------------------------------------
+
+    def _call(self, node: ast.Call) -> Cause | None:
+        seen = self._analysis.observed.get(node.func)
+        target = UNKNOWN if seen is None else seen.value
+        given = operands(node)
+        own = isinstance(target, Bound) and target.function is not None
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _EACH and not own:
+            return Cause("each", f"{words(node.func)}()")
+        if seen is None and (dotted := self._dotted(node.func)) is not None:
+            target = Dotted(dotted)
+        if isinstance(target, Dotted):
+            root = target.name.partition(".")[0]
+            if root == "builtins":
+                return self._first(given)
+            if not self._is_unclear(node):
+                return None
+            found = self._library(target.name) or self._first(given)
+            return found or self._data(node, given, target.name)
+        receiver = self._value(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        if isinstance(node.func, ast.Attribute) and isinstance(receiver, Tensor):
+            name = node.func.attr
+            method, is_known = f".{name}()", self._rule(f"torch.Tensor.{name}")
+            if not is_known and self._is_unclear(node):
+                return Cause("rule", method)
+            return self._first(given) or self._data(node, given, method)
+        function = target.function if isinstance(target, Bound) else target
+        if isinstance(function, Function):
+            if not self._is_unclear(node):
+                return None
+            return self._own(function, _full_name(function), given)
+        if isinstance(target, OpInstance):
+            return self._first(given) or Cause("data", words(node.func))
+        if isinstance(function, Class):
+            return self._first(given)
+        if seen is not None and isinstance(seen.held, Object):
+            method_node = _method(seen.held.cls, ("forward", "__call__"))
+            if method_node is None:
+                return self._first(given) or Cause("function", seen.held.cls.name)
+            cls = seen.held.cls
+            return self._own(Function(method_node, cls.module, cls), cls.name, given)
+        return self.of(node.func) or self._first(given)
+
+    def _data(self, node: ast.expr, given: Sequence[ast.expr], subject: str) -> Cause | None:
+        """Return why an op that is known gives what isn't, where its arguments don't tell."""
+        if not _is_vague(self._value(node)) or self._round != _NEVER:
+            return None
+        lost = (one for one in given if self._is_lost(one) and isinstance(self._value(one), Tensor))
+        found = next(lost, None)
+        return Cause("data", subject) if found is None else fallback(found)
+
+    def _own(self, function: Function, name: str, given: Sequence[ast.expr] = ()) -> Cause | None:
+        """Return why what a function of the program's gives isn't known."""
+        found = self._first(given)
+        if declarations.speaks(declarations.declaration(function).result):
+            return found or Cause("open", f"{name}()")
+        if function.node in self._analysis.too_long:
+            return Cause("budget", name)
+        if found is not None or isinstance(function.node, ast.Lambda):
+            return found or Cause("function", name)
+        if function.module is self._analysis.module and function.node not in self._busy:
+            busy = self._busy | {function.node}
+            found = Causes(self._analysis, function.node.body, function, busy).result()
+        return found or Cause("function", name)
+
+    def _library(self, name: str) -> Cause | None:
+        """Return whether something imported is of a library that says nothing, or has no rule."""
+        root = name.partition(".")[0]
+        if root == "builtins":
+            return None
+        if root == self._analysis.module.name.partition(".")[0]:
+            return Cause("name", name)
+        if not self._analysis.module.program.table.knows(root):
+            return Cause("library", name)
+        is_known = self._rule(name) or self._is_module(name) or follows(name)
+        return None if is_known else Cause("rule", name)
+
+    def _is_module(self, name: str) -> bool:
+        every = self._analysis.module.program.table.all_names()
+        return any(one.startswith(f"{name}.") for one in every)
+
+    def _rule(self, name: str) -> bool:
+        table = self._analysis.module.program.table
+        return table.signature(name) is not None or table.lookup_class(name) is not None
+
+    # What was observed ------------------------------------------------------------------------
+
+    def _first(self, nodes: Iterator[ast.expr] | Sequence[ast.expr]) -> Cause | None:
+        """Return the first cause among expressions, those first that are lost themselves."""
+        every = sorted(nodes, key=lambda one: not self._is_lost(one))
+        return next((found for found in map(self.of, every) if found is not None), None)
+
+    def _value(self, node: ast.AST) -> Value:
+        seen = self._analysis.observed.get(node)
+        return None if seen is None else seen.value
+
+    def _is_lost(self, node: ast.AST) -> bool:
+        return seen_lost(self._analysis.observed.get(node))
+
+    def _is_unclear(self, node: ast.AST) -> bool:
+        """Whether something of a value isn't known, or nobody has looked at it."""
+        seen = self._analysis.observed.get(node)
+        if seen is not None and isinstance(seen.value, tuple):
+            return _is_vague(seen.value)
+        return seen is None or seen.is_lost
+
+    def _is_known(self, node: ast.AST) -> bool:
+        seen = self._analysis.observed.get(node)
+        return isinstance(node, ast.Constant) or (seen is not None and seen.is_known)
+
+
+_OF_PARAMETERS: Final = ("parameter", "declared", "open")
+
+
+def seen_lost(seen: Seen | None) -> bool:
+    """Whether what was observed of an expression isn't all that there is to know."""
+    return seen is not None and seen.is_lost
+
+
+def _is_vague(value: Value) -> bool:
+    """Whether something isn't known of a tensor, or of one of several."""
+    if isinstance(value, tuple):
+        return any(map(_is_vague, value))
+    if not isinstance(value, Tensor):
+        return value is UNKNOWN
+    return not all(
+        item.symbol.telling
+        if isinstance(item, Run)
+        else all(symbol.telling for symbol in dims.symbols(item))
+        for item in value.shape.dims
+    )
+
+
+def _parameter(function: Function, name: str) -> Cause | None:
+    """Return why a parameter isn't known; None where it isn't one, or is a number."""
+    for index, argument in enumerate(declarations.arguments_of(function.node, stars=True)):
+        if argument.arg != name:
+            continue
+        if index == 0 and function.owner is not None and name in ("self", "cls"):
+            return None
+        if argument.annotation is None:
+            return Cause("parameter", name)
+        declared = next(
+            (p.declared for p in declarations.declaration(function).params if p.name == name), None
+        )
+        if declared is not None and _is_number(declared):
+            return None
+        is_open = declared is not None and declarations.speaks(declared)
+        return Cause("open" if is_open else "declared", name)
+    return None
+
+
+def _is_number(declared: Declared) -> bool:
+    """Whether an annotation says that there is no tensor."""
+    if isinstance(declared, UnionDecl):
+        return all(map(_is_number, declared.options))
+    return isinstance(declared, (ScalarDecl, NoneDecl))
+
+
+def _method(cls: Class, names: Sequence[str]) -> Definition | None:
+    found = {node.name: node for node in cls.node.body if isinstance(node, _DEFINITIONS)}
+    return next((found[name] for name in names if name in found), None)
+
+
+def _full_name(function: Function) -> str:
+    return f"{function.owner.name}.{function.name}" if function.owner else function.name
+
+
+def fallback(node: ast.expr) -> Cause:
+    """Return what to say where no cause is found."""
+    return Cause("other", words(node))

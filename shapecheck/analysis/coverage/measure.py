@@ -1,0 +1,388 @@
+"""Looks which tensor-valued expressions have a known shape, and why the others haven't.
+
+An expression counts where its value is a tensor, or where it isn't known and is likely to be one:
+the result of an op, of a tensor's method, of an operator on tensors, of a call with tensors that
+is used for something, or a name bound to one of these. Each use of a variable is an expression.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+from operator import attrgetter
+from typing import Final, Literal, TypeAlias
+
+import shapecheck.dims as dims
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.check.module import check_module, program_of
+from shapecheck.analysis.coverage.causes import Analysis, Causes, fallback
+from shapecheck.analysis.coverage.source_words import operands, within
+from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen, Source
+from shapecheck.analysis.interpreter.frame import EXPRESSIONS, Frame
+from shapecheck.analysis.program.report import Reporter
+from shapecheck.analysis.values.model import Bound, Class, Content, Dotted, Function, Union
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Facts, Run, Tensor
+
+
+class Grade(IntEnum):
+    """How much is known of a value, the worst last."""
+
+    OTHER = 0
+    KNOWN = 1
+    PARTIAL = 2
+    OPAQUE = 3
+    BLANK = 4
+
+
+def measure(source: Source, host: Host, options: Options) -> Coverage:
+    """Do what `analysis.coverage` says."""
+    found = Coverage(0, 0, 0, Counter())
+    for body in look(source, host, options):
+        for seen in body.seen if body.annotated else ():
+            found.known += seen.grade == "known"
+            found.partial += seen.grade == "partial"
+            found.unknown += seen.grade == "unknown"
+            if seen.reason is not None:
+                found.reasons[seen.reason] += 1
+    return found
+
+
+def look(source: Source, host: Host, options: Options) -> list[Body]:
+    """Do what `analysis.inspect` says."""
+    checks: dict[ast.AST, _Checks] = {}
+    too_long: set[ast.AST] = set()
+    apart = _Apart(host)
+    with _observed(source.name, checks, too_long):
+        told = check_module(source, apart, options)
+    observed = {node: _best(each) for node, each in checks.items()}
+    module = program_of(apart, options, source.name).module(source.name)
+    assert module is not None
+    errors = frozenset(one.span for one in told if one.severity == "error")
+    analysis = Analysis(module, observed, errors, frozenset(too_long))
+    script = [node for node in module.tree.body if not isinstance(node, _DEFINITIONS)]
+    classes: dict[ast.AST, Class] = {
+        child: Class(node, module)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef)
+        for child in node.body
+    }
+    bodies = [Body("", 1, False, _Code(analysis, observed, script, None).seen())]
+    for name, node in _named_functions(module.tree, ""):
+        function = Function(node, module, classes.get(node))
+        seen = _Code(analysis, observed, node.body, function).seen()
+        annotated = declarations.declaration(function).shaped
+        bodies.append(Body(name, node.lineno, annotated, seen))
+    return bodies
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The value that an expression had, how much was known of it, and its shape as text.
+
+    `held` is what the heap held for the value.
+    """
+
+    grade: Grade
+    value: Value
+    shape: str | None
+    held: Content = None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is a tensor of which something isn't known, or isn't known at all."""
+        return self.grade >= Grade.PARTIAL
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is a tensor of which all is known."""
+        return self.grade is Grade.KNOWN
+
+
+_Checks: TypeAlias = dict[Reporter | None, Observed]
+"""What an expression is worth in each check of its function; each has a reporter of its own."""
+
+
+class _Apart:
+    """A host of its own, so that nothing that another analysis found out is taken over."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def source(self, module: str) -> Source | None:
+        """Ask the other host."""
+        return self._host.source(module)
+
+
+@contextmanager
+def _observed(name: str, seen: dict[ast.AST, _Checks], too_long: set[ast.AST]) -> Iterator[None]:
+    """Note what each expression of a module is worth where it is reported on.
+
+    And which functions took too many steps to be looked into to their ends.
+    """
+
+    def observe(handler: Callable[..., Value]) -> Callable[..., Value]:
+        def observed(frame: Frame, node: ast.AST) -> Value:
+            value = handler(frame, node)
+            too_long.update(frame.budget.failed)
+            if not frame.quiet and frame.faults is None and frame.module.name == name:
+                facts, each = frame.state.facts, seen.setdefault(node, {})
+                now, before = _grade(value, facts), each.get(frame.module.reporter)
+                if before is None or now >= before.grade:
+                    shape = _shape(value, facts)
+                    found = Observed(now, value, shape, frame.state.content(value))
+                else:
+                    held = frame.state.content(value)
+                    found = Observed(before.grade, value, before.shape, held)
+                each[frame.module.reporter] = found
+            return value
+
+        return observed
+
+    before = dict(EXPRESSIONS)
+    EXPRESSIONS.update({kind: observe(handler) for kind, handler in before.items()})
+    try:
+        yield
+    finally:
+        EXPRESSIONS.update(before)
+
+
+def _best(each: _Checks) -> Observed:
+    """Return what is known of an expression: as it stands, or with the groups spelled out."""
+    first, *spelled_out = each.values()
+    best = min(first, max(spelled_out, key=_GRADE, default=first), key=_GRADE)
+    return Observed(best.grade, best.value, first.shape or best.shape, best.held)
+
+
+_GRADE: Final = attrgetter("grade")
+
+
+def _grade(value: Value, facts: Facts) -> Grade:
+    if isinstance(value, Union):
+        tensors = [option for option in value.options if isinstance(option, Tensor)]
+        return max((_grade(tensor, facts) for tensor in tensors), default=Grade.OTHER)
+    if value is UNKNOWN:
+        return Grade.BLANK
+    if not isinstance(value, Tensor):
+        return Grade.OTHER
+    items = facts.items(value.shape.dims)
+    if all(map(_named, items)):
+        return Grade.KNOWN
+    opaque = not any(map(_named, items)) and any(isinstance(item, Run) for item in items)
+    return Grade.OPAQUE if opaque else Grade.PARTIAL
+
+
+def _named(item: object) -> bool:
+    """Whether a dimension is made of numbers and of symbols that have a name."""
+    if isinstance(item, Run):
+        return item.symbol.telling
+    return all(symbol.telling for symbol in dims.symbols(item))  # type: ignore[arg-type]  # no run
+
+
+def _shape(value: Value, facts: Facts) -> str | None:
+    """Return what is known of a tensor's shape, None where nothing is or it is no tensor."""
+    if isinstance(value, Union):
+        shapes = (_shape(option, facts) for option in value.options if isinstance(option, Tensor))
+        return " | ".join(dict.fromkeys("..." if shape is None else shape for shape in shapes))
+    if not isinstance(value, Tensor):
+        return None
+    shape = facts.shape(value.shape)
+    return None if shape.opaque else shape.text()
+
+
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _named_functions(
+    node: ast.AST, around: str
+) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Yield the functions in a node with their names, nested ones included, in order."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _DEFINITIONS):
+            name = f"{around}{child.name}"
+            if not isinstance(child, ast.ClassDef):
+                yield name, child
+            yield from _named_functions(child, f"{name}.")
+        else:
+            yield from _named_functions(child, around)
+
+
+_PLAIN: Final = frozenset(sys.stdlib_module_names) | {"builtins", "numpy"}
+_NO_TENSOR: Final = frozenset(
+    "item tolist numpy size dim ndimension numel nelement element_size backward stride data_ptr "
+    "storage is_contiguous is_floating_point is_complex get_device register_hook retain_grad "
+    "type_as_tuple untyped_storage data_ptr __len__ allclose equal is_tensor is_grad_enabled "
+    "device dtype manual_seed no_grad enable_grad inference_mode autocast compile set_grad_enabled "
+    "save load finfo iinfo Generator Size get_default_dtype set_default_dtype parameters "
+    "named_parameters state_dict empty_cache synchronize is_available typename "
+    "set_printoptions device dtype shape ndim layout requires_grad is_cuda is_leaf is_sparse "
+    "grad_fn itemsize nbytes names broadcast_shapes".split()
+)
+_AMBIGUOUS: Final = frozenset(dir(dict)) | frozenset(dir(list)) | frozenset(dir(str))
+_PROPERTIES: Final = frozenset("T mT H mH real imag data grad".split())
+
+
+class _Code:
+    """The expressions of one function or of a module's own code, and why some aren't known."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        observed: Mapping[ast.AST, Observed],
+        body: Sequence[ast.AST],
+        function: Function | None,
+    ) -> None:
+        self.body, self.function, self.observed = body, function, observed
+        self.causes = Causes(analysis, body, function)
+        self.table = analysis.module.program.table
+        self.spans = Reporter(analysis.module.lines)
+        self.likely: set[str] = set()
+
+    def seen(self) -> tuple[Seen, ...]:
+        """Return the expressions that count, in the order in which they stand."""
+        return tuple(self._seen())
+
+    def _seen(self) -> Iterator[Seen]:
+        nodes = [node for part in self.body for node in within(part)]
+        expressions = [node for node in nodes if isinstance(node, ast.expr)]
+        if not any(node in self.observed for node in expressions):
+            yield from self._unseen(expressions)
+            return
+        for _ in range(2):
+            for one in nodes:
+                self._bind(one)
+        unused = {node.value for node in nodes if isinstance(node, ast.Expr)}
+        unused |= {node.func for node in nodes if isinstance(node, ast.Call)}
+        for node in expressions:
+            if isinstance(getattr(node, "ctx", None), ast.Store):
+                continue
+            grade = self._grade(node)
+            if grade is Grade.BLANK:
+                if node not in unused and self._likely(node):
+                    yield self._told(node, grade)
+            elif grade is not Grade.OTHER:
+                yield self._told(node, grade)
+
+    def _unseen(self, expressions: Sequence[ast.expr]) -> Iterator[Seen]:
+        """Yield the uses of parameters with a shape in a body that isn't analysed."""
+        if self.function is None:
+            return
+        params = declarations.declaration(self.function).params
+        shaped = {param.name for param in params if declarations.speaks(param.declared)}
+        cause = Cause("budget", self.function.name)
+        for node in expressions:
+            if isinstance(node, ast.Name) and node.id in shaped:
+                yield Seen(self.spans.span(node), None, "unknown", cause)
+
+    def _told(self, node: ast.expr, grade: Grade) -> Seen:
+        observed = self.observed.get(node)
+        span, shape = self.spans.span(node), None if observed is None else observed.shape
+        if grade is Grade.KNOWN:
+            return Seen(span, shape, "known")
+        inherited = isinstance(node, ast.Name) or any(map(self._is_lost, operands(node)))
+        kind: Literal["partial", "unknown"] = "partial" if grade is Grade.PARTIAL else "unknown"
+        reason = self.causes.of(node) or fallback(node)
+        return Seen(span, shape, kind, reason, begins=not inherited)
+
+    def _grade(self, node: ast.expr) -> Grade:
+        observed = self.observed.get(node)
+        return Grade.OTHER if observed is None else observed.grade
+
+    def _target(self, node: ast.expr) -> Value:
+        """Return what is called, if that is known."""
+        observed = self.observed.get(node)
+        return UNKNOWN if observed is None else observed.value
+
+    def _bind(self, node: ast.AST) -> None:
+        """Remember that a variable is likely to be a tensor of which something isn't known."""
+        if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For)):
+            return
+        value = node.iter if isinstance(node, ast.For) else node.value
+        if value is None or not self._is_lost(value):
+            return
+        if not (self._tensor(value) or self._likely(value)):
+            return
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        key = _key_of(targets[0], value)
+        for target in targets:
+            for child in ast.walk(target):
+                if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+                    if child is not key:
+                        self.likely.add(child.id)
+
+    def _is_lost(self, node: ast.expr) -> bool:
+        observed = self.observed.get(node)
+        return observed is not None and observed.is_lost and not isinstance(node, ast.JoinedStr)
+
+    def _likely(self, node: ast.expr) -> bool:
+        """Whether what isn't known is likely to be a tensor."""
+        match node:
+            case ast.Name(id=name):
+                return name in self.likely
+            case ast.Call():
+                return self._call(node)
+            case ast.Attribute(value=value, attr=name):
+                tensor = self._tensor(value) and name not in _NO_TENSOR
+                return name in _PROPERTIES or tensor
+            case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn(), *_]):
+                return False
+            case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.Subscript() | ast.IfExp():
+                parts = operands(node)
+                return any(map(self._tensor, parts)) or any(
+                    self._blank(part) and self._likely(part) for part in parts
+                )
+        return False
+
+    def _call(self, node: ast.Call) -> bool:
+        target = self._target(node.func)
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else _called(node.func)
+        if name in _NO_TENSOR or isinstance(target, Class) or _is_class_name(name):
+            return False
+        if isinstance(target, Dotted):
+            root = target.name.partition(".")[0]
+            if root in _PLAIN or self.table.lookup_class(target.name) is not None:
+                return False
+            of_a_class = name[:1].isupper() and not name.endswith("Tensor")
+            if root in ("torch", "einops") and target.name.count(".") < 3 and not of_a_class:
+                return True
+        elif isinstance(target, Bound) and target.function is None:
+            return isinstance(target.receiver, Tensor)
+        elif isinstance(node.func, ast.Attribute) and target is UNKNOWN:
+            blank = self._blank(node.func.value)
+            is_method = self.table.signature(f"torch.Tensor.{name}") is not None
+            if is_method and blank and (self._likely(node.func.value) or name not in _AMBIGUOUS):
+                return True
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        return any(
+            self._tensor(one) or (self._blank(one) and self._likely(one)) for one in arguments
+        )
+
+    def _tensor(self, node: ast.expr) -> bool:
+        grade = self._grade(node)
+        return Grade.KNOWN <= grade <= Grade.OPAQUE
+
+    def _blank(self, node: ast.expr) -> bool:
+        return self._grade(node) is Grade.BLANK
+
+
+def _key_of(target: ast.expr, value: ast.expr) -> ast.expr | None:
+    """Return what the keys of a dict are bound to in `for key, value in held.items()`."""
+    called = value.func if isinstance(value, ast.Call) else None
+    items = isinstance(called, ast.Attribute) and called.attr == "items"
+    return target.elts[0] if items and isinstance(target, ast.Tuple) else None
+
+
+def _is_class_name(name: str) -> bool:
+    """Whether a library's name is spelled like that of a class: what it makes is no tensor."""
+    plain = name.rpartition(".")[2]
+    return plain[:1].isupper() and not plain.isupper() and not plain.endswith("Tensor")
+
+
+def _called(node: ast.expr) -> str:
+    """Return the name by which something is called, if it has one."""
+    return node.id if isinstance(node, ast.Name) else ""

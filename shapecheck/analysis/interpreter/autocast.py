@@ -1,0 +1,113 @@
+"""torch.autocast: which float dtypes ops may compute in where it is on.
+
+Only tensors on its device are cast, which the analysis can't see, so that float32 stays possible.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shapecheck import dtypes
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.library.builtins import Named, function
+from shapecheck.analysis.values.model import Function, options
+from shapecheck.analysis.values.state import State
+from shapecheck.ops import DType, Value
+from shapecheck.shapes import Facts, Mismatch, Tensor
+from shapecheck.signatures import Signature
+
+_FULL: Final = dtypes.of("float32")
+_LOWER: Final = {"cuda": dtypes.of("float16"), "cpu": dtypes.of("bfloat16")}
+_CASTABLE: Final = _FULL | dtypes.of("float16") | dtypes.of("bfloat16")
+
+
+@dataclass(frozen=True, slots=True)
+class Autocast:
+    """A `torch.autocast(...)`: the lower dtypes that it may compute in, none if it is off."""
+
+    lower: dtypes.DTypes
+
+
+@function("torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast")
+def _autocast(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    given = dict(zip(("device_type", "dtype", "enabled"), args, strict=False)) | dict(kwargs)
+    return _made(given.get("device_type"), given)
+
+
+@function("torch.cuda.amp.autocast", "torch.cuda.amp.autocast_mode.autocast")
+def _on_cuda(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return _made("cuda", dict(zip(("enabled", "dtype"), args, strict=False)) | dict(kwargs))
+
+
+@function("torch.cpu.amp.autocast", "torch.cpu.amp.autocast_mode.autocast")
+def _on_cpu(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return _made("cpu", dict(zip(("enabled", "dtype"), args, strict=False)) | dict(kwargs))
+
+
+def _made(device: Value, given: Mapping[str, Value]) -> Autocast:
+    """Return the autocast of a device; without a dtype, it has that of the device."""
+    if given.get("enabled", True) is False:
+        return Autocast(0)
+    dtype = given.get("dtype")
+    if isinstance(dtype, DType):
+        return Autocast(dtype.dtypes & _CASTABLE)
+    known = _LOWER.get(device) if isinstance(device, str) and dtype is None else None
+    return Autocast(_CASTABLE & ~_FULL if known is None else known)
+
+
+def entered(manager: Value, around: dtypes.DTypes) -> dtypes.DTypes:
+    """Return the lower dtypes in the body of a `with`, from those around it."""
+    found: dtypes.DTypes = 0
+    for one in options(manager):
+        found |= one.lower if isinstance(one, Autocast) else around
+    return found
+
+
+def decorated(function: Function, facts: Facts) -> dtypes.DTypes:
+    """Return the lower dtypes in the body of a function, by its decorators."""
+    lower = facts.autocast
+    for decorator in getattr(function.node, "decorator_list", ()):
+        if isinstance(decorator, ast.Call):
+            frame = Frame(function.module, State())
+            lower = entered(frame.hush(Frame.eval, decorator), lower)
+    return lower
+
+
+def cast(
+    signature: Signature,
+    facts: Facts,
+    args: Sequence[Value],
+    kwargs: Mapping[str, Value],
+    instance: Mapping[str, Value] | None,
+    value: Value,
+) -> Value:
+    """Return a result with the dtypes that it has where the op computes in another float dtype."""
+    for kind in (facts.autocast, _FULL) if facts.autocast else ():
+        given = [_of(arg, kind) for arg in args]
+        named = {name: _of(arg, kind) for name, arg in kwargs.items()}
+        with suppress(Mismatch):
+            found = signature.apply(facts.copy(), given, named, instance=instance)
+            value = _either(value, found)
+    return value
+
+
+def _of(value: Value, kind: dtypes.DTypes) -> Value:
+    """Return an argument as autocast hands it to the op."""
+    if isinstance(value, Tensor) and value.dtype & _CASTABLE:
+        return replace(value, dtype=value.dtype & ~_CASTABLE | kind)
+    if type(value) in (tuple, list):
+        return type(value)(_of(one, kind) for one in value)
+    return value
+
+
+def _either(value: Value, other: Value) -> Value:
+    """Return a result that may have the dtypes of another one."""
+    if isinstance(value, Tensor) and isinstance(other, Tensor):
+        return replace(value, dtype=value.dtype | other.dtype)
+    if type(value) is tuple and type(other) is tuple and len(value) == len(other):
+        return tuple(map(_either, value, other))
+    return value

@@ -1,0 +1,213 @@
+"""The check of a function's body, with what its annotations say of the parameters."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from shapecheck import explain, spec
+from shapecheck.analysis.annotations.declarations import (
+    Parameter,
+    arguments_of,
+    declaration,
+    own_names,
+    speaks,
+)
+from shapecheck.analysis.annotations.reader import (
+    Declared,
+    ListDecl,
+    TensorDecl,
+    TupleDecl,
+    reader,
+    texts,
+)
+from shapecheck.analysis.interpreter import autocast, fitting, instance_dims, strict
+from shapecheck.analysis.interpreter.frame import Budget, Frame
+from shapecheck.analysis.interpreter.generators import is_generator
+from shapecheck.analysis.library import functorch_dim
+from shapecheck.analysis.values.model import (
+    Dict,
+    Dotted,
+    Function,
+    names_in,
+    own_size,
+    with_default,
+)
+from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.state import State
+from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size
+from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops.call import as_size
+from shapecheck.shapes import Item, Matcher, Tensor
+
+
+@lru_cache(maxsize=1024)
+def parse_expression(source: str) -> ast.expr:
+    """Parse the Python expression of a `{...}`; annotations hold no malformed ones."""
+    return ast.parse(source, mode="eval").body
+
+
+def size_in(frame: Frame, source: str) -> IntSize | None:
+    """Return the value of a `{...}` expression in a frame, None where it isn't a known size."""
+    value = frame.eval(parse_expression(source))
+    if isinstance(value, bool) or value is UNKNOWN:
+        return None
+    found = as_size(value)
+    return found if found is value else None
+
+
+def check_braces(frame: Frame, function: Function) -> None:
+    """Report names in the `{...}` of a signature that nothing in the program has."""
+    every = arguments_of(function.node, stars=True)
+    known = {arg.arg for arg in every}
+    returns = getattr(function.node, "returns", None)
+    for node in [arg.annotation for arg in every] + [returns]:
+        for text in texts(reader(function.module).read(node)) if node is not None else ():
+            for source in re.findall(r"\{([^{}]*)\}", str(text)):
+                for name in sorted(names_in(parse_expression(source)) - known):
+                    if frame.lookup(name) == Dotted(f"builtins.{name}") and not hasattr(
+                        builtins, name
+                    ):
+                        reason = f'nothing is called "{name}" where "{{{source}}}" is evaluated'
+                        frame.error(node, Message(f'in "{text}": {reason}', "shape-annotation"))
+
+
+def check_body(
+    function: Function,
+    state: State,
+    values: Mapping[str, Value],
+    quiet: bool = False,
+    runs: Mapping[str, tuple[Item, ...]] | None = None,
+    bare: str = "",
+    most: float = math.inf,
+    suppose: Callable[[Parameter, Value], Value] = lambda param, value: value,
+) -> Frame:
+    """Analyse a function's body on its own, with what its annotations say of the parameters.
+
+    `runs` are the dimensions that groups of the annotations stand for, where they are given; in
+    the annotation of the parameter `bare` they stand for none. `suppose` is asked what a parameter
+    may be taken for that isn't among `values`. Raises `TooManyErrors` where the body goes on after
+    more than `most`.
+    """
+    assert not isinstance(function.node, ast.Lambda)
+    budget = Budget.of((function.node.end_lineno or 0) - function.node.lineno)
+    frame = Frame(function.module, state, function=function, quiet=quiet, budget=budget)
+    says = declaration(function)
+    promise(frame, function)
+    frame.most = most
+    matcher = frame.matcher
+    for param in says.params:
+        if param.name in values:
+            frame.assign(param.name, values[param.name], param.line)
+            instance_dims.begin(frame, function, values[param.name], matcher)
+    for param in sorted(says.params, key=lambda one: speaks(one.declared)):  # `{n}` needs n
+        if param.name not in values:
+            matcher.runs.update(dict.fromkeys(runs or (), ()) if param.name == bare else runs or {})
+            value = suppose(param, _start(frame, param, matcher))
+            frame.assign(param.name, value, param.line)
+    matcher.runs.update(runs or {})
+    matcher.runs.pop("...", None)
+    frame.given = dict(frame.state.vars)
+    _take_over(frame, matcher)
+    _take_in(frame, function)
+    given = (frame.given.get(param.name) for param in says.params)
+    frame.state.facts.autocast = autocast.decorated(function, frame.state.facts)
+    frame.state.facts.declared = tuple(one.shape for one in given if isinstance(one, Tensor))
+    frame.run_all(function.node.body, f'"{function.name}"', told=says.shaped)
+    return frame
+
+
+def _take_in(frame: Frame, function: Function) -> None:
+    """Let a number around a function that is called like a dimension of its own be any size.
+
+    It may be that dimension, or the one of this name in the function around it.
+    """
+    if function.home is None:
+        return
+    for name in sorted(own_names(function) & names_in(function.node) - frame.given.keys()):
+        if type(function.home.find(name)) in (int, Size):
+            frame.assign(name, own_size(name, None), function.node.lineno)
+
+
+def _take_over(frame: Frame, matcher: Matcher) -> None:
+    """Let an int parameter that is called like a part of a dimension be that part.
+
+    Beside `(h d)` or `2*h`, an int `h` says how the axis is split or merged.
+    """
+    assert frame.function is not None
+    says = declaration(frame.function)
+    every = (*(param.declared for param in says.params), says.result)
+    parts = {name for one in every for text in texts(one) for name in spec.composed_names(text)}
+    for param in says.params:
+        value = frame.given.get(param.name)
+        if not isinstance(value, Size) or param.name not in parts:
+            continue
+        symbol = value.symbol
+        if symbol is None or symbol.kind is not Kind.OWN:
+            continue
+        bound: DimExpr = matcher.names.setdefault(param.name, value)
+        if bound != value and not isinstance(bound, Composite):
+            frame.state.facts.learn(symbol, bound)
+
+
+def promise(frame: Frame, function: Function) -> None:
+    """Have what a body returns and yields fitted to its annotation."""
+    result = declaration(function).result
+    frame.matcher.evaluate = lambda source: size_in(frame, source)
+    if is_generator(function):
+        if isinstance(result, ListDecl) and speaks(result):
+            item = result.element
+            frame.check_yield = lambda node, value: _given_out(frame, item, node, value, "yielded")
+    elif speaks(result):
+        frame.check_return = lambda node, value: _given_out(frame, result, node, value, "returned")
+
+
+def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
+    """Return what a parameter is when the body begins."""
+    declared = param.declared
+    if param.kind == "double-star":
+        element = fitting.declare(frame, declared, f"{param.name}[]", matcher)
+        return frame.state.new(Dict(None, element))
+    if param.kind == "star":
+        element = fitting.declare(frame, declared, param.name, matcher)
+        return frame.state.new(ListContent(None, element, "tuple"))
+    value = fitting.declare(frame, declared, param.name, matcher)
+    return with_default(value, param.name, param.default)
+
+
+def _subject(frame: Frame, verb: str, node: ast.expr) -> str:
+    """Return what a value that is returned or yielded is called in messages."""
+    text = "" if isinstance(node, ast.YieldFrom) else frame.segment(node)
+    return f'{verb} value "{text}"' if 0 < len(text) <= 40 else f"{verb} value"
+
+
+def _given_out(frame: Frame, declared: Declared, node: ast.expr, value: Value, verb: str) -> Value:
+    """Fit a value that is returned or yielded to the result's annotation."""
+    matcher = Matcher(frame.state.facts, frame.matcher.evaluate)
+    matcher.names.update(frame.matcher.names)
+    matcher.runs.update(frame.matcher.runs)
+    parts: list[tuple[Declared, Value, ast.expr]] = [(declared, value, node)]
+    if isinstance(declared, TupleDecl) and declared.items is not None and isinstance(value, tuple):
+        if len(declared.items) == len(value):
+            same = isinstance(node, ast.Tuple) and len(node.elts) == len(value)
+            nodes = node.elts if same and isinstance(node, ast.Tuple) else [node] * len(value)
+            parts = list(zip(declared.items, value, nodes, strict=True))
+    before = frame.state.facts.atoms
+    for part, item, where in parts:
+        found = fitting.check(frame, part, item, matcher)
+        if found[0] is not None:
+            text = None if isinstance(where, ast.YieldFrom) else frame.segment(where)
+            subject = _subject(frame, verb, where)
+            frame.error(where, fitting.message(frame, subject, found, matcher, text))
+            return value
+        left = functorch_dim.left_over(frame, item, value)
+        if left and isinstance(part, TensorDecl):
+            frame.error(where, explain.left_over(_subject(frame, verb, where), item, left))
+            return value
+    strict.report(frame, node, f"the {verb} value", before)
+    return value

@@ -1,0 +1,199 @@
+"""What decorators make of the functions under them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.reader import reader
+from shapecheck.analysis.interpreter import functions
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.program.modules import Module
+from shapecheck.analysis.values.model import NOTHING, Argument, Context, Dotted, Function, Partial
+from shapecheck.analysis.values.state import State
+from shapecheck.ops import UNKNOWN, Value
+
+KINDS: Final = frozenset(("builtins.staticmethod", "builtins.classmethod"))
+PROPERTIES: Final = frozenset(
+    "builtins.property functools.cached_property abc.abstractproperty "
+    "torch.distributions.utils.lazy_property".split()
+)
+_KEEP: Final = KINDS | frozenset(
+    "torch.no_grad torch.inference_mode torch.enable_grad torch.set_grad_enabled torch.compile "
+    "torch.autocast torch.amp.autocast torch.cuda.amp.autocast torch.amp.custom_fwd "
+    "torch.amp.custom_bwd torch.cuda.amp.custom_fwd torch.cuda.amp.custom_bwd "
+    "torch.autograd.function.once_differentiable torch.compiler.disable torch._dynamo.disable "
+    "torch.fx.wrap torch.jit.script torch.jit.script_method torch.jit.script_if_tracing "
+    "torch.jit.ignore torch.jit.unused torch.jit.export jaxtyping.jaxtyped beartype.beartype "
+    "typeguard.typechecked functools.lru_cache functools.cache functools.wraps "
+    "typing.override typing_extensions.override typing.no_type_check typing.final "
+    "typing_extensions.final typing.overload abc.abstractmethod "
+    "shapecheck.shapecheck shapecheck.runtime.shapecheck".split()
+)
+"""Decorators that leave what a function takes and returns as it was."""
+_MANAGERS: Final = frozenset(("contextlib.contextmanager", "contextlib.asynccontextmanager"))
+_CHANGE: Final = frozenset(("torch", "contextlib", "functools", "functorch"))
+"""Packages whose other decorators don't."""
+
+
+def names(
+    module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+) -> Iterator[str]:
+    """Yield the dotted names of a function's or class' decorators, `?` for what isn't known."""
+    for decorator in node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(decorator, ast.Call) and ast.unparse(target).endswith("jaxtyped"):
+            yield "jaxtyping.jaxtyped"
+            continue
+        value = reader(module).resolve(target)
+        yield value.name if isinstance(value, Dotted) else "?"
+
+
+def decorated(function: Function, frame: Frame | None = None) -> Value:
+    """Return what a function's name is bound to: what its decorators make of it.
+
+    `frame` is where they are evaluated, for a function in a function. Those that make a method
+    a property, a static method or a class method are left to its owner.
+    """
+    node = function.node
+    if isinstance(node, ast.Lambda) or not node.decorator_list:
+        return function
+    if function.home is not None:
+        return _made(function, node, frame)
+    memory = function.module.program.memory
+    return memory.recall(("decorated", node), lambda: _made(function, node, frame), function)
+
+
+def are_followed(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether it is known who calls a function under its decorators: nobody keeps it."""
+    known = zip(node.decorator_list, names(frame.module, node), strict=True)
+    return all(
+        name in _KEEP
+        or name in _MANAGERS
+        or name in PROPERTIES
+        or isinstance(frame.hush(Frame.eval, decorator), (Function, Partial))
+        for decorator, name in known
+    )
+
+
+def _made(
+    function: Function, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame | None
+) -> Value:
+    value: Value = function
+    known = list(names(function.module, node))
+    for decorator, name in zip(reversed(node.decorator_list), reversed(known), strict=True):
+        if name in _MANAGERS and isinstance(value, Function):
+            value = replace(value, manages=True)
+        elif name not in _KEEP and name not in PROPERTIES:
+            value = _apply(frame or Frame(function.module, State()), decorator, name, value)
+    return value
+
+
+def _apply(frame: Frame, decorator: ast.expr, name: str, value: Value) -> Value:
+    """Return what one decorator makes of a value."""
+    if not isinstance(value, Function):
+        return UNKNOWN
+    made = frame.hush(Frame.eval, decorator)
+    if isinstance(made, Context):
+        return value
+    transformed = _transformed(frame, made, value, decorator, name)
+    if transformed is not NOTHING:
+        return transformed
+    if isinstance(made, Function):
+        same = _same_type(made)
+        if same and declarations.declaration(value).shaped:
+            return value
+        result = frame.hush(functions.invoke, made, [Argument(value)], {}, decorator, name)
+        if isinstance(result, Function):
+            return value if _passes_through(result, value) else result
+        if same:
+            return value
+    if name.partition(".")[0] in _CHANGE or not declarations.declaration(value).shaped:
+        return UNKNOWN
+    return value  # the annotations of what an unknown library decorates
+
+
+def _transformed(
+    frame: Frame, made: Value, value: Function, decorator: ast.expr, name: str
+) -> Value:
+    """Return what `@vmap` or `@partial(vmap, out_dims=1)` makes; `NOTHING` for other decorators."""
+    from shapecheck.analysis.interpreter.calls import CALLERS, Arguments, invoke
+
+    target = made.function if isinstance(made, Partial) else made
+    if not isinstance(target, Dotted) or target.name not in CALLERS:
+        return NOTHING
+    call = ast.copy_location(ast.Call(decorator, [], []), decorator)
+    return frame.hush(invoke, made, Arguments((Argument(value),), {}), call, name)
+
+
+def _same_type(decorator: Function) -> bool:
+    """Whether a decorator is annotated to return what it takes: `(f: F) -> F`.
+
+    `(f: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]` says nothing about shapes.
+    """
+    node = decorator.node
+    if isinstance(node, ast.Lambda) or node.returns is None or not node.args.args:
+        return False
+    taken = node.args.args[0].annotation
+    if taken is None or isinstance(node.returns, ast.Constant):
+        return False
+    head = taken.value if isinstance(taken, ast.Subscript) else taken
+    bare = ast.unparse(head).rpartition(".")[2] in ("Callable", "object", "Any")
+    return not bare and ast.dump(taken) == ast.dump(node.returns)
+
+
+def _passes_through(wrapper: Function, wrapped: Function) -> bool:
+    """Whether a wrapper returns just what the wrapped function returns for its own arguments."""
+    if wrapper == wrapped:
+        return True
+    node = wrapper.node
+    if isinstance(node, ast.Lambda):
+        return _forwards(node.body, wrapper, wrapped)
+    taken = {argument.arg for argument in declarations.arguments_of(node, stars=True)}
+    results: dict[str, list[ast.expr]] = {}
+    returned: list[ast.expr] = []
+    for child in ast.walk(node):
+        if _changed(child) in taken:
+            return False  # it hands over something else
+        if isinstance(child, ast.Assign) and len(child.targets) == 1:
+            results.setdefault(ast.unparse(child.targets[0]), []).append(child.value)
+        elif isinstance(child, ast.Return):
+            returned.append(child.value or ast.Constant(None))
+    return bool(returned) and all(
+        _forwards(value, wrapper, wrapped)
+        for part in returned
+        for value in (results.get(part.id, [part]) if isinstance(part, ast.Name) else [part])
+    )
+
+
+def _changed(node: ast.AST) -> str | None:
+    """Return the name of the variable that a piece of source binds anew, or puts something in."""
+    match node:
+        case (
+            ast.Name(id=name, ctx=ast.Store())
+            | ast.Subscript(value=ast.Name(id=name), ctx=ast.Store())
+            | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="update" | "setdefault"))
+        ):
+            return name
+    return None
+
+
+def _forwards(value: ast.expr, wrapper: Function, wrapped: Function) -> bool:
+    """Whether an expression calls the wrapped function with all of the wrapper's arguments."""
+    match value:
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
+            if wrapper.home is None or wrapper.home.find(name) != wrapped:
+                return False
+            declared = wrapper.node.args
+            wanted = [ast.unparse(ast.Name(a.arg)) for a in (*declared.posonlyargs, *declared.args)]
+            wanted += [f"*{declared.vararg.arg}"] if declared.vararg else []
+            given = [ast.unparse(arg) for arg in args]
+            double = [
+                k.value.id for k in keywords if k.arg is None and isinstance(k.value, ast.Name)
+            ]
+            kwarg = [declared.kwarg.arg] if declared.kwarg else []
+            return given == wanted and double == kwarg and len(keywords) == len(kwarg)
+    return False

@@ -1,0 +1,142 @@
+"""What dicts hold: reading, writing and uniting their contents.
+
+A dict is known in full (`items`), or in part: `known` are the values that it has under some keys,
+if it has these, and `element` what any other is. `blank` says that there is no other as yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import another
+from shapecheck.analysis.values.model import NOTHING, Dict, Ref, Sequence
+from shapecheck.analysis.values.state import State
+from shapecheck.ops import UNKNOWN, Value
+
+
+def is_key(value: Value) -> bool:
+    """Whether a value is a key that can be told from others."""
+    if isinstance(value, tuple):
+        return all(map(is_key, value))
+    return isinstance(value, (str, int, float, type(None)))
+
+
+def entries(content: Dict) -> Mapping[Value, Value]:
+    """Return the keys that are known, with their values."""
+    return content.known if content.items is None else content.items
+
+
+def values(content: Dict) -> list[Value]:
+    """Return what the values are, each one or what any is."""
+    rest = [] if content.items is not None or content.blank else [content.element]
+    return [*entries(content).values(), *rest]
+
+
+def any_value(state: State, content: Dict) -> Value:
+    """Return what any value is."""
+    return state.either(*found) if (found := values(content)) else UNKNOWN
+
+
+def opened(state: State, content: Dict) -> Dict:
+    """Return a dict that may have other keys beside those that are known."""
+    if content.items is None:
+        return content
+    return replace(content, items=None, known=content.items, blank=True)
+
+
+def fetch(frame: Frame, owner: Ref, content: Dict, key: Value) -> Value:
+    """Return `owner[key]`; a `defaultdict` makes what it doesn't have."""
+    if is_key(key):
+        if key in entries(content):
+            return entries(content)[key]
+        if content.items is None and not content.blank:
+            return another(frame, content.element)
+        return UNKNOWN if content.default is NOTHING else _make(frame, owner, content, key)
+    found = values(content)
+    if content.default is not NOTHING and not found:
+        return _make(frame, owner, content, key)
+    if len(found) == 1 and content.items is None:
+        return another(frame, found[0])
+    return any_of(frame, found)
+
+
+def any_of(frame: Frame, found: list[Value]) -> Value:
+    """Return one of several values, of which it isn't known which; those that may change may."""
+    changing = [value for value in found if _may_grow(frame.state, value)]
+    for value in changing:
+        frame.state.heap[value] = None
+    return frame.state.either(*found) if found and not changing else UNKNOWN
+
+
+def _may_grow(state: State, value: Value) -> bool:
+    content = state.content(value)
+    return isinstance(content, (Sequence, Dict)) and not content.kind.startswith("nn.")
+
+
+def _make(frame: Frame, owner: Ref, content: Dict, key: Value) -> Value:
+    from shapecheck.analysis.interpreter.functions import call_value
+
+    value = call_value(frame, content.default, [])
+    put(frame, owner, content, key, value)
+    return value
+
+
+def put(frame: Frame, owner: Ref, content: Dict, key: Value, value: Value) -> None:
+    """Assign `owner[key]`."""
+    state = frame.state
+    if is_key(key):
+        if content.items is not None:
+            made = replace(content, items={**content.items, key: value})
+        else:
+            made = replace(content, known={**content.known, key: value})
+    else:
+        loosened(state, value)
+        wide = opened(state, content)
+        element = value if wide.blank else state.either(wide.element, value)
+        known = {name: state.either(held, value) for name, held in wide.known.items()}
+        made = replace(wide, element=element, known=known, blank=False)
+    state.heap[owner] = made
+
+
+def loosened(state: State, value: Value) -> None:
+    """Take a list for one of several of which it isn't known how many items they have."""
+    content = state.content(value)
+    if isinstance(content, Sequence) and content.items is not None and content.kind == "list":
+        element = state.element(content)
+        state.heap[value] = Sequence(None, element, blank=not content.items)
+
+
+def remove(content: Dict, key: Value) -> Dict:
+    """Return a dict without a key."""
+    left = {name: value for name, value in entries(content).items() if name != key}
+    if content.items is None:
+        return replace(content, known=left)
+    return replace(content, items=left)
+
+
+def united(state: State, content: Dict, other: Dict, extra: Mapping[str, Value]) -> Dict:
+    """Return a dict with the items of another, and more, put over its own."""
+    if content.items is not None and other.items is not None:
+        return replace(content, items={**content.items, **other.items, **extra})
+    one, two = opened(state, content), opened(state, other)
+    known = {**two.known, **extra}
+    for name, value in one.known.items():
+        sure = name in extra or (other.items is not None and name in other.items)
+        if not sure:
+            over = [known[name]] if name in known else [] if two.blank else [two.element]
+            known[name] = state.either(value, *over)
+    elements = [part.element for part in (one, two) if not part.blank]
+    element = state.either(*elements) if elements else UNKNOWN
+    return replace(one, known=known, element=element, blank=not elements)
+
+
+def of_pairs(pairs: Iterable[Value]) -> Dict:
+    """Return the content of a dict of pairs of keys and values."""
+    found = Dict({})
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2 or not is_key(pair[0]):
+            return Dict(None)
+        found = replace(found, items={**(found.items or {}), pair[0]: pair[1]})
+    return found

@@ -1,0 +1,133 @@
+"""What may happen to lists, dicts and instances once who changes them is out of sight."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from functools import lru_cache
+
+from shapecheck.analysis.annotations.class_fields import set_by_name
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.instances import find_method
+from shapecheck.analysis.values.heap import inside
+from shapecheck.analysis.values.model import (
+    Bound,
+    Class,
+    Dict,
+    Function,
+    Object,
+    Partial,
+    Ref,
+    Scope,
+    Sequence,
+    Union,
+    names_in,
+)
+from shapecheck.ops import UNKNOWN, Value
+
+
+def let_go(frame: Frame, values: Iterable[Value]) -> None:
+    """Give up on what code that isn't followed may change, which is given some values.
+
+    These are the lists and dicts themselves, and all that a function among the values may change
+    whenever it is called.
+    """
+    escape = _Escape(frame)
+    for value in values:
+        escape.value(value)
+
+
+def hand_over(frame: Frame, values: Iterable[Value]) -> None:
+    """Give up on what functions among the arguments of an op may change, which may keep them."""
+    let_go(frame, [value for value in values if isinstance(value, (Function, Bound, Partial))])
+
+
+class _Escape:
+    """One way out of what is followed; `seen` is what has gone it."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.seen: set[object] = set()
+
+    def value(self, value: Value) -> None:
+        """Let go of a value that is handed over."""
+        match value:
+            case Ref():
+                self._content(value)
+            case tuple():
+                self._all(value)
+            case Union(options=options):
+                self._all(options)
+            case Partial(function=function, args=args, kwargs=kwargs):
+                self._all((function, *args, *(held for _, held in kwargs)))
+            case Function(node=node, home=home) if home is not None and value not in self.seen:
+                self.seen.add(value)
+                self._all(value.defaults)
+                self._around(node, home)
+            case Class(node=node, home=home) if home is not None and value not in self.seen:
+                self.seen.add(value)
+                self._around(node, home)
+            case Bound(receiver=receiver, function=None):
+                self.value(receiver)
+            case Bound(receiver=Ref() as receiver, function=Function() as function):
+                self._used(receiver, function.node)
+
+    def _all(self, values: Iterable[Value]) -> None:
+        for value in values:
+            self.value(value)
+
+    def _content(self, ref: Ref) -> None:
+        content = self.frame.state.content(ref)
+        if isinstance(content, Object):
+            self.value(content.cls)
+        elif isinstance(content, (Sequence, Dict)):
+            self.frame.state.heap[ref] = None
+            self._all(inside(content))
+
+    def _around(self, node: ast.AST, home: Scope) -> None:
+        """Let go of what a function or class uses of the variables around it."""
+        used = names_in(node)
+        rebound = _rebound_in(node)
+        for name in sorted(used):
+            held = home.find(name)
+            if isinstance(self.frame.state.content(held), Object):
+                self._used(held, node)
+            self.value(held)
+        if isinstance(home, Frame):
+            home.share(used, rebound)
+            for name in rebound:
+                home.rebind(name, UNKNOWN)
+
+    def _used(self, ref: Ref, node: ast.AST) -> None:
+        """Let go of what a function may change of an instance that it can reach."""
+        content = self.frame.state.content(ref)
+        if not isinstance(content, Object) or (ref, node) in self.seen:
+            return
+        self.seen.add((ref, node))
+        stored, mentioned = _attributes_in(node)
+        for name in sorted(mentioned):
+            method = find_method(content.cls, name)
+            if method is not None:
+                self._used(ref, method.node)
+            else:
+                self.value(content.attrs.get(name, UNKNOWN))
+        heap = self.frame.state.heap
+        left = heap.get(ref)
+        if isinstance(left, Object) and stored:
+            attrs = {**left.attrs, **dict.fromkeys(sorted(stored), UNKNOWN)}
+            heap[ref] = Object(left.cls, attrs, left.path, left.like, left.whole, left.fresh)
+
+
+@lru_cache(maxsize=1024)
+def _attributes_in(node: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the attributes that a piece of source assigns, and those that it mentions."""
+    found = [one for one in ast.walk(node) if isinstance(one, ast.Attribute)]
+    stored = {one.attr for one in found if not isinstance(one.ctx, ast.Load)}
+    return frozenset(stored | set_by_name(node)), frozenset(one.attr for one in found)
+
+
+@lru_cache(maxsize=1024)
+def _rebound_in(node: ast.AST) -> tuple[str, ...]:
+    """Return the variables around a function that it assigns."""
+    found = (one.names for one in ast.walk(node) if isinstance(one, ast.Nonlocal))
+    return tuple(sorted({name for names in found for name in names}))

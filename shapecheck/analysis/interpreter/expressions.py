@@ -1,0 +1,236 @@
+"""What each kind of expression is worth."""
+
+from __future__ import annotations
+
+import ast
+
+from shapecheck.analysis.interpreter import calls, instances, operators
+from shapecheck.analysis.interpreter.dict_contents import of_pairs, put, united
+from shapecheck.analysis.interpreter.frame import Frame, expression
+from shapecheck.analysis.interpreter.iteration import UNROLL, iterate, iterated, length
+from shapecheck.analysis.interpreter.narrowing import split
+from shapecheck.analysis.interpreter.statements import define, store
+from shapecheck.analysis.interpreter.truth import CONSTANTS, truth
+from shapecheck.analysis.values.model import Dict, Items, Sequence, options
+from shapecheck.analysis.values.parts import MOST
+from shapecheck.analysis.values.state import State
+from shapecheck.dims import Dim, IntSize
+from shapecheck.ops import UNKNOWN, Value
+
+expression(ast.BinOp)(operators.binary)
+expression(ast.UnaryOp)(operators.unary)
+expression(ast.Compare)(operators.compare)
+expression(ast.Subscript)(operators.subscript)
+expression(ast.Call)(calls.call)
+expression(ast.Attribute)(instances.attribute)
+
+
+@expression(ast.Constant)
+def _constant(frame: Frame, node: ast.Constant) -> Value:
+    return node.value
+
+
+@expression(ast.Name)
+def _name(frame: Frame, node: ast.Name) -> Value:
+    return frame.lookup(node.id)
+
+
+@expression(ast.Tuple)
+def _tuple(frame: Frame, node: ast.Tuple) -> Value:
+    return _elements(frame, node.elts) or (UNKNOWN if node.elts else ())
+
+
+def _elements(frame: Frame, nodes: list[ast.expr]) -> tuple[Value, ...] | None:
+    """Return the values of a display's elements, None where a starred one isn't known.
+
+    Nor where the starred ones have made it too long.
+    """
+    found: list[Value] = []
+    known = True
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            value = frame.eval(node.value)
+            if isinstance(value, tuple):
+                found.extend(value)
+                continue
+            items = iterate(frame, value)[0]
+            known = known and items is not None
+            found.extend(items or ())
+        else:
+            found.append(frame.eval(node))
+    short = len(found) <= MOST or len(found) == len(nodes)
+    return tuple(found) if known and short else None
+
+
+@expression(ast.List)
+def _list(frame: Frame, node: ast.List) -> Value:
+    items = _elements(frame, node.elts)  # which may replace the state
+    return frame.state.new(Sequence(items))
+
+
+@expression(ast.Set)
+def _set(frame: Frame, node: ast.Set) -> Value:
+    items = _elements(frame, node.elts)
+    if items is not None and all(isinstance(item, CONSTANTS) for item in items):
+        return frame.state.new(Sequence(tuple(dict.fromkeys(items)), kind="set"))
+    return frame.state.new(Sequence(None, UNKNOWN, "set"))
+
+
+@expression(ast.Dict)
+def _dict(frame: Frame, node: ast.Dict) -> Value:
+    made = frame.state.new(Dict({}))
+    for key, value in zip(node.keys, node.values, strict=True):
+        held = frame.eval(value)
+        name = None if key is None else frame.eval(key)
+        content = frame.state.content(made)
+        assert isinstance(content, Dict)
+        if key is not None:
+            put(frame, made, content, name, held)
+            continue
+        other = frame.state.content(held)
+        other = other if isinstance(other, Dict) else Dict(None)
+        frame.state.heap[made] = united(frame.state, content, other, {})
+    return made
+
+
+@expression(ast.Slice)
+def _slice(frame: Frame, node: ast.Slice) -> Value:
+    parts = (node.lower, node.upper, node.step)
+    return slice(*(None if part is None else frame.eval(part) for part in parts))
+
+
+@expression(ast.IfExp)
+def _conditional(frame: Frame, node: ast.IfExp) -> Value:
+    yes, no = split(frame, node.test)
+    found: list[tuple[Value, State]] = []
+    with frame.doubting(yes is not None and no is not None):
+        for state, branch in ((yes, node.body), (no, node.orelse)):
+            if state is not None:
+                frame.resume(state)
+                found.append((frame.eval(branch), frame.state))
+    return frame.merged(found)
+
+
+@expression(ast.BoolOp)
+def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
+    """`a or b` is the first true one, `a and b` the first false one, or else the last."""
+    wanted = isinstance(node.op, ast.Or)
+    found: list[Value] = []
+    for operand in node.values[:-1]:
+        with frame.doubting(bool(found)):
+            some = options(frame.eval(operand))
+        verdicts = [truth(frame, option) for option in some]
+        found += [v for v, known in zip(some, verdicts, strict=True) if known is not (not wanted)]
+        if all(known is wanted for known in verdicts):
+            break
+    else:
+        with frame.doubting(bool(found)):
+            found += options(frame.eval(node.values[-1]))
+    if any(value is UNKNOWN for value in found):
+        return UNKNOWN
+    return frame.state.either(*found)
+
+
+@expression(ast.NamedExpr)
+def _walrus(frame: Frame, node: ast.NamedExpr) -> Value:
+    value = frame.eval(node.value)
+    store(frame, node.target, value, node.value)
+    return value
+
+
+@expression(ast.Lambda)
+def _lambda(frame: Frame, node: ast.Lambda) -> Value:
+    return define(frame, node)
+
+
+@expression(ast.Starred)
+def _starred(frame: Frame, node: ast.Starred) -> Value:
+    frame.eval(node.value)
+    return UNKNOWN
+
+
+@expression(ast.JoinedStr)
+def _formatted(frame: Frame, node: ast.JoinedStr) -> Value:
+    """Return the text of an f-string where its parts are known and written without a format."""
+    parts: list[str] | None = []
+    for part in node.values:
+        plain = isinstance(part, ast.Constant)
+        value = frame.eval(part.value if isinstance(part, ast.FormattedValue) else part)
+        if isinstance(part, ast.FormattedValue):
+            plain = part.conversion < 0 and part.format_spec is None
+        if parts is not None and plain and isinstance(value, (*CONSTANTS, Dim)):
+            parts.append(str(value))
+        else:
+            parts = None
+    return UNKNOWN if parts is None else "".join(parts)
+
+
+@expression(ast.Await)
+def _await(frame: Frame, node: ast.Await) -> Value:
+    return frame.eval(node.value)
+
+
+@expression(ast.ListComp)
+@expression(ast.GeneratorExp)
+@expression(ast.SetComp)
+def _comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
+    items, element, count = _generate(frame, node.generators, node.elt)
+    if isinstance(node, ast.GeneratorExp):
+        return Items(items, element, count)
+    if isinstance(node, ast.SetComp):
+        return frame.state.new(Sequence(None, element, "set"))
+    return frame.state.new(Sequence(items, element, count=count))
+
+
+@expression(ast.DictComp)
+def _dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
+    pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
+    items, element, _ = _generate(frame, node.generators, pair)
+    if items is not None and (made := of_pairs(items)).items is not None:
+        return frame.state.new(made)
+    pairs = items if items is not None else (element,)
+    values = [item[1] for item in pairs if isinstance(item, tuple) and len(item) == 2]
+    return frame.state.new(Dict(None, frame.state.either(*values) if values else UNKNOWN))
+
+
+def _generate(
+    frame: Frame, generators: list[ast.comprehension], element: ast.expr
+) -> tuple[tuple[Value, ...] | None, Value, IntSize | None]:
+    """Return the items of a comprehension, or None, what any item is, and how many there are."""
+    names = frame.state.vars.copy()
+    source = generators[0]
+    value = iterated(frame, source.iter)
+    items, any_item = iterate(frame, value)
+    count = None if source.ifs or len(generators) > 1 else length(frame, value)
+    if items is not None and len(items) > UNROLL:
+        any_item = frame.state.either(*items)
+        items = None
+    found: list[Value] | None = [] if items is not None else None
+    held: Value = UNKNOWN
+    for item in (any_item,) if items is None else items:
+        store(frame, source.target, item, source.iter)
+        kept = _kept(frame, source.ifs)
+        if kept is False:
+            continue
+        with frame.doubting(items is None or kept is None):
+            if len(generators) > 1:
+                inner, held, _ = _generate(frame, generators[1:], element)
+            else:
+                held = frame.eval(element)
+                inner = (held,)
+        if found is not None:
+            found = None if inner is None or kept is None else [*found, *inner]
+    frame.state.vars = names
+    return (tuple(found), UNKNOWN, None) if found is not None else (None, held, count)
+
+
+def _kept(frame: Frame, tests: list[ast.expr]) -> bool | None:
+    """Return whether an item passes all tests of a comprehension, None where it isn't known."""
+    certain = True
+    for test in tests:
+        yes, no = split(frame, test)
+        if yes is None:
+            return False
+        certain = certain and no is None
+        frame.resume(yes)
+    return True if certain else None

@@ -1,0 +1,410 @@
+"""One activation of a function, or of a module's body: the interpreter proper.
+
+A `Frame` holds the state at the current point of one body and evaluates its statements and
+expressions. What each kind of node does is in `statements` and `expressions`; calls are in
+`calls`, classes in `objects`.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from shapecheck import explain
+from shapecheck.analysis.program.faults import Fault
+from shapecheck.analysis.program.modules import Module, Program
+from shapecheck.analysis.values.model import NOTHING, Class, Dict, Dotted, Function, Ref
+from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.parts import GROWING, bounded
+from shapecheck.analysis.values.state import State
+from shapecheck.dims import Atom, Size, Sym
+from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Evaluate, Free, Matcher, Tensor
+
+if TYPE_CHECKING:
+    from shapecheck.analysis.interpreter.generators import Yielded
+
+MAX_DEPTH: Final = 16
+MAX_RECURSION: Final = 4
+MAX_STEPS: Final = 20_000
+STEPS_A_LINE: Final = 20
+SPARE_STEPS: Final = 1_000
+_AT_ONCE: Final = 32
+"""As many unchanged things on the heap are compared in one step."""
+
+
+class TooManyErrors(Exception):
+    """More has gone wrong in a body than who has it analysed wants to know of."""
+
+
+class BudgetExceeded(Exception):
+    """A function took more steps than it may."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """The steps that are left for one function of the user's, what it looks into included.
+
+    `active` are the functions that are looked into at this moment, outermost first. `charged` are
+    the calls whose steps have been taken off: what is known already of a call costs nothing the
+    second time. `needs` is the least number of steps with which each call so far could be run to
+    its end. `failed` are the functions of which a call couldn't be, with the most steps that one
+    had. `spare` is for annotated functions, which are looked into only as far as it goes; None
+    where they aren't.
+    """
+
+    left: int = MAX_STEPS
+    active: list[ast.AST] = field(default_factory=list)
+    charged: set[object] = field(default_factory=set)
+    failed: dict[ast.AST, int] = field(default_factory=dict)
+    needs: int = 0
+    spare: Budget | None = None
+    _begun: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._begun = self.left
+
+    def charge(self, steps: int, needs: int) -> None:
+        """Take off the steps of a call, which gets half of what is left to run to its end."""
+        self.needs = max(self.needs, self._begun - self.left + 2 * needs + 1)
+        self.left -= steps
+
+    def followed(self, apart: bool) -> Budget:
+        """Return it as a call's budget; one `apart` is also what annotated calls in it may take."""
+        self.spare = self if apart else None
+        return self
+
+    @staticmethod
+    def of(lines: int) -> Budget:
+        """Return what a body of so many lines may take: the more, the longer it is itself."""
+        spare = Budget(SPARE_STEPS)
+        return Budget(MAX_STEPS + STEPS_A_LINE * lines, spare.active, spare=spare)
+
+
+@dataclass(slots=True)
+class Loop:
+    """The states that leave a loop early; `unrolled` if its body is run once for each item.
+
+    `heads` are the states that the loops inside of it have begun with so far.
+    """
+
+    unrolled: bool = False
+    heads: dict[ast.AST, State] = field(default_factory=dict)
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+
+
+class Frame:
+    """The interpreter of one body.
+
+    `alive` is False where the program can't get to. `quiet` frames report nothing. `faults` holds
+    what goes wrong in a function that is looked into; it is None where errors are reported.
+
+    `doubt` counts the conditions and loops around the current point that may not get to it;
+    `handled` the `try` statements that may swallow an error, `caught` what expects one.
+
+    `nested` are the functions and classes that the body defines, with the state at their
+    definition; `outer_names` the names that it declares `nonlocal`; `supposed` what strict mode has
+    told to be supposed equal to something; `heads` the identities of what loops begin with; `given`
+    what the parameters are when the body begins, where it is checked on its own; `introduced` which
+    annotated assignment the names were bound by that the parameters don't have; `dims` the
+    dimension objects that its annotations are made of, `made` the first-class dimensions that the
+    body makes; `shared` the variables that code out of sight uses, and whether it rebinds them.
+    With more than `most` errors it ends at the next statement by `TooManyErrors`.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        state: State,
+        *,
+        function: Function | None = None,
+        quiet: bool = False,
+        faults: list[Fault] | None = None,
+        depth: int = 0,
+        budget: Budget | None = None,
+    ) -> None:
+        self.module = module
+        self.state: State = state
+        self.alive = True
+        self.function = function
+        self.quiet = quiet
+        self.faults = faults
+        self.doubt = self.handled = self.caught = 0
+        self.depth = depth
+        self.budget = budget or Budget()
+        self.matcher = Matcher(state.facts)
+        self.loops: list[Loop] = []
+        self.heads: dict[object, Ref] = {}
+        self.returns: list[tuple[Value, State]] = []
+        self.yields: list[Yielded] = []
+        self.check_return: Callable[[ast.expr, Value], Value] | None = None
+        self.check_yield: Callable[[ast.expr, Value], Value] | None = None
+        self.sources: dict[str, ast.expr] = {}
+        self.given: dict[str, Value] = {}
+        self.nested: list[tuple[Function | Class, State]] = []
+        self.outer_names: set[str] = set()
+        self.shared: dict[str, bool] = {}
+        self.dims: set[Sym] = set()
+        self.supposed: set[Atom] = set()
+        self.introduced: dict[str, ast.AnnAssign] = {}
+        self.made: set[Free] = set()
+        self.errors = 0
+        self.most: float = math.inf
+        self.at: ast.stmt | None = None
+
+    @property
+    def program(self) -> Program:
+        """The program that the module belongs to."""
+        return self.module.program
+
+    # Names ------------------------------------------------------------------------------------
+
+    def find(self, name: str) -> Value:
+        """Return the value of a local or enclosing name, `NOTHING` if there is none."""
+        found = self.state.vars.get(name, NOTHING)
+        home = self.function.home if found is NOTHING and self.function is not None else None
+        return found if home is None else home.find(name)
+
+    def lookup(self, name: str) -> Value:
+        """Return the value of a name: local, enclosing, global or builtin."""
+        found = self.find(name)
+        if found is NOTHING:
+            found = self.module.resolve(name)
+        return Dotted(f"builtins.{name}") if found is NOTHING else found
+
+    def rebind(self, name: str, value: Value) -> None:
+        """Bind a name where it is bound, here or further out: the end of a `nonlocal`."""
+        home = None if self.function is None else self.function.home
+        if name in self.state.vars or not isinstance(home, Frame):
+            self.state.vars[name] = value
+        else:
+            home.rebind(name, value)
+
+    def assign(self, name: str, value: Value, line: int) -> None:
+        """Bind a local name; a size of which nothing is known is called by it from then on."""
+        if type(value) is Size and (symbol := value.symbol) is not None:
+            symbol.label(name)
+        if name in self.shared:
+            value = self._shared(value, self.shared[name])
+        self.state.vars[name] = value
+        self.state.since[name] = line
+
+    def share(self, names: Iterable[str], rebound: Collection[str]) -> None:
+        """Take note of variables, here or further out, that code out of sight uses or rebinds."""
+        for name in names:
+            self.shared[name] = self.shared.get(name, False) or name in rebound
+        home = None if self.function is None else self.function.home
+        if isinstance(home, Frame):
+            home.share(names, rebound)
+
+    def _shared(self, value: Value, is_rebound: bool) -> Value:
+        """Return what can be counted on of a value that code out of sight may change."""
+        if isinstance(self.state.content(value), (ListContent, Dict)):
+            self.state.heap[value] = None
+        return UNKNOWN if is_rebound else value
+
+    @contextmanager
+    def doubting(self, doubtful: bool = True) -> Iterator[None]:
+        """Run what the program may not get to; what follows is as doubtful if that can return."""
+        before, returns = self.doubt, len(self.returns)
+        self.doubt += doubtful
+        yield
+        self.doubt = before + (doubtful and len(self.returns) > returns)
+
+    # Running ----------------------------------------------------------------------------------
+
+    def run(self, body: Sequence[ast.stmt]) -> None:
+        """Execute statements until the end, or until the program can't get further."""
+        for node in body:
+            if not self.alive:
+                return
+            if self.errors > self.most:
+                raise TooManyErrors
+            self.budget.left -= 1
+            self.at = node
+            handler = STATEMENTS.get(type(node))
+            if handler is not None:
+                handler(self, node)
+
+    def run_all(self, body: Sequence[ast.stmt], subject: str, told: bool) -> None:
+        """Execute a whole body; where its analysis ends early, that is `told`, and why."""
+        quiet = self.quiet
+        try:
+            self.run(body)
+        except BudgetExceeded:
+            reason = f"{subject} takes more steps to analyse than shapecheck allows for its length"
+            help_ = "; shorter functions, and annotations on those that it calls, take fewer"
+        except RecursionError:
+            reason, help_ = f"{subject} is nested too deeply here to be analysed", ""
+        else:
+            return
+        self.quiet = quiet
+        if self.at is not None and told:
+            self.note(self.at, f"{reason}: it is checked up to here, and not further{help_}")
+
+    def spend(self, steps: int) -> None:
+        """Take so many steps; raises BudgetExceeded where there are no more."""
+        budget = self.budget
+        budget.left -= steps
+        if budget.left < 0:
+            raise BudgetExceeded
+
+    def eval(self, node: ast.expr) -> Value:
+        """Return the value of an expression."""
+        budget = self.budget  # as `spend` does, in the one place where its call would show
+        budget.left -= 1
+        if budget.left < 0:
+            raise BudgetExceeded
+        handler = EXPRESSIONS.get(type(node))
+        value = UNKNOWN if handler is None else handler(self, node)
+        return bounded(value) if type(value) in GROWING else value
+
+    def fork(self) -> State:
+        """Return a copy of the state, for another path."""
+        return self.state.copy()
+
+    def joined(self, one: State, other: State, place: object = None) -> State:
+        """Join two states; it costs as many steps as there is to compare."""
+        self.budget.left -= len(one.vars) + len(one.heap) // _AT_ONCE
+        return one.join(other, place, None if place is None else self.heads)
+
+    def merged(self, found: Sequence[tuple[Value, State]]) -> Value:
+        """Go on after one of several ways to evaluate an expression; return what each gives."""
+        if not found:
+            return UNKNOWN
+        value, state = found[0]
+        for other, its_state in found[1:]:
+            guarded = state.facts.guarded and its_state.facts.guarded
+            state.vars["\0"], its_state.vars["\0"] = value, other
+            state = self.joined(state, its_state)
+            value = state.vars.pop("\0")
+            state.facts.guarded = guarded
+        self.resume(state)
+        return value
+
+    def resume(self, state: State | None) -> None:
+        """Go on in another state; None where the program can't get to."""
+        self.alive = state is not None
+        if state is not None:
+            self.state = state
+
+    # Reporting --------------------------------------------------------------------------------
+
+    @property
+    def silent(self) -> bool:
+        """Whether nobody wants to know of an error here."""
+        inside = self.faults is not None and bool(self.doubt or self.handled or self.faults)
+        return self.quiet or inside or self.caught > 0
+
+    def error(self, node: ast.AST, message: Message) -> None:
+        """Report an error at a node, or keep it for the caller, unless nobody wants to know."""
+        self.errors += 1
+        if self.silent:
+            return
+        if self.faults is not None:
+            self.faults.append(Fault(self.module, node, self.function, message))
+        elif self.module.reporter is not None:
+            self.module.reporter.error(node, message)
+
+    def fault(self, fault: Fault) -> None:
+        """Report what goes wrong inside of a function that this one calls."""
+        self.errors += 1
+        if self.silent or self.handled:
+            return
+        if self.faults is not None:
+            self.faults.append(fault)
+        elif self.module.reporter is not None:
+            self.module.reporter.faults.append(fault)
+
+    def note(self, node: ast.AST, text: str) -> None:
+        """Report a note at a node, unless the frame is quiet."""
+        if not self.quiet and self.faults is None and self.module.reporter is not None:
+            self.module.reporter.note(node, text)
+
+    def hush(self, function: Callable[..., Value], *args: Any) -> Value:
+        """Call `function(frame, *args)` for its result only, reporting nothing."""
+        quiet, errors, self.quiet = self.quiet, self.errors, True
+        try:
+            return function(self, *args)
+        finally:
+            self.quiet, self.errors = quiet, errors
+
+    def special(self, value: Value, name: str, args: list[Value], node: ast.expr) -> Value:
+        """Call a method such as `__len__` of an instance; `NOTHING` if its class has none."""
+        return SPECIAL[0](self, value, name, args, node) if isinstance(value, Ref) else NOTHING
+
+    def segment(self, node: ast.AST) -> str:
+        """Return the source text of a node, as messages show it."""
+        if hasattr(node, "lineno"):
+            return self.module.lines.segment(node)
+        return ast.unparse(node) if isinstance(node, ast.expr) else ""
+
+    def operand(self, role: str, node: ast.expr | None, value: Value) -> explain.Operand:
+        """Return a tensor operand as messages show it."""
+        if node is None:
+            return explain.Operand(role, value)
+        since = self.state.since.get(node.id) if isinstance(node, ast.Name) else None
+        return explain.Operand(role, value, self.segment(node), since, self._kept(node, since))
+
+    def _kept(self, node: ast.expr, since: int | None) -> tuple[Tensor, str] | None:
+        """Return what a reduction, or the variable it is assigned to, would be under keepdim."""
+        made = self.sources.get(node.id) if isinstance(node, ast.Name) else node
+        if not isinstance(made, ast.Call) or any(k.arg == "keepdim" for k in made.keywords):
+            return None
+        if isinstance(node, ast.Name) and made.lineno != since:
+            return None
+        keep = ast.keyword("keepdim", ast.Constant(True))
+        call = ast.copy_location(ast.Call(made.func, made.args, [*made.keywords, keep]), made)
+        quiet, self.quiet, state = self.quiet, True, self.fork()
+        value = self.eval(call)
+        self.quiet, self.state = quiet, state
+        if not isinstance(value, Tensor):
+            return None
+        text = f"{self.segment(made)[:-1]}, keepdim=True)"
+        return value, text
+
+    # Annotations --------------------------------------------------------------------------------
+
+    def fit(self, evaluate: Evaluate | None = None) -> Matcher:
+        """Return a matcher for this body's annotations, bound to what the names are here."""
+        matcher = self.matcher
+        matcher.facts = self.state.facts
+        matcher.pending = []
+        if evaluate is not None:
+            matcher.evaluate = evaluate
+        return matcher
+
+
+Expression: TypeAlias = Callable[[Frame, ast.AST], Value]
+
+SPECIAL: Final[list[Callable[[Frame, Value, str, list[Value], ast.expr], Value]]] = []
+"""How to call a method such as `__len__` of an instance: one function, of `objects`."""
+
+STATEMENTS: Final[dict[type[ast.AST], Callable[..., None]]] = {}
+EXPRESSIONS: Final[dict[type[ast.AST], Callable[..., Value]]] = {}
+
+
+def statement(kind: type[ast.AST]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register what a kind of statement does."""
+
+    def register(handler: Callable[..., None]) -> Callable[..., None]:
+        STATEMENTS[kind] = handler
+        return handler
+
+    return register
+
+
+def expression(kind: type[ast.AST]) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """Register what a kind of expression is worth."""
+
+    def register(handler: Callable[..., Value]) -> Callable[..., Value]:
+        EXPRESSIONS[kind] = handler
+        return handler
+
+    return register

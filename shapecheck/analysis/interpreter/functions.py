@@ -1,0 +1,258 @@
+"""Calls of functions of analysed source: arguments, annotations, and what a call gives."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from shapecheck.analysis.annotations.declarations import Declaration, Parameter, declaration, speaks
+from shapecheck.analysis.annotations.reader import (
+    AnyDecl,
+    CallableDecl,
+    ClassDecl,
+    Declared,
+    NoneDecl,
+    UnionDecl,
+)
+from shapecheck.analysis.interpreter import fitting, instance_dims, strict
+from shapecheck.analysis.interpreter.body import size_in
+from shapecheck.analysis.interpreter.dict_contents import entries
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.generators import entered
+from shapecheck.analysis.interpreter.inlining import look_into
+from shapecheck.analysis.interpreter.truth import CONSTANTS
+from shapecheck.analysis.library import functorch_dim
+from shapecheck.analysis.program.modules import Module
+from shapecheck.analysis.values.model import NOTHING, Argument, Dict, Function, Object
+from shapecheck.analysis.values.state import State
+from shapecheck.dims import IntSize
+from shapecheck.explain import with_origins
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Matcher, Tensor
+
+_MAX_CLOSER: Final = 2
+"""As deep as this, functions are looked into whose annotation leaves open what they return."""
+
+
+WATCHERS: Final[list[Callable[[Frame, Function, Mapping[str, Argument]], None]]] = []
+"""Who is told of each call of a function, with its arguments by parameter."""
+
+
+def bind(
+    frame: Frame,
+    function: Function,
+    args: Sequence[Argument],
+    kwargs: Mapping[str, Argument],
+) -> dict[str, Argument] | None:
+    """Bind arguments to parameters as Python does; None where they don't fit (mypy says so)."""
+    bound: dict[str, Argument] = {}
+    given = list(args)
+    named = dict(kwargs)
+    for param in declaration(function).params:
+        if param.kind == "star":
+            bound[param.name] = Argument(tuple(arg.value for arg in given), None, tuple(given))
+            given = []
+        elif param.kind == "double-star":
+            rest = {key: argument.value for key, argument in named.items()}
+            made = frame.state.new(Dict(rest))
+            bound[param.name] = Argument(made, None, tuple(named.values()))
+            named = {}
+        elif given and param.kind == "positional":
+            bound[param.name] = given.pop(0)
+        elif param.name in named:
+            bound[param.name] = named.pop(param.name)
+        elif param.default is not None:
+            kept = function.default(param.default)
+            value = default(frame, function.module, param.default) if kept is NOTHING else kept
+            bound[param.name] = Argument(value)
+        else:
+            return None
+    return None if given or named else bound
+
+
+def default(frame: Frame, module: Module, node: ast.expr) -> Value:
+    """Return the value of a parameter's default."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    inner = Frame(module, frame.state, quiet=True, depth=frame.depth + 1, budget=frame.budget)
+    outer = frame.state.vars
+    frame.state.vars = {}
+    try:
+        return inner.eval(node)
+    finally:
+        frame.state.vars = outer
+
+
+def invoke(
+    frame: Frame,
+    function: Function,
+    args: Sequence[Argument],
+    kwargs: Mapping[str, Argument],
+    node: ast.expr,
+    label: str,
+) -> Value:
+    """Call a function: fit the arguments to its annotations, or look into its body."""
+    if function.manages:
+        plain = replace(function, manages=False)
+        return entered(frame, function, invoke(frame, plain, args, kwargs, node, label))
+    bound = bind(frame, function, args, kwargs)
+    if bound is None:
+        return UNKNOWN
+    for watcher in WATCHERS:
+        watcher(frame, function, bound)
+    says = declaration(function)
+    matcher = Matcher(frame.state.facts, _evaluator(frame, function, bound))
+    matcher.beside = ()
+    instance = next(iter(bound.values())).value if function.owner is not None and bound else None
+    instance_dims.bind(frame, function, instance, matcher)
+    if says.shaped and not _arguments_fit(frame, says, bound, matcher, node, label):
+        return UNKNOWN
+    instance_dims.hold(frame, function, instance, matcher)
+    _functions_fit(frame, says, bound, matcher, node, label)
+    values = {name: argument.value for name, argument in bound.items()}
+    if speaks(says.result):
+        matcher.facts = frame.state.facts
+        given_names = replace(matcher, names=dict(matcher.names), runs=dict(matcher.runs))
+        promised = fitting.declare(frame, says.result, label, matcher, None)
+        promised = functorch_dim.through(frame, [*values.values()], promised)
+        return _closer(frame, function, promised, values, node, given_names)
+    inside = look_into(frame, function, values, node, matcher)
+    abstract = inside is None and not _may_be_none(says.result)
+    if (inside is UNKNOWN or abstract) and not isinstance(says.result, AnyDecl):
+        promised = fitting.declare(frame, says.result, label, matcher, None)
+        return functorch_dim.through(frame, [*values.values()], promised)
+    return inside
+
+
+def _closer(
+    frame: Frame,
+    function: Function,
+    promised: Value,
+    values: Mapping[str, Value],
+    node: ast.expr,
+    matcher: Matcher,
+) -> Value:
+    """Return what a result's annotation says, with what a look into the function adds to it."""
+    if frame.budget.spare is not None and _is_particular(frame, values.values()):
+        errors = frame.errors
+        found = look_into(frame, function, values, node, matcher, apart=True)
+        frame.errors = errors  # what goes wrong in there leaves the annotation to go on with
+        return fitting.closer(frame, promised, found)
+    apart = not fitting.leaves_open(promised)
+    if apart and (frame.budget.spare is None or not fitting.has_new_names(promised)):
+        return promised
+    if frame.depth >= _MAX_CLOSER:
+        frame.program.memory.limited()
+        return promised
+    outer = frame.fork()
+    found = frame.hush(look_into, function, values, node, matcher, apart)
+    if apart:
+        found = fitting.resolved(frame, found)
+        if found is not UNKNOWN:
+            outer.facts = frame.state.facts
+        frame.state = outer
+        return fitting.closer(frame, promised, found)
+    closer = fitting.closer(frame, promised, found)
+    frame.state = outer
+    return closer
+
+
+def _is_particular(frame: Frame, values: Collection[Value]) -> bool:
+    """Whether arguments say more than annotations do: they have sizes that are numbers."""
+    return all(isinstance(value, CONSTANTS) for value in values) or any(
+        any(isinstance(item, int) for item in frame.state.facts.items(value.shape.dims))
+        if isinstance(value, Tensor)
+        else isinstance(made := frame.state.content(value), Object) and made.path is None
+        for value in values
+    )
+
+
+def _may_be_none(declared: Declared) -> bool:
+    if isinstance(declared, UnionDecl):
+        return any(map(_may_be_none, declared.options))
+    return isinstance(declared, (AnyDecl, NoneDecl))
+
+
+def _functions_fit(
+    frame: Frame,
+    says: Declaration,
+    bound: Mapping[str, Argument],
+    matcher: Matcher,
+    node: ast.expr,
+    label: str,
+) -> None:
+    """Check the functions among the arguments, where any is declared."""
+    if any(isinstance(param.declared, (CallableDecl, ClassDecl)) for param in says.params):
+        from shapecheck.analysis.interpreter.overrides import check_arguments
+
+        check_arguments(frame, says, bound, matcher, node, label)
+
+
+def call_value(frame: Frame, function: Value, args: Sequence[Value]) -> Value:
+    """Return what a function that was handed over gives."""
+    from shapecheck.analysis.interpreter.calls import Arguments, invoke
+
+    node = ast.Call(ast.Name("callback", ast.Load()), [], [])
+    return invoke(frame, function, Arguments(tuple(map(Argument, args)), {}), node, "callback")
+
+
+def _arguments_fit(
+    frame: Frame,
+    says: Declaration,
+    bound: Mapping[str, Argument],
+    matcher: Matcher,
+    node: ast.expr,
+    label: str,
+) -> bool:
+    before = frame.state.facts.copy()
+    origin: dict[str, str] = {}
+    known = {*matcher.names}
+    for param in says.params:
+        declared, argument = param.declared, bound[param.name]
+        if not speaks(declared):
+            continue
+        for name, one in _parts(frame, param, argument):
+            found = fitting.check(frame, declared, one.value, matcher)
+            if found[0] is None:
+                continue
+            frame.state.facts.atoms, frame.state.facts.runs = before.atoms, before.runs
+            text = None if one.node is None else frame.segment(one.node)
+            subject = f'argument "{name}" of "{label}"'
+            message = fitting.message(frame, subject, found, matcher, text)
+            frame.error(one.node or node, with_origins(message, found[0], matcher, origin))
+            return False
+        for name in (*matcher.names, *matcher.runs):
+            if name not in known:
+                origin.setdefault(name, param.name)
+    strict.report(frame, node, f'"{label}"', before.atoms)
+    return True
+
+
+def _parts(frame: Frame, param: Parameter, argument: Argument) -> list[tuple[str, Argument]]:
+    """Return the arguments that a parameter takes, with what they are called."""
+    if param.kind == "star":
+        return [(param.name, one) for one in argument.parts]
+    if param.kind == "double-star":
+        content = frame.state.content(argument.value)
+        names = entries(content) if isinstance(content, Dict) else ()
+        return list(zip(map(str, names), argument.parts, strict=False))
+    return [(param.name, argument)]
+
+
+def _evaluator(
+    frame: Frame, function: Function, bound: Mapping[str, Argument]
+) -> Callable[[str], IntSize | None]:
+    def evaluate(source: str) -> IntSize | None:
+        inner = Frame(
+            function.module,
+            State({n: a.value for n, a in bound.items()}, {}, frame.state.heap, frame.state.facts),
+            function=function,
+            quiet=True,
+            depth=frame.depth + 1,
+            budget=frame.budget,
+        )
+        return size_in(inner, source)
+
+    return evaluate

@@ -1,0 +1,78 @@
+"""Dimension names that belong to an instance: `@shapecheck(dims="d_model heads")` on its class.
+
+Such a name is the int attribute of that name where the instance has one, else what it was when a
+method first met it. The latter is kept beside the attributes, under a key that no attribute has.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck.analysis.annotations.reader import reader
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.values.model import Class, Dotted, Function, Object
+from shapecheck.dims import DimExpr, Size
+from shapecheck.ops import Value
+from shapecheck.shapes import Matcher
+
+_DECORATOR: Final = frozenset(("shapecheck.shapecheck", "shapecheck.runtime.shapecheck"))
+_HELD: Final = "dimension {}"
+
+
+def instance_names(cls: Class | None) -> tuple[str, ...]:
+    """Return the dimension names that belong to the instances of a class."""
+    if cls is None or not cls.node.decorator_list:
+        return ()
+    return cls.module.program.memory.recall(
+        ("instance names", cls.node), lambda: tuple(_declared(cls)), ()
+    )
+
+
+def _declared(cls: Class) -> Iterator[str]:
+    for decorator in cls.node.decorator_list:
+        if isinstance(decorator, ast.Call):
+            target = reader(cls.module).resolve(decorator.func)
+            if isinstance(target, Dotted) and target.name in _DECORATOR:
+                for word in decorator.keywords:
+                    if word.arg == "dims" and isinstance(word.value, ast.Constant):
+                        yield from str(word.value.value).replace(",", " ").split()
+
+
+def bind(frame: Frame, function: Function, instance: Value, matcher: Matcher) -> None:
+    """Bind the names that belong to the instance to what they are for it."""
+    content = frame.state.content(instance)
+    for name in instance_names(function.owner) if isinstance(content, Object) else ():
+        found = _attribute(frame, instance, name)
+        if found is None and isinstance(content, Object):
+            found = content.attrs.get(_HELD.format(name))
+        if found is not None:
+            matcher.names[name] = found
+
+
+def begin(frame: Frame, function: Function, instance: Value, matcher: Matcher) -> None:
+    """Bind the names for the check of a method on its own: without an attribute, to themselves."""
+    for name in instance_names(function.owner):
+        found = _attribute(frame, instance, name)
+        matcher.names[name] = dims.name(name) if found is None else found
+    hold(frame, function, instance, matcher)
+
+
+def hold(frame: Frame, function: Function, instance: Value, matcher: Matcher) -> None:
+    """Remember what the names of the instance are."""
+    from shapecheck.analysis.interpreter.instances import set_attribute
+
+    for name in instance_names(function.owner):
+        if name in matcher.names:
+            set_attribute(frame, instance, _HELD.format(name), matcher.names[name])
+
+
+def _attribute(frame: Frame, instance: Value, name: str) -> DimExpr | None:
+    from shapecheck.analysis.interpreter.instances import get_attribute
+
+    found = frame.hush(get_attribute, instance, name, ast.Constant(None))
+    if isinstance(found, int) and not isinstance(found, bool):
+        return found
+    return found if isinstance(found, Size) else None

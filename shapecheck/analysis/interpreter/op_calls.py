@@ -1,0 +1,364 @@
+"""Runs op rules on the values of the interpreter, and reports what they refuse."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shapecheck import dtypes, explain
+from shapecheck.analysis.interpreter import autocast, strict
+from shapecheck.analysis.interpreter.dtype_evidence import mind_call
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import Range, another
+from shapecheck.analysis.interpreter.summaries import Lesson, View, view
+from shapecheck.analysis.interpreter.writes import write_into
+from shapecheck.analysis.values.heap import unknowns
+from shapecheck.analysis.values.model import (
+    Argument,
+    Content,
+    Dict,
+    Dotted,
+    Items,
+    OpInstance,
+    Path,
+    Ref,
+    Union,
+    own_size,
+    words_in,
+)
+from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.parts import MOST
+from shapecheck.dims import Dim, IntSize, Size, symbols, unknown
+from shapecheck.ops import UNKNOWN, DType, Repeated, Value, like
+from shapecheck.ops.math import ragged
+from shapecheck.ops.shape.first_class import free_in, loosen
+from shapecheck.ops.source import outer
+from shapecheck.shapes import CertainFacts, Facts, Mismatch, Tensor
+from shapecheck.signatures import Signature
+
+
+@dataclass(slots=True)
+class Site:
+    """Where an op is called: the node that errors stand at, the op as it is spelled, its operands.
+
+    The operands are given as pairs of a role and an expression, or as a call's receiver and
+    arguments.
+    """
+
+    node: ast.expr | ast.stmt
+    label: str
+    pairs: tuple[tuple[str, ast.expr | None], ...] = ()
+    args: Sequence[Argument] = ()
+    receiver: ast.expr | None = None
+
+    @property
+    def operands(self) -> tuple[tuple[str, ast.expr | None], ...]:
+        """Each argument's role with its expression, in the order of the arguments."""
+        if self.pairs:
+            return self.pairs
+        first = () if self.receiver is None else (("tensor", self.receiver),)
+        return (*first, *(("argument", argument.node) for argument in self.args))
+
+
+_DEEPEST: Final = 32
+_LONGEST: Final = 4096
+"""As many numbers of a range are spelled out for a rule."""
+_PLAIN: Final = frozenset((Tensor, Size, DType, int, bool, float, str, type(None)))
+
+
+def plain(frame: Frame, value: Value) -> Value:
+    """Return a value as rules see it: lists from the heap spelled out, optional tensors certain."""
+    if type(value) is Tensor:
+        told = frame.state.facts.shape(value.shape)
+        return value if told is value.shape else replace(value, shape=told)
+    if type(value) in _PLAIN:
+        return value
+    return _Spelling(frame).spell(value)
+
+
+class _Spelling:
+    """Spells out one argument: no deeper, and no more of it, than a program means to hand over.
+
+    A list may have itself in it, or one list in many places.
+    """
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.left = MOST
+        self.depth = 0
+
+    def spell(self, value: Value) -> Value:
+        """Return a value as rules see it."""
+        if type(value) is Tensor or type(value) in _PLAIN:
+            return plain(self.frame, value)
+        if isinstance(value, Ref):
+            return self._content(self.frame.state.content(value))
+        if isinstance(value, tuple):
+            parts = self._each(value)
+            return UNKNOWN if parts is None else like(value, parts)
+        if isinstance(value, Dim):
+            if isinstance(value.size, int):  # then it is the same in all that the body calls
+                self.frame.dims |= symbols(value.dim)
+            return value.dim
+        if isinstance(value, Union):
+            some = [option for option in value.options if option is not None]
+            return self.spell(some[0]) if len(some) == 1 else UNKNOWN
+        if isinstance(value, Items):
+            return self._list(value.items, value.element, value.count)
+        if isinstance(value, Range):
+            if isinstance(value.start, int) and isinstance(value.stop, int):
+                count = value.length
+                if isinstance(count, int) and count <= _LONGEST:
+                    return list(range(value.start, value.stop, value.step))
+            return UNKNOWN
+        if isinstance(value, Path):
+            return own_size(value.text)
+        if isinstance(value, Dotted):
+            return _NUMBER_TYPES.get(value.name, value)
+        if isinstance(value, OpInstance):
+            return value.attrs
+        return value
+
+    def _content(self, content: Content) -> Value:
+        if isinstance(content, ListContent):
+            return self._list(content.items, content.element, content.count)
+        if isinstance(content, Dict) and content.items is not None:
+            values = self._each(tuple(content.items.values()))
+            return UNKNOWN if values is None else dict(zip(content.items, values, strict=True))
+        return UNKNOWN
+
+    def _list(
+        self, items: tuple[Value, ...] | None, element: Value, count: IntSize | None
+    ) -> Value:
+        if items is None:
+            return _repeated(self.frame, element, count)
+        found = self._each(items)
+        return UNKNOWN if found is None else found
+
+    def _each(self, items: Sequence[Value]) -> list[Value] | None:
+        """Return items as rules see them, None where they are too many or too deep."""
+        self.left -= len(items)
+        if self.left < 0 or self.depth >= _DEEPEST:
+            return None
+        self.depth += 1
+        found = [self.spell(item) for item in items]
+        self.depth -= 1
+        return found
+
+
+_NUMBER_TYPES: Final = {
+    f"builtins.{name}": DType(dtypes.of(dtype))
+    for name, dtype in (("bool", "bool"), ("int", "int64"), ("float", "float64"))
+}
+"""The dtypes that Python's own types stand for as an argument."""
+
+
+def _repeated(frame: Frame, element: Value, count: IntSize | None) -> Value:
+    """Return a list of tensors of which only the kind is known, and perhaps their number."""
+    item = plain(frame, another(frame, element))
+    if not isinstance(item, Tensor):
+        return UNKNOWN
+    return Repeated(item, unknown() if count is None else count)
+
+
+def apply(
+    frame: Frame,
+    signature: Signature,
+    args: Sequence[Value],
+    kwargs: Mapping[str, Value],
+    site: Site,
+    instance: Mapping[str, Value] | None = None,
+) -> Value:
+    """Return what a signature says of a call; an error is reported and gives UNKNOWN."""
+    given = [plain(frame, arg) for arg in args]
+    named = {key: plain(frame, value) for key, value in kwargs.items()}
+    facts = frame.state.facts
+    before = facts.copy()
+    attrs = () if instance is None else (*instance, *instance.values())
+    values = (*given, *named.values(), *attrs)
+    seen = view(values, {}, facts, signature.name, len(given), *named, facts.guarded)
+    mind_call(frame, signature, given, named, instance)
+    results = frame.program.memo.results
+    known = None if seen is None else results.get(seen.key)
+    try:
+        if seen is not None and known is not None:
+            outcome = known.at(seen)
+            outcome.taught.teach(facts)
+            value = outcome.value
+        else:
+            value = signature.apply(facts, given, named, site.label, instance)
+            if seen is not None:
+                results[seen.key] = Outcome.of(value, before, facts, seen)
+                if seen.passing:
+                    frame.program.memo.passing.append(seen.key)
+        value = autocast.cast(signature, facts, given, named, instance, value)
+        strict.report(frame, site.node, f'"{site.label}"', before.atoms)
+        _mind_padding(frame, signature, given, named, site, value)
+        if "out" in kwargs and isinstance(site.node, ast.Call):
+            for keyword in site.node.keywords:
+                if keyword.arg == "out":
+                    write_into(frame, keyword.value)
+        return _listed(frame, value)
+    except Mismatch as mismatch:
+        if mismatch.problem.code == "shape-broadcast" and _is_outer(frame, given, site):
+            return signature.apply(facts, given, named, site.label, instance, meant=True)
+        facts.atoms, facts.runs = before.atoms, before.runs
+        for dim in free_in((*given, *named.values())):  # one that is unbound is told of once
+            loosen(facts, dim)
+        rest = _whatever_dtype(signature, before, given, named, site, instance, mismatch)
+        if frame.silent:
+            frame.errors += 1
+            return _listed(frame, rest)
+        message = explain.operation(
+            site.label,
+            mismatch.problem,
+            _operands(frame, given, site),
+            lambda changed: _again(signature, before, given, named, site, instance, changed),
+            before,
+        )
+        frame.error(site.node, message)
+        return _listed(frame, rest)
+
+
+def _mind_padding(
+    frame: Frame,
+    signature: Signature,
+    given: Sequence[Value],
+    named: Mapping[str, Value],
+    site: Site,
+    value: Value,
+) -> None:
+    """Warn of an op that counts padding in a function that doesn't speak of any."""
+    if not frame.dims or frame.depth or frame.function is None:
+        return
+    symbol = ragged.blind(signature.name, given, named, value)
+    if symbol is not None and not ragged.minds_padding(words_in(frame.function.node)):
+        frame.error(site.node, ragged.message(site.label, symbol))
+
+
+def _whatever_dtype(
+    signature: Signature,
+    facts: Facts,
+    given: Sequence[Value],
+    named: Mapping[str, Value],
+    site: Site,
+    instance: Mapping[str, Value] | None,
+    mismatch: Mismatch,
+) -> Value:
+    """Return what a call that only dtypes forbid would give, so far as shapes go."""
+    if mismatch.problem.code != "shape-dtype":
+        return UNKNOWN
+    for dtype in (dtypes.ANY & ~dtypes.BOOL & ~dtypes.of("uint8"), dtypes.ANY):
+        args = [_with_dtype(value, dtype) for value in given]
+        kwargs = {name: _with_dtype(value, dtype) for name, value in named.items()}
+        with suppress(Mismatch):
+            found = signature.apply(facts.copy(), args, kwargs, site.label, instance)
+            return _with_dtype(found, dtypes.ANY)
+    return UNKNOWN
+
+
+def _with_dtype(value: Value, dtype: dtypes.DTypes) -> Value:
+    if isinstance(value, Tensor):
+        return replace(value, dtype=dtype)
+    return tuple(_with_dtype(v, dtype) for v in value) if isinstance(value, tuple) else value
+
+
+def _listed(frame: Frame, value: Value) -> Value:
+    """Return an op's result as values are here: one of many items lies on the heap.
+
+    The attributes of an instance are the instance, as they are where `plain` gives it to a rule.
+    """
+    if isinstance(value, Repeated):
+        return frame.state.new(ListContent(None, value.element, "tuple", value.count))
+    if isinstance(value, dict):
+        cls = frame.program.table.lookup_class(str(value.get("__class__", "")))
+        return frame.state.new(Dict(value)) if cls is None else OpInstance(cls, value)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a call, and the facts that it taught, to be used again for calls like it.
+
+    `is_new`: there are unknowns in it that came into being with it. `names` is what those that it
+    met were called in the end.
+    """
+
+    value: Value
+    taught: Lesson
+    seen: View
+    is_new: bool
+    names: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(value: Value, before: Facts, after: Facts, seen: View) -> Outcome:
+        """Return what came of a call, apart from the symbols that were made for it."""
+        taught = Lesson.of(before, after, (*seen.unknowns, *unknowns(value)))
+        is_new = any(s not in seen.unknowns for s in unknowns((value, *taught.values)))
+        made = Outcome(value, taught, seen, is_new, seen.names())
+        return made.at(seen) if is_new else made
+
+    def at(self, seen: View) -> Outcome:
+        """Return what comes of a call that sees this."""
+        if not self.is_new and self.seen.unknowns == seen.unknowns:
+            return self
+        seen.label(self.names)
+        moving = self.seen.renewing(seen, {})
+        return replace(
+            self, value=moving.value(self.value), taught=self.taught.moved(moving), seen=seen
+        )
+
+
+def _is_outer(frame: Frame, given: Sequence[Value], site: Site) -> bool:
+    """Whether an outer product by broadcasting is written down, as in `x[:, None] - x`."""
+
+    def look(node: ast.expr) -> Tensor | None:
+        value = frame.hush(Frame.eval, node)
+        return value if isinstance(value, Tensor) else None
+
+    operands = {
+        node: tensor
+        for (_, node), tensor in zip(site.operands, given, strict=False)
+        if node is not None and isinstance(tensor, Tensor)
+    }
+    return outer(operands, look, None if frame.function is None else frame.function.node)
+
+
+def _positions(given: Sequence[Value]) -> list[int]:
+    return [index for index, value in enumerate(given) if isinstance(value, Tensor)]
+
+
+def _operands(frame: Frame, given: Sequence[Value], site: Site) -> list[explain.Operand]:
+    found = []
+    for index in _positions(given):
+        role, node = site.operands[index] if index < len(site.operands) else ("argument", None)
+        found.append(frame.operand(role, node, given[index]))
+    return found
+
+
+def _again(
+    signature: Signature,
+    facts: Facts,
+    given: Sequence[Value],
+    named: Mapping[str, Value],
+    site: Site,
+    instance: Mapping[str, Value] | None,
+    changed: Mapping[int, Tensor],
+) -> Tensor | None:
+    """Try a call with some tensor operands replaced (by their number among the tensors).
+
+    None where it fails, or succeeds only by supposing that two dimensions are equal.
+    """
+    positions = _positions(given)
+    edited = list(given)
+    for number, tensor in changed.items():
+        edited[positions[number]] = tensor
+    trial = CertainFacts.of(facts)
+    try:
+        result = signature.apply(trial, edited, named, site.label, instance)
+    except Mismatch:
+        return None
+    return result if isinstance(result, Tensor) else None

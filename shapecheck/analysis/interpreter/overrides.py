@@ -1,0 +1,145 @@
+"""Functions where others are declared: callbacks, and methods that override those of a base class.
+
+Annotations are compared as a call would meet them, so that the names in them don't matter.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.reader import CallableDecl, ClassDecl, Declared
+from shapecheck.analysis.interpreter import fitting, functions, instances
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.values.model import Argument, Bound, Callback, Class, Function
+from shapecheck.analysis.values.state import State
+from shapecheck.dims import Kind, Size, Sym
+from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Matcher, Run, Tensor
+
+
+def wanted(declared: Declared) -> CallableDecl | None:
+    """Return what a callable has to be: as a `Callable` says, or a protocol's `__call__`."""
+    if isinstance(declared, CallableDecl):
+        return declared if declarations.speaks_of_calls(declared) else None
+    if isinstance(declared, ClassDecl) and instances.is_protocol(declared.cls):
+        method = instances.find_method(declared.cls, "__call__")
+        if method is not None:
+            says = declarations.declaration(method)
+            params = tuple(param.declared for param in says.params[1:])
+            return CallableDecl(params, says.result) if says.shaped else None
+    return None
+
+
+def called(
+    frame: Frame, callback: Callback, args: Sequence[Argument], node: ast.expr, label: str
+) -> Value:
+    """Call what is only known by its `Callable` annotation; its names are instantiated anew."""
+    declared = callback.declared
+    assert isinstance(declared, CallableDecl)
+    matcher = Matcher(frame.state.facts)
+    for index, (param, argument) in enumerate(zip(declared.params or (), args, strict=False)):
+        found = fitting.check(frame, param, argument.value, matcher)
+        if found[0] is not None:
+            text = None if argument.node is None else frame.segment(argument.node)
+            subject = f'argument {index + 1} of "{label}"'
+            message = fitting.message(frame, subject, found, matcher, text)
+            frame.error(argument.node or node, message)
+            return UNKNOWN
+    return fitting.declare(frame, declared.result, label, matcher, None)
+
+
+def check_arguments(
+    frame: Frame,
+    says: declarations.Declaration,
+    bound: Mapping[str, Argument],
+    names: Matcher,
+    node: ast.expr,
+    label: str,
+) -> None:
+    """Check the functions among a call's arguments against what is declared of them."""
+    for param in says.params:
+        declared, argument = wanted(param.declared), bound[param.name]
+        if declared is None or declared.params is None or argument.value is UNKNOWN:
+            continue
+        passed = f'passed as "{param.name}" to "{label}",'
+        message = _misfit(frame, declared, argument.value, names, passed)
+        if message is not None:
+            frame.error(argument.node or node, message)
+
+
+def check_override(frame: Frame, owner: Class, function: Function) -> None:
+    """Check that a method can stand for the one that it overrides."""
+    node = function.node
+    if isinstance(node, ast.Lambda) or (node.name.startswith("__") and node.name != "__call__"):
+        return
+    found = instances.find_member(owner, node.name, after=owner)
+    if found is None or not isinstance(found[1], (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return
+    base = declarations.declaration(Function(found[1], found[0].module, found[0]))
+    says = declarations.declaration(function)
+    if not base.shaped or not says.shaped:
+        return
+    if [p.name for p in base.params] != [p.name for p in says.params][: len(base.params)]:
+        return
+    declared = CallableDecl(tuple(p.declared for p in base.params), base.result)
+    overrides = f'which overrides that of "{found[0].name}",'
+    message = _misfit(frame, declared, function, Matcher(frame.state.facts), overrides)
+    if message is not None:
+        frame.error(node, message)
+
+
+def _misfit(
+    frame: Frame, declared: CallableDecl, value: Value, names: Matcher, passed: str
+) -> Message | None:
+    """Return why a function can't be called as declared, or gives another result; else None."""
+    state = State(heap=dict(frame.state.heap), facts=frame.state.facts.copy())
+    inner = Frame(frame.module, state, quiet=True, depth=frame.depth + 1, budget=frame.budget)
+    caller = Matcher(state.facts, names=dict(names.names), runs=dict(names.runs))
+    given = [
+        fitting.declare(inner, param, f"argument {index}", caller, _any, _any_run)
+        for index, param in enumerate(declared.params or ())
+    ]
+    result, message = _result(inner, value, given, passed)
+    if message is not None or not isinstance(result, (Tensor, tuple)):
+        return message
+    found = fitting.check(inner, declared.result, result, caller)
+    if found[0] is None:
+        return None
+    subject = f'the result of "{_name(value)}", {passed}'
+    return fitting.message(inner, subject, found, caller, None)
+
+
+def _result(
+    frame: Frame, value: Value, given: list[Value], passed: str
+) -> tuple[Value, Message | None]:
+    if not isinstance(value, Function) or not declarations.declaration(value).shaped:
+        return functions.call_value(frame, value, given), None
+    says = declarations.declaration(value)
+    matcher = Matcher(frame.state.facts)
+    for param, one in zip(says.params, given, strict=False):
+        if param.kind != "positional":
+            break
+        shapes = (one.shape,) if isinstance(one, Tensor) else ()
+        matcher.beside = shapes
+        found = fitting.check(frame, param.declared, one, matcher)
+        if found[0] is not None:
+            subject = f'argument "{param.name}" of "{_name(value)}", {passed}'
+            return UNKNOWN, fitting.message(frame, subject, found, matcher, None)
+    return fitting.declare(frame, says.result, "result", matcher, None), None
+
+
+def _any(text: str) -> Size:
+    return Size.of(Sym(text, Kind.NAME, "callback"))
+
+
+def _any_run(text: str) -> Run:
+    return Run(Sym(text, Kind.NAME, "callback"))
+
+
+def _name(value: Value) -> str:
+    if isinstance(value, Bound):
+        return value.name
+    return str(getattr(value, "name", "") or getattr(getattr(value, "cls", None), "name", "it"))

@@ -1,0 +1,712 @@
+"""What each kind of statement does to the state."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck.analysis.annotations.reader import reader
+from shapecheck.analysis.interpreter import (
+    autocast,
+    decorators,
+    escaping,
+    fitting,
+    instances,
+    match_patterns,
+)
+from shapecheck.analysis.interpreter.frame import Frame, Loop, statement
+from shapecheck.analysis.interpreter.iteration import (
+    UNROLL,
+    another,
+    first,
+    iterate,
+    iterated,
+    length,
+)
+from shapecheck.analysis.interpreter.loop_variables import carried
+from shapecheck.analysis.interpreter.narrowing import split
+from shapecheck.analysis.interpreter.operators import augmented, delete_item, is_size, store_item
+from shapecheck.analysis.values.model import (
+    Bound,
+    Class,
+    Context,
+    Dotted,
+    Function,
+    Ref,
+    default_nodes,
+)
+from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.state import State
+from shapecheck.dims import IntSize, Size, Sym
+from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops.agree import counted
+from shapecheck.shapes import Run, Shape, Tensor
+
+_ROUNDS = 5
+
+
+@statement(ast.Expr)
+def _expr(frame: Frame, node: ast.Expr) -> None:
+    frame.eval(node.value)
+
+
+@statement(ast.Assign)
+def _assign(frame: Frame, node: ast.Assign) -> None:
+    value = frame.eval(node.value)
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            frame.sources[target.id] = node.value
+        store(frame, target, value, node.value)
+
+
+@statement(ast.AnnAssign)
+def _annotated(frame: Frame, node: ast.AnnAssign) -> None:
+    declared = reader(frame.module).read(node.annotation)
+    if node.value is None:
+        return
+    value = frame.eval(node.value)
+    value = fitting.declare_local(frame, declared, value, node)
+    store(frame, node.target, value, node.value)
+
+
+@statement(ast.AugAssign)
+def _augmented(frame: Frame, node: ast.AugAssign) -> None:
+    store(frame, node.target, augmented(frame, node), node.value)
+
+
+def store(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None:
+    """Assign a value to a target; `source` is the expression that it comes from."""
+    match target:
+        case ast.Name(id=name):
+            frame.assign(name, value, target.lineno)
+        case ast.Tuple(elts=targets) | ast.List(elts=targets):
+            _unpack(frame, targets, value, source)
+        case ast.Attribute(value=owner, attr=name):
+            holder = frame.eval(owner)
+            instances.assign_attribute(frame, holder, name, value, target)
+            _put_away(frame, holder, value)
+        case ast.Subscript():
+            _put_away(frame, store_item(frame, target, value, source), value)
+        case ast.Starred(value=inner):
+            store(frame, inner, value, source)
+
+
+def _put_away(frame: Frame, holder: Value, value: Value) -> None:
+    """Let go of what something keeps of which nothing is known: it may be called from there."""
+    if frame.state.content(holder) is None:
+        escaping.let_go(frame, [value])
+
+
+def _unpack(frame: Frame, targets: Sequence[ast.expr], value: Value, source: ast.expr) -> None:
+    stars = [index for index, target in enumerate(targets) if isinstance(target, ast.Starred)]
+    items = _parts(frame, value, targets, bool(stars))
+    if items is None and not stars:
+        _count(frame, len(targets), value, source)
+    if items is None:
+        element = iterate(frame, value)[1]
+        for target in targets:
+            inner = target.value if isinstance(target, ast.Starred) else target
+            star = isinstance(target, ast.Starred)
+            made = frame.state.new(ListContent(None, element)) if star else another(frame, element)
+            store(frame, inner, made, source)
+        return
+    if stars and len(items) >= len(targets) - 1:
+        first, after = stars[0], len(targets) - stars[0] - 1
+        middle = items[first : len(items) - after]
+        items = (
+            *items[:first],
+            frame.state.new(ListContent(tuple(middle))),
+            *items[len(items) - after :],
+        )
+    if len(items) != len(targets):
+        _wrong_count(frame, targets, items, value, source)
+        items = (UNKNOWN,) * len(targets)
+    for target, item in zip(targets, items, strict=True):
+        store(frame, target, item, source)
+
+
+def _parts(
+    frame: Frame, value: Value, targets: Sequence[ast.expr], starred: bool
+) -> tuple[Value, ...] | None:
+    """Return the items of what is unpacked; a shape of unknown rank has one for each target."""
+    if isinstance(value, tuple):
+        runs = [item for item in value if isinstance(item, Run)]
+        if not runs:
+            return value
+        fixed = len(value) - 1
+        at = value.index(runs[0])
+        if starred:
+            star = next(i for i, t in enumerate(targets) if isinstance(t, ast.Starred))
+            after = len(targets) - star - 1
+            if len(runs) == 1 and runs[0].symbol.supposed:
+                value = _reached(frame, value, at, targets, star)
+                at = next(place for place, item in enumerate(value) if isinstance(item, Run))
+            spanned = star <= at and after < len(value) - at
+            return value if len(runs) == 1 and spanned else None
+        if len(runs) == 1 and len(targets) >= fixed:
+            count = len(targets) - fixed
+            labels = [t.id if isinstance(t, ast.Name) else "_" for t in targets[at : at + count]]
+            learned = tuple(runs[0].another(label) for label in labels)
+            frame.state.facts.learn_run(runs[0].symbol, learned)
+            return (*value[:at], *learned, *value[at + 1 :])
+        return None
+    return iterate(frame, value)[0]
+
+
+def _reached(
+    frame: Frame, value: tuple[Value, ...], at: int, targets: Sequence[ast.expr], star: int
+) -> tuple[Value, ...]:
+    """Learn that a run has the axes for which there are names beside a star, and the star's."""
+    names = [t.value if isinstance(t, ast.Starred) else t for t in targets]
+    run, labels = value[at], [t.id if isinstance(t, ast.Name) else "_" for t in names]
+    assert isinstance(run, Run)
+    behind = len(value) - at - 1
+    front = tuple(run.another(label) for label in labels[at:star])
+    back = tuple(run.another(label) for label in labels[star + 1 : len(labels) - behind])
+    is_named = not run.symbol.name.isidentifier() and labels[star].strip("_") != ""
+    if not front and not back and not is_named:
+        return value
+    rest = Sym.suppose(labels[star]) if is_named else run.symbol.again()
+    inner: tuple[Size | Run, ...] = (*front, Run(rest), *back)
+    frame.state.facts.learn_run(run.symbol, inner)
+    return (*value[:at], *inner, *value[at + 1 :])
+
+
+def _count(frame: Frame, count: int, value: Value, source: ast.expr) -> None:
+    """Equate the number of items, where it is a dimension, with the number of names."""
+    found = length(frame, value)
+    if found is None or frame.state.facts.unify(found, count, (Shape((found,)),)):
+        return
+    text = f'"{frame.segment(source)}" can\'t be unpacked into {count} names: it has {found} items'
+    frame.error(source, Message(text))
+
+
+def _wrong_count(
+    frame: Frame,
+    targets: Sequence[ast.expr],
+    items: tuple[Value, ...],
+    value: Value,
+    source: ast.expr,
+) -> None:
+    called = source.func if isinstance(source, ast.Call) else source
+    if isinstance(called, ast.Attribute) and called.attr in ("shape", "size"):
+        reason = f"{Shape(tuple(items))} has {counted(len(items), 'axis')}"
+    elif isinstance(value, Tensor):
+        reason = f"{value.shape} has {len(items)} items along axis 0"
+    elif items and all(isinstance(i, Tensor) for i in items) and _is_op(frame, source):
+        reason = f"it gives {len(items)} tensors"
+    else:
+        return
+    is_open = any(isinstance(target, ast.Starred) for target in targets)
+    names = f"{len(targets) - 1} or more" if is_open else f"{len(targets)}"
+    text = f'"{frame.segment(source)}" can\'t be unpacked into {names} names: {reason}'
+    frame.error(source, Message(text))
+
+
+def _is_op(frame: Frame, source: ast.expr) -> bool:
+    """Whether this is a call of an op; of other functions' results mypy knows the number."""
+    if not isinstance(source, ast.Call):
+        return False
+    target = frame.hush(Frame.eval, source.func)
+    return isinstance(target, Dotted) or (
+        isinstance(target, Bound) and isinstance(target.receiver, Tensor)
+    )
+
+
+@statement(ast.Return)
+def _return(frame: Frame, node: ast.Return) -> None:
+    errors = frame.errors
+    value = None if node.value is None else frame.eval(node.value)
+    blamed = frame.errors > errors
+    if frame.check_return is not None and node.value is not None and not blamed:
+        value = frame.check_return(node.value, value)
+    frame.returns.append((value, frame.state))
+    frame.alive = False
+
+
+@statement(ast.If)
+def _if(frame: Frame, node: ast.If) -> None:
+    guarded = frame.state.facts.guarded
+    yes, no = split(frame, node.test)
+    ends = []
+    with frame.doubting(yes is not None and no is not None):
+        for state, body in ((yes, node.body), (no, node.orelse)):
+            frame.resume(state)
+            if state is not None:
+                frame.run(body)
+                if frame.alive:
+                    ends.append(frame.state)
+    _meet(frame, ends)
+    if len(ends) == 2:
+        frame.state.facts.guarded = guarded
+
+
+def _meet(frame: Frame, states: Sequence[State]) -> None:
+    if not states:
+        frame.alive = False
+        return
+    joined = states[0]
+    for state in states[1:]:
+        joined = frame.joined(joined, state)
+    frame.resume(joined)
+
+
+@statement(ast.For)
+@statement(ast.AsyncFor)
+def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
+    value = iterated(frame, node.iter)
+    items, element = iterate(frame, value)
+    loop = Loop()
+    frame.loops.append(loop)
+    if items is not None and len(items) <= _unrolled(node):
+        loop.unrolled = True
+        _unroll(frame, node, loop, items)
+    elif items is not None:
+        _fixpoint(frame, node, loop, frame.state.either(*items), items[0], len(items))
+    else:
+        head, rounds = first(frame, value, element), length(frame, value)
+        with frame.doubting(not isinstance(rounds, int) or rounds < 1):
+            _fixpoint(frame, node, loop, element, head, rounds)
+    frame.loops.pop()
+    if frame.alive:
+        frame.run(node.orelse)
+    _meet(frame, [*([frame.state] if frame.alive else []), *loop.breaks])
+
+
+@lru_cache(maxsize=1024)
+def _unrolled(node: ast.For | ast.AsyncFor) -> int:
+    """Return for how many items a loop's body is run one by one: the smaller, the more."""
+    simple = len(node.body) <= 4 and not any(
+        isinstance(inner, (ast.For, ast.While)) for part in node.body for inner in ast.walk(part)
+    )
+    return UNROLL if simple else 16
+
+
+def _unroll(frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, items: Sequence[Value]) -> None:
+    """Run a loop's body once for each item, or until nothing changes any more."""
+    for item in items:
+        before = frame.fork()
+        store(frame, node.target, item, node.iter)
+        frame.run(node.body)
+        _continue(frame, loop)
+        if not frame.alive:
+            break
+        if not _is_counted(node) and _unchanged(before, frame.state):
+            break
+
+
+@lru_cache(maxsize=1024)
+def _is_counted(node: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop's body reads what the loop counts, or goes through."""
+    targets, used = (
+        {child.id for part in parts for child in ast.walk(part) if isinstance(child, ast.Name)}
+        for parts in ([node.target], node.body)
+    )
+    return not targets.isdisjoint(used)
+
+
+def _unchanged(before: State, after: State) -> bool:
+    return (
+        all(after.vars.get(name) == value for name, value in before.vars.items())
+        and before.facts == after.facts
+        and _same(after, before)
+    )
+
+
+def _continue(frame: Frame, loop: Loop) -> None:
+    _meet(frame, [*([frame.state] if frame.alive else []), *loop.continues])
+    loop.continues.clear()
+
+
+def _fixpoint(
+    frame: Frame,
+    node: ast.For | ast.AsyncFor | ast.While,
+    loop: Loop,
+    element: Value,
+    head_element: Value = UNKNOWN,
+    rounds: IntSize | None = None,
+) -> None:
+    """Run a loop's body until its head stays the same; then once more, reporting.
+
+    The first time round sees the first element. What goes wrong then is reported of it: nothing
+    is known of what the body makes of it afterwards.
+    """
+    start = frame.fork()
+    around = frame.loops[-2].heads if len(frame.loops) > 1 and not frame.loops[-2].unrolled else {}
+    place = (node.lineno, node.col_offset)
+    known = around.get(node)
+    if known is not None:  # that of the time before: what begins with less ends there as well
+        frame.resume(frame.joined(start, known, place))
+        head_element = element
+    head = frame.fork()
+    errors, given = frame.errors, (len(frame.returns), len(frame.yields))
+    outer, frame.quiet = frame.quiet, True
+    failed = False
+    for round_ in range(_ROUNDS):
+        before = head.copy()
+        _once(frame, node, loop, head_element if round_ == 0 else element)
+        if round_ == 0 and frame.errors > errors and not outer:
+            failed = True
+            _restart(frame, loop, before.copy(), given)
+            frame.quiet = False
+            _once(frame, node, loop, head_element)
+            frame.quiet = True
+        if not frame.alive:
+            break
+        after = frame.joined(before, frame.state, place)
+        after.heap = after.kept(tuple(after.vars.values()), start)
+        stable = _stable(after, head, node) and (round_ > 0 or head_element is element)
+        head = after
+        if stable:
+            break
+        if round_ == _ROUNDS - 2:
+            _widen(before, head)
+        _restart(frame, loop, head.copy(), given)
+    around[node] = head.copy()
+    frame.quiet = outer or failed
+    _restart(frame, loop, head.copy(), given)
+    counted = _count_from(frame.state)
+    _once(frame, node, loop, element)
+    frame.quiet = outer
+    grown = _grown(frame.state, counted) if frame.alive else {}
+    _meet(frame, [head, *([frame.state] if frame.alive else [])])
+    for ref, added in grown.items():
+        content, initial = frame.state.heap.get(ref), start.content(ref)
+        if isinstance(content, ListContent) and isinstance(initial, ListContent):
+            if content.items is None and initial.length is not None and rounds is not None:
+                total = initial.length + added * rounds
+                frame.state.heap[ref] = replace(content, count=total)
+
+
+def _restart(frame: Frame, loop: Loop, state: State, given: tuple[int, int]) -> None:
+    """Go back to a loop's head, as if its body hadn't run."""
+    del frame.returns[given[0] :], frame.yields[given[1] :]
+    loop.breaks.clear()
+    frame.resume(state)
+
+
+def _count_from(state: State) -> dict[Ref, IntSize]:
+    """Give the lists that a loop changes a symbol for the length that they have at its head."""
+    counted: dict[Ref, IntSize] = {}
+    for ref, content in state.heap.items():
+        if isinstance(content, ListContent) and content.items is None and content.count is None:
+            counted[ref] = dims.unknown()
+            state.heap[ref] = replace(content, count=counted[ref])
+    return counted
+
+
+def _grown(state: State, counted: Mapping[Ref, IntSize]) -> dict[Ref, IntSize]:
+    """Return by how much lists have grown, where that is the same each time round."""
+    found: dict[Ref, IntSize] = {}
+    for ref, before in counted.items():
+        content = state.heap.get(ref)
+        if isinstance(content, ListContent) and content.count is not None:
+            added = content.count - before
+            if all(symbol.kind is not dims.Kind.UNKNOWN for symbol in dims.symbols(added)):
+                found[ref] = added
+    return found
+
+
+def _stable(after: State, head: State, node: ast.For | ast.AsyncFor | ast.While) -> bool:
+    """Whether what a loop's body takes over is as it was before."""
+    taken = (name for name in carried(node) if name in after.vars)
+    return (
+        all(name in head.vars and after.vars[name] == head.vars[name] for name in taken)
+        and after.facts == head.facts
+        and _same(after, head)
+    )
+
+
+def _same(a: State, b: State) -> bool:
+    return all(b.heap.get(ref) == content for ref, content in a.heap.items() if ref in b.heap)
+
+
+def _widen(before: State, head: State) -> None:
+    """Give up on what still changes after several rounds."""
+    for name, value in head.vars.items():
+        if before.vars.get(name) != value:
+            head.vars[name] = Tensor.unknown() if isinstance(value, Tensor) else UNKNOWN
+    for ref, content in head.heap.items():
+        if before.heap.get(ref) != content:
+            head.heap[ref] = None
+
+
+def _once(
+    frame: Frame, node: ast.For | ast.AsyncFor | ast.While, loop: Loop, element: Value
+) -> None:
+    if isinstance(node, ast.While):
+        yes, _ = split(frame, node.test)
+        frame.resume(yes)
+    else:
+        store(frame, node.target, another(frame, element), node.iter)
+    if frame.alive:
+        frame.run(node.body)
+    _continue(frame, loop)
+
+
+@statement(ast.While)
+def _while(frame: Frame, node: ast.While) -> None:
+    loop = Loop()
+    frame.loops.append(loop)
+    with frame.doubting():
+        _fixpoint(frame, node, loop, UNKNOWN)
+    frame.loops.pop()
+    ends = list(loop.breaks)
+    if frame.alive:
+        _, no = split(frame, node.test)
+        frame.resume(no)
+        if frame.alive:
+            frame.run(node.orelse)
+        if frame.alive:
+            ends.append(frame.state)
+    _meet(frame, ends)
+
+
+@statement(ast.Break)
+def _break(frame: Frame, node: ast.Break) -> None:
+    if frame.loops:
+        frame.loops[-1].breaks.append(frame.state)
+    frame.alive = False
+
+
+@statement(ast.Continue)
+def _continue_statement(frame: Frame, node: ast.Continue) -> None:
+    if frame.loops:
+        frame.loops[-1].continues.append(frame.state)
+    frame.alive = False
+
+
+@statement(ast.Raise)
+def _raise(frame: Frame, node: ast.Raise) -> None:
+    frame.alive = False
+
+
+@statement(ast.Assert)
+def _assert(frame: Frame, node: ast.Assert) -> None:
+    yes, no = split(frame, node.test, asserted=True)
+    if yes is None and no is not None and _about_sizes(frame, node.test):
+        text = frame.segment(node.test)
+        frame.error(node, Message(f'"assert" fails: {_short(text)} is false here'))
+    frame.resume(yes)
+
+
+def _about_sizes(frame: Frame, test: ast.expr) -> bool:
+    """Whether a condition of a body that is looked into compares sizes, or what they leave over.
+
+    A body that is checked on its own may assert what only its callers know to be true. What lists
+    and other objects hold may have been changed by something that the analysis hasn't seen.
+    """
+    if frame.faults is None or not all(map(_is_of_shapes, ast.walk(test))):
+        return False
+    compares = [node for node in ast.walk(test) if isinstance(node, ast.Compare)]
+    return bool(compares) and all(
+        is_size(frame.hush(Frame.eval, side))
+        for node in compares
+        for side in (node.left, *node.comparators)
+    )
+
+
+def _is_of_shapes(node: ast.AST) -> bool:
+    """Whether a part of a condition is one that tensors, and not other objects, give sizes by."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Attribute)
+    if not isinstance(node, ast.Attribute):
+        return True
+    return node.attr in _SIZES or (isinstance(node.value, ast.Name) and node.value.id == "self")
+
+
+_SIZES: Final = frozenset(("shape", "ndim", "size", "dim", "numel"))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+@statement(ast.With)
+@statement(ast.AsyncWith)
+def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> None:
+    expected, before = False, frame.state.facts.autocast
+    for item in node.items:
+        manager = frame.eval(item.context_expr)
+        frame.state.facts.autocast = autocast.entered(manager, frame.state.facts.autocast)
+        expected = expected or _expects_error(item.context_expr, manager)
+        value = instances.entered(frame, manager, item.context_expr)
+        if item.optional_vars is not None:
+            store(frame, item.optional_vars, value, item.context_expr)
+    frame.caught += expected
+    frame.run(node.body)
+    frame.state.facts.autocast = before
+    frame.caught -= expected
+    frame.alive = frame.alive or expected
+
+
+def _expects_error(node: ast.expr, manager: Value) -> bool:
+    """Whether a context manager takes an error of its body for granted."""
+    if isinstance(manager, Context):
+        return manager.swallows
+    name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    return name.rpartition(".")[2] in _EXPECTING
+
+
+_EXPECTING: Final = frozenset(("raises", "assertRaises", "assertRaisesRegex", "suppress"))
+
+
+@statement(ast.Try)
+def _try(frame: Frame, node: ast.Try) -> None:
+    caught = {name for handler in node.handlers for name in _caught(handler)}
+    frame.handled += bool(caught & (_ANY | _FAILING))
+    frame.caught += bool(caught & _FAILING)
+    raised = frame.fork()  # what holds wherever in the body something may be raised
+    returns = len(frame.returns)
+    for part in node.body:
+        frame.run([part])
+        if not frame.alive:
+            break
+        raised = frame.joined(raised, frame.state)
+    for _, end in frame.returns[returns:]:
+        raised = frame.joined(raised, end)
+    frame.handled -= bool(caught & (_ANY | _FAILING))
+    frame.caught -= bool(caught & _FAILING)
+    ends: list[State] = []
+    if frame.alive:
+        frame.run(node.orelse)
+        if frame.alive:
+            ends.append(frame.state)
+    for handler in node.handlers:
+        frame.resume(raised.copy())
+        if handler.name:
+            frame.assign(handler.name, UNKNOWN, handler.lineno)
+        with frame.doubting():
+            frame.run(handler.body)
+        if frame.alive:
+            ends.append(frame.state)
+    _meet(frame, ends)
+    if frame.alive:
+        frame.run(node.finalbody)
+    elif node.finalbody and len(frame.returns) > returns:
+        _meet(frame, [end.copy() for _, end in frame.returns[returns:]])
+        frame.run(node.finalbody)
+        frame.alive = False
+
+
+if sys.version_info >= (3, 11):
+    statement(ast.TryStar)(_try)
+
+
+def _caught(handler: ast.ExceptHandler) -> Iterator[str]:
+    """Yield the names of the exceptions that a handler catches."""
+    kind = handler.type
+    if kind is None:
+        yield "BaseException"
+    for one in kind.elts if isinstance(kind, ast.Tuple) else (kind,):
+        if one is not None:
+            yield ast.unparse(one).rpartition(".")[2]
+
+
+_ANY: Final = frozenset(("Exception", "BaseException"))
+_FAILING: Final = frozenset(
+    "RuntimeError IndexError ValueError TypeError AssertionError EinopsError ShapeError".split()
+)
+"""What torch, einops and the user's own checks raise for a wrong shape."""
+
+
+@statement(ast.Match)
+def _match(frame: Frame, node: ast.Match) -> None:
+    guarded = frame.state.facts.guarded
+    subject = node.subject
+    frame.eval(subject)
+    ends: list[State] = []
+    for case in node.cases:
+        yes, no = match_patterns.split(frame, case.pattern, frame.eval(subject), subject)
+        frame.resume(yes)
+        if yes is not None and case.guard is not None:
+            holds, fails = split(frame, case.guard)
+            frame.resume(holds)
+            if fails is not None:
+                no = fails if no is None else frame.joined(no, fails)
+        with frame.doubting(frame.alive and no is not None):
+            frame.run(case.body)
+        if frame.alive:
+            ends.append(frame.state)
+        frame.resume(no)
+        if no is None:
+            break
+    else:
+        ends.append(frame.state)
+    _meet(frame, ends)
+    if len(ends) > 1:
+        frame.state.facts.guarded = guarded
+
+
+def define(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Function:
+    """Return the function that a definition inside of another function, or a script, makes."""
+    defaults = tuple(frame.eval(default) for default in default_nodes(node.args))
+    return Function(node, frame.module, None, frame, defaults)
+
+
+def _is_looked_into(frame: Frame) -> bool:
+    """Whether what a body defines is checked, or studied, after it."""
+    return not frame.quiet or (frame.depth == 0 and frame.module.program.supposing)
+
+
+@statement(ast.FunctionDef)
+@statement(ast.AsyncFunctionDef)
+def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    made = define(frame, node)
+    if _is_looked_into(frame):
+        frame.nested.append((made, frame.fork()))
+    frame.assign(node.name, decorators.decorated(made, frame), node.lineno)
+    if not decorators.are_followed(frame, node):
+        escaping.let_go(frame, [made])
+
+
+@statement(ast.ClassDef)
+def _class(frame: Frame, node: ast.ClassDef) -> None:
+    made = Class(node, frame.module, frame)
+    if _is_looked_into(frame):
+        frame.nested.append((made, frame.fork()))
+    frame.assign(node.name, made, node.lineno)
+
+
+@statement(ast.Import)
+@statement(ast.ImportFrom)
+def _import(frame: Frame, node: ast.Import | ast.ImportFrom) -> None:
+    program = frame.program
+    for alias in node.names:
+        if isinstance(node, ast.ImportFrom):
+            value = program.member(frame.module.absolute(node), alias.name)
+            frame.assign(alias.asname or alias.name, value, node.lineno)
+        elif alias.asname:
+            frame.assign(alias.asname, program.package(alias.name), node.lineno)
+        else:
+            top = alias.name.partition(".")[0]
+            frame.assign(top, program.package(top), node.lineno)
+
+
+@statement(ast.Delete)
+def _delete(frame: Frame, node: ast.Delete) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            frame.state.vars.pop(target.id, None)
+        elif isinstance(target, ast.Subscript):
+            delete_item(frame, target)
+
+
+@statement(ast.Global)
+def _global(frame: Frame, node: ast.Global) -> None:
+    for name in node.names:
+        if name in frame.module.survey.reassigned:
+            frame.assign(name, UNKNOWN, node.lineno)
+
+
+@statement(ast.Nonlocal)
+def _nonlocal(frame: Frame, node: ast.Nonlocal) -> None:
+    for name in node.names:
+        frame.assign(name, frame.lookup(name), node.lineno)
+        frame.outer_names.add(name)

@@ -1,0 +1,314 @@
+"""What a call sees, so that calls which see the same are recognised."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck.analysis.values.heap import Renewing
+from shapecheck.analysis.values.model import (
+    Class,
+    Content,
+    Dict,
+    Function,
+    Object,
+    Path,
+    Ref,
+    Sequence,
+    is_one,
+    of_one,
+)
+from shapecheck.analysis.values.parts import FORMS
+from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
+from shapecheck.ops import Value
+from shapecheck.shapes import Facts, Item, Run, Tensor
+
+_MOST: Final = 64
+"""As many things on the heap may a call see that is to be recognised."""
+
+
+class Unrecognisable(Exception):
+    """A value whose meaning can't be told from its parts: a closure, or too much of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a call sees: two calls with equal keys give the same, but for what stands in for what.
+
+    `refs` are the things on the heap that it can reach, `closures` the functions that see variables
+    around them, and `unknowns` the symbols of which nothing is known, in the order in which they
+    are met. Those of the one call stand where those of the other do.
+    """
+
+    key: Hashable
+    refs: tuple[Ref, ...]
+    closures: tuple[Function, ...]
+    unknowns: tuple[Sym, ...]
+    passing: bool = False
+    """Whether it is of one thing among several alike, which no other analysis meets again."""
+
+    def names(self) -> tuple[str, ...]:
+        """Return what the unknowns are called by now; nothing where none has a name."""
+        found = tuple(symbol.name for symbol in self.unknowns)
+        return found if any(name != "_" for name in found) else ()
+
+    def label(self, names: Iterable[str]) -> None:
+        """Call the unknowns as those of a call were called that saw the same, in the end."""
+        for symbol, name in zip(self.unknowns, names, strict=False):
+            symbol.label(name)
+
+    def renewing(self, seen: View, places: Mapping[Ref, Ref]) -> Renewing:
+        """Return what brings an outcome of what was seen here to what is seen there.
+
+        Unknowns that came into being with the outcome are new ones there.
+        """
+        same = dict(zip(self.closures, seen.closures, strict=True))
+        made = zip(self.unknowns, seen.unknowns, strict=True)
+        return Renewing({**places, **same}, _never, made)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What a call teaches of sizes and runs."""
+
+    atoms: tuple[tuple[Size, IntSize], ...]
+    runs: tuple[tuple[Run, tuple[Item, ...]], ...]
+
+    @staticmethod
+    def of(before: Facts, after: Facts, met: Iterable[Sym]) -> Lesson:
+        """Return what is known after a call that wasn't before.
+
+        `met` are the unknowns that the program still has: of others nobody asks any more.
+        """
+        told, spelled, asked = before.atoms, before.runs, {*met}
+        atoms: dict[Atom, IntSize] = {}
+        runs: dict[Sym, tuple[Item, ...]] = {}
+        found = -1
+        while len(atoms) + len(runs) > found:
+            found = len(atoms) + len(runs)
+            for atom, size in after.atoms.items():
+                if atom not in atoms and told.get(atom) != size and _asked(atom, asked):
+                    atoms[atom] = size
+                    asked |= dims.symbols(size)
+            for symbol, items in after.runs.items():
+                if symbol not in runs and spelled.get(symbol) != items and _asked(symbol, asked):
+                    runs[symbol] = items
+                    asked.update(*(_symbols(item) for item in items))
+        return Lesson(
+            tuple((Size.of(atom), size) for atom, size in atoms.items()),
+            tuple((Run(symbol), items) for symbol, items in runs.items()),
+        )
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The sizes and runs in it."""
+        return (self.atoms, self.runs)
+
+    def moved(self, moving: Renewing) -> Lesson:
+        """Return what the same call teaches of other symbols."""
+        return Lesson(*moving.value(self.values)) if self.atoms or self.runs else self
+
+    def teach(self, facts: Facts) -> None:
+        """Add it to what is known."""
+        if self.atoms:
+            told = ((size.atom, value) for size, value in self.atoms)
+            facts.atoms = {**facts.atoms, **{a: value for a, value in told if a is not None}}
+        if self.runs:
+            facts.runs = {**facts.runs, **{run.symbol: items for run, items in self.runs}}
+
+
+NOTHING_NEW: Final = Lesson((), ())
+
+
+def _asked(atom: Atom, asked: Set[Sym]) -> bool:
+    found = dims.symbols(Size.of(atom))
+    return any(symbol in asked or symbol.kind is not Kind.UNKNOWN for symbol in found)
+
+
+def _symbols(item: Item) -> Set[Sym]:
+    return {item.symbol} if isinstance(item, Run) else dims.symbols(item)
+
+
+def _never(symbol: Sym) -> bool:
+    return False
+
+
+def view(
+    values: Iterable[Value], heap: Mapping[Ref, Content], facts: Facts, *about: Hashable
+) -> View | None:
+    """Return what a call with these arguments sees; None where that can't be told.
+
+    `about` is what else the call depends on.
+    """
+    looking = _Looking()
+    try:
+        given = [looking.value(value) for value in values]
+        # While they are gone through, there come to be more.
+        held = [looking.content(heap.get(ref, ref.origin)) for ref in looking.refs]
+        known = tuple(looking.known(facts))
+        key = (about, *given, *held, known, facts.declared, *looking.told)
+        hash(key)
+    except (Unrecognisable, TypeError):
+        return None
+    met = (tuple(looking.numbers), tuple(looking.closures), tuple(looking.unknowns))
+    return View(key, *met, looking.passing)
+
+
+class _Looking:
+    """Makes values comparable.
+
+    What they refer to on the heap, and the unknowns in them, go by the order in which they are met.
+    """
+
+    def __init__(self) -> None:
+        self.refs: list[Ref] = []
+        self.numbers: dict[Ref, int] = {}
+        self.closures: dict[Function, int] = {}
+        self.unknowns: dict[Sym, Sym] = {}
+        """What stands in for the unknowns that were met."""
+        self.told: list[Hashable] = []
+        """What is said of these unknowns, one by one."""
+        self.symbols: set[Sym] = set()
+        self.names_sizes = False
+        """Whether sizes may come into being here that are known by a name."""
+        self.passing = False
+
+    def value(self, value: Value) -> Hashable:
+        kind = type(value)
+        if kind is str or value is None:
+            return value  # type: ignore[no-any-return]  # Any
+        if kind is int or kind is bool or kind is float:
+            return (kind, value)
+        if kind is Size or kind is Composite or kind is Run:
+            return self._dim(value)
+        if kind is Tensor:
+            items = [item if type(item) is int else self._dim(item) for item in value.shape.dims]
+            if value.free or value.more:
+                items += [*map(self.value, value.free), value.more]
+            return (*items, value.dtype, value.inserted, value.blank)
+        if kind is Ref:
+            return ("at", self._number(value))
+        form = FORMS.get(kind)
+        if form is not None:
+            return (kind.__name__, form.rest(value), *map(self.value, form.parts(value)))
+        if kind is Function:
+            if value.home is not None:
+                return self._closure(value)
+            return ("function", value.node, value.manages, self.value(value.defaults))
+        if kind is Class:
+            if value.home is not None:
+                raise Unrecognisable
+            return ("class", value.node)
+        if kind is Path:
+            self.names_sizes = True
+        hashable: Hashable = value
+        return (kind, hashable)
+
+    def content(self, content: Content) -> Hashable:
+        if isinstance(content, Object):
+            self.names_sizes |= content.path is not None
+            self.passing |= is_one(content.path)
+            attrs = [(name, self.value(value)) for name, value in content.attrs.items()]
+            seen = self.value(content.cls), self.value(content.like)
+            return (*seen, content.path, content.whole, *attrs)
+        if isinstance(content, Sequence):
+            items = self.value(content.items)
+            about = (content.element, content.kind, content.count, content.names, content.blank)
+            return (items, *map(self.value, about))
+        if isinstance(content, Dict):
+            held = None if content.items is None else tuple(content.items.items())
+            rest = (content.element, tuple(content.known.items()), content.default)
+            return (content.kind, content.blank, self.value(held), *map(self.value, rest))
+        return None
+
+    def known(self, facts: Facts) -> Iterator[Hashable]:
+        """Yield what is known of the sizes that were met, and may come to be met."""
+        atoms, runs = facts.atoms, facts.runs
+        if not (self.symbols or self.names_sizes) or not (atoms or runs):
+            return
+        told: set[Atom] = set()
+        spelled: set[Sym] = set()
+        before = -1
+        while len(self.symbols) > before:
+            before = len(self.symbols)
+            for atom, size in atoms.items():
+                if atom not in told and self._concerns(atom):
+                    told.add(atom)
+                    yield (self._dim(Size.of(atom)), self.value(size))
+            for symbol, items in runs.items():
+                if symbol not in spelled and self._concerns(symbol):
+                    spelled.add(symbol)
+                    yield (self._dim(Run(symbol)), self.value(items))
+
+    def _concerns(self, atom: Atom) -> bool:
+        """Whether what is known of an atom is of something met, or that may be met by its name."""
+        if isinstance(atom, Sym):
+            return atom in self.symbols or (self.names_sizes and atom.kind is not Kind.UNKNOWN)
+        found = dims.symbols(Size.of(atom))
+        if self.names_sizes and any(symbol.kind is not Kind.UNKNOWN for symbol in found):
+            return True
+        return not self.symbols.isdisjoint(found)
+
+    def _dim(self, dim: Item) -> Hashable:
+        if isinstance(dim, int):
+            return dim
+        if isinstance(dim, Run):
+            return ("run", self._symbol(dim.symbol))
+        symbol = dim.symbol if isinstance(dim, Size) else None
+        if symbol is not None:
+            return self._symbol(symbol)
+        for symbol in dims.in_order(dims.symbols(dim)):
+            self._symbol(symbol)
+        return dims.renamed(dim, self.unknowns)
+
+    def _symbol(self, symbol: Sym) -> Sym:
+        """Return what stands in for a symbol: itself, unless nothing is known of it."""
+        self.symbols.add(symbol)
+        if symbol.kind is not Kind.UNKNOWN:
+            self.passing |= of_one(symbol.scope)
+            return symbol
+        found = self.unknowns.get(symbol)
+        if found is None:
+            found = self.unknowns[symbol] = _place(len(self.unknowns))
+            said: Hashable = symbol.scope
+            if symbol.options:
+                said = self.value(symbol.options)
+            elif symbol.is_derived:
+                said = symbol.following(self._symbol).scope
+            self.told.append((symbol.name, said))
+        return found
+
+    def _closure(self, function: Function) -> Hashable:
+        """Return what is seen by a function that sees variables around it: these, too."""
+        number = self.closures.get(function)
+        if number is not None:
+            return ("closure", number)
+        if _changes_outer(function.node):
+            raise Unrecognisable
+        self.closures[function] = len(self.closures)
+        given = self.value((function.module.name, function.owner, function.defaults))
+        around = (self.value(value) for value in function.around())
+        return ("closure", function.node, function.manages, given, *around)
+
+    def _number(self, ref: Ref) -> int:
+        number = self.numbers.get(ref)
+        if number is None:
+            number = self.numbers[ref] = len(self.refs)
+            self.refs.append(ref)
+            if number == _MOST:
+                raise Unrecognisable
+        return number
+
+
+@lru_cache(maxsize=4096)
+def _changes_outer(node: ast.AST) -> bool:
+    """Whether there is a `nonlocal` in a function."""
+    return any(isinstance(inner, ast.Nonlocal) for inner in ast.walk(node))
+
+
+def _place(number: int) -> Sym:
+    return Sym("_", Kind.UNKNOWN, ("met", number))

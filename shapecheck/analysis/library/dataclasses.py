@@ -1,0 +1,136 @@
+"""Classes that calls make, `namedtuple("P", "x y")`; what named tuples and dataclasses have."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.instances import (
+    construct,
+    get_attribute,
+    instance_fields,
+    is_dataclass,
+    replaced,
+)
+from shapecheck.analysis.interpreter.iteration import iterate
+from shapecheck.analysis.library.builtins import Named, function, on
+from shapecheck.analysis.values.model import Argument, Class, Dict, Object, Ref
+from shapecheck.ops import UNKNOWN, Value
+
+_ANYTHING = ast.Constant(...)
+
+
+@function("collections.namedtuple")
+def _namedtuple(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    names = args[1] if len(args) > 1 else kwargs.get("field_names")
+    if isinstance(names, str):
+        names = tuple(names.replace(",", " ").split())
+    names = iterate(frame, names)[0]
+    if not names or not all(isinstance(name, str) for name in names):
+        return UNKNOWN
+    defaults = next((k.value for k in node.keywords if k.arg == "defaults"), None)
+    given = defaults.elts if isinstance(defaults, (ast.Tuple, ast.List)) else []
+    fields = dict.fromkeys(names, _ANYTHING)
+    return _made(frame, node, "typing.NamedTuple", fields, given)
+
+
+@function("typing.NamedTuple")
+def _typed(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    pairs = node.args[1] if len(node.args) > 1 else None
+    fields: dict[str, ast.expr] = {}
+    for pair in pairs.elts if isinstance(pairs, (ast.List, ast.Tuple)) else ():
+        match pair:
+            case ast.Tuple(elts=[ast.Constant(value=str() as name), kind]):
+                fields[name] = kind
+            case _:
+                return UNKNOWN
+    return _made(frame, node, "typing.NamedTuple", fields, ()) if fields else UNKNOWN
+
+
+@function("typing.TypedDict", "typing_extensions.TypedDict")
+def _typed_dict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    given = node.args[1] if len(node.args) > 1 else None
+    if not isinstance(given, ast.Dict):
+        return UNKNOWN
+    pairs = zip(given.keys, given.values, strict=True)
+    fields = {
+        key.value: kind
+        for key, kind in pairs
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    }
+    return _made(frame, node, "typing.TypedDict", fields, ())
+
+
+def _made(
+    frame: Frame,
+    node: ast.Call,
+    base: str,
+    fields: Mapping[str, ast.expr],
+    defaults: Sequence[ast.expr],
+) -> Value:
+    """Return the class that a `class` statement with these fields would make; one for each call."""
+
+    def made() -> Value:
+        first = node.args[0] if node.args else None
+        name = first.value if isinstance(first, ast.Constant) else None
+        given = [None] * (len(fields) - len(defaults)) + [*defaults]
+        body: list[ast.stmt] = [
+            ast.copy_location(ast.AnnAssign(ast.Name(field, ast.Store()), kind, default, 1), node)
+            for (field, kind), default in zip(fields.items(), given, strict=False)
+        ]
+        statement = ast.ClassDef(str(name or "record"), [ast.Constant(base)], [], body, [])
+        return Class(ast.copy_location(statement, node), frame.module)
+
+    return frame.program.memory.recall(("made", node), made, UNKNOWN)
+
+
+@on("record", "_replace")
+def _replace(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    nodes = {keyword.arg: keyword.value for keyword in node.keywords}
+    changes = {name: Argument(value, nodes.get(name)) for name, value in kwargs.items()}
+    return replaced(frame, owner, changes, node)
+
+
+@on("record", "_asdict")
+def _as_dict(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return _fields(frame, owner, node)
+
+
+@function("dataclasses.asdict")
+def _dataclass_as_dict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return _fields(frame, args[0], node) if args else UNKNOWN
+
+
+@function("builtins.vars")
+def _vars(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(args[0]) if args else None
+    if not isinstance(content, Object) or is_dataclass(content.cls):
+        return _fields(frame, args[0], node) if args else UNKNOWN
+    return UNKNOWN
+
+
+def _fields(frame: Frame, owner: Value, node: ast.expr) -> Value:
+    """Return a dict of the fields of an instance."""
+    content = frame.state.content(owner)
+    if not isinstance(content, Object) or not is_dataclass(content.cls):
+        return UNKNOWN
+    names = [name for name, _, _ in instance_fields(content.cls)]
+    return frame.state.new(Dict({name: get_attribute(frame, owner, name, node) for name in names}))
+
+
+@function("dataclasses.astuple")
+def _as_tuple(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    content = frame.state.content(args[0]) if args else None
+    if not isinstance(content, Object) or not is_dataclass(content.cls):
+        return UNKNOWN
+    fields = instance_fields(content.cls)
+    return tuple(get_attribute(frame, args[0], name, node) for name, _, _ in fields)
+
+
+@on("record class", "_make")
+def _make(frame: Frame, owner: Class, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    items = iterate(frame, args[0])[0] if args else None
+    if items is None:
+        return UNKNOWN
+    return construct(frame, owner, list(map(Argument, items)), {}, node, owner.name)

@@ -1,0 +1,246 @@
+"""What `itertools` and `functools.reduce` make of what they go over."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import shapecheck.dims as dims
+from shapecheck.analysis.interpreter import calls
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import UNROLL, another, as_list, iterate, length
+from shapecheck.analysis.interpreter.operators import operate
+from shapecheck.analysis.interpreter.truth import truth
+from shapecheck.analysis.library.builtins import Named, family, function
+from shapecheck.analysis.values.model import Argument, Items, Sequence
+from shapecheck.ops import UNKNOWN, Value
+
+_NODE: Final = ast.Constant(None)
+
+
+def apply(frame: Frame, target: Value, args: Iterable[Value], node: ast.Call) -> Value:
+    """Call a function that was handed over."""
+    arguments = calls.Arguments(tuple(map(Argument, args)), {})
+    return calls.invoke(frame, target, arguments, node, frame.segment(node.func))
+
+
+def _any(frame: Frame, value: Value) -> Value:
+    """Return what any item of what is gone over is."""
+    return frame.state.element(as_list(frame, value))
+
+
+def _all_known(frame: Frame, args: Iterable[Value]) -> list[tuple[Value, ...]] | None:
+    found = [iterate(frame, arg)[0] for arg in args]
+    known = [items for items in found if items is not None]
+    return known if len(known) == len(found) else None
+
+
+@function("itertools.chain")
+def _chain(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    whole = Sequence(())
+    for arg in args:
+        whole = frame.state.extended(whole, as_list(frame, arg))
+    return Items(whole.items, whole.element, whole.count)
+
+
+@function("itertools.chain.from_iterable")
+def _flattened(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    items, element = iterate(frame, args[0]) if args else (None, UNKNOWN)
+    if items is None:
+        return Items(None, _any(frame, element))
+    return _chain(frame, list(items), {}, node)
+
+
+@function("itertools.product")
+def _product(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    repeat = kwargs.get("repeat", 1)
+    if not isinstance(repeat, int) or not 1 <= repeat <= UNROLL:
+        return Items(None)
+    return _combined(frame, args * repeat, lambda known: itertools.product(*known))
+
+
+@family("itertools.combinations", "itertools.permutations", "itertools.pairwise")
+def _few(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    count = 2 if name == "pairwise" else args[1] if len(args) > 1 else kwargs.get("r")
+    if not args or not isinstance(count, int) or not 0 <= count <= UNROLL:
+        return Items(None)
+    known = iterate(frame, args[0])[0]
+    if known is None or len(known) > UNROLL:
+        element = _any(frame, args[0])
+        return Items(None, tuple(another(frame, element) for _ in range(count)))
+    if name == "pairwise":
+        return Items(tuple(itertools.pairwise(known)))
+    chosen = itertools.combinations if name == "combinations" else itertools.permutations
+    return _combined(frame, [args[0]] * count, lambda _: chosen(known, count))
+
+
+def _combined(
+    frame: Frame,
+    args: list[Value],
+    combine: Callable[[list[tuple[Value, ...]]], Iterable[tuple[Value, ...]]],
+) -> Value:
+    """Return combinations of items, one by one where they aren't too many."""
+    known = _all_known(frame, args)
+    if known is not None:
+        found = tuple(itertools.islice(combine(known), UNROLL + 1))
+        if len(found) <= UNROLL:
+            return Items(found)
+    return Items(None, tuple(another(frame, _any(frame, arg)) for arg in args))
+
+
+@function("itertools.repeat")
+def _repeat(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    times = args[1] if len(args) > 1 else kwargs.get("times")
+    if not args:
+        return Items(None)
+    if isinstance(times, int) and times <= UNROLL:
+        return Items((args[0],) * times)
+    return Items(None, args[0], times if isinstance(times, (int, dims.Size)) else None)
+
+
+@family("itertools.cycle", "itertools.compress")
+def _some(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return Items(None, _any(frame, args[0]) if args else UNKNOWN)
+
+
+@family("itertools.takewhile", "itertools.dropwhile", "itertools.filterfalse")
+def _chosen(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return Items(None, _any(frame, args[1]) if len(args) > 1 else UNKNOWN)
+
+
+@function("itertools.islice")
+def _slice(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    items, element = iterate(frame, args[0]) if args else (None, UNKNOWN)
+    bounds = args[1:]
+    if items is not None and all(bound is None or isinstance(bound, int) for bound in bounds):
+        return Items(tuple(itertools.islice(items, *bounds)))
+    return Items(None, frame.state.either(*items) if items else element)
+
+
+@function("itertools.zip_longest")
+def _longest(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    fill = kwargs.get("fillvalue")
+    known = _all_known(frame, args)
+    if known is not None:
+        return Items(tuple(itertools.zip_longest(*known, fillvalue=fill)))
+    return Items(None, tuple(frame.state.either(_any(frame, arg), fill) for arg in args))
+
+
+@function("itertools.count")
+def _count(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    start = args[0] if args else kwargs.get("start", 0)
+    return Items(None, dims.unknown(), first=start)
+
+
+@function("itertools.starmap")
+def _starmap(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if len(args) != 2:
+        return Items(None)
+    items, element = iterate(frame, args[1])
+    rows = [iterate(frame, row)[0] for row in ((element,) if items is None else items)]
+    if any(row is None for row in rows):
+        return Items(None)
+    with frame.doubting(items is None):
+        made = tuple(apply(frame, args[0], row or (), node) for row in rows)
+    return Items(None, made[0]) if items is None else Items(made)
+
+
+@function("itertools.groupby")
+def _groups(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return Items(None, (UNKNOWN, Items(None, _any(frame, args[0]) if args else UNKNOWN)))
+
+
+@function("itertools.batched")
+def _batches(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    element = _any(frame, args[0]) if args else UNKNOWN
+    return Items(None, frame.state.new(Sequence(None, element, "tuple")))
+
+
+@function("itertools.tee")
+def _copies(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    count = args[1] if len(args) > 1 else 2
+    return (args[0],) * count if args and isinstance(count, int) and count < UNROLL else UNKNOWN
+
+
+@function("itertools.accumulate")
+def _accumulate(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    target = args[1] if len(args) > 1 else kwargs.get("func")
+    if not args:
+        return Items(None)
+    found = _folded(frame, target, args[0], kwargs.get("initial"), node)
+    if found is None:
+        return Items(())
+    totals, exact = found
+    return Items(totals) if exact else Items(None, frame.state.either(*totals))
+
+
+@function("functools.reduce")
+def _reduce(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if len(args) < 2:
+        return UNKNOWN
+    start = args[2] if len(args) > 2 else None
+    found = _folded(frame, args[0], args[1], start, node)
+    if found is None:
+        return UNKNOWN
+    totals, exact = found
+    return totals[-1] if exact else frame.state.either(*totals)
+
+
+def _folded(
+    frame: Frame, target: Value, source: Value, start: Any, node: ast.Call
+) -> tuple[tuple[Value, ...], bool] | None:
+    """Return all totals so far, and whether they are all; None if there is nothing to add up.
+
+    Of any number of items, two stand for all that follow.
+    """
+    items, element = iterate(frame, source)
+    exact = items is not None and len(items) <= UNROLL
+    if not exact or items is None:
+        element = element if items is None else frame.state.either(*items)
+        items = (another(frame, element), another(frame, element), another(frame, element))
+    if start is not None:
+        items = (start, *items)
+    if not items:
+        return None
+    totals = [items[0]]
+    with frame.doubting(not exact):
+        for item in items[1:]:
+            totals.append(_added(frame, target, totals[-1], item, node))
+    return tuple(totals), exact
+
+
+def _added(frame: Frame, target: Value, total: Value, item: Value, node: ast.Call) -> Value:
+    if target is not None:
+        return apply(frame, target, (total, item), node)
+    return operate(frame, node, ast.Add(), total, item, (node, node), label="accumulate")
+
+
+@function("builtins.map")
+def _map(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if len(args) < 2:
+        return UNKNOWN
+    target, sources = args[0], args[1:]
+    known = _all_known(frame, sources)
+    if known is not None and min(map(len, known)) <= UNROLL:
+        rows = zip(*known, strict=False)
+        return Items(tuple(apply(frame, target, row, node) for row in rows))
+    with frame.doubting():
+        element = apply(frame, target, [_any(frame, source) for source in sources], node)
+    return Items(None, element, length(frame, sources[0]) if len(sources) == 1 else None)
+
+
+@function("builtins.filter")
+def _filter(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if len(args) != 2:
+        return UNKNOWN
+    items, element = iterate(frame, args[1])
+    if items is None or len(items) > UNROLL:
+        return Items(None, element if items is None else frame.state.either(*items))
+    results = [item if args[0] is None else apply(frame, args[0], [item], node) for item in items]
+    verdicts = [truth(frame, result) for result in results]
+    kept = tuple(i for i, verdict in zip(items, verdicts, strict=True) if verdict is not False)
+    if None in verdicts:
+        return Items(None, frame.state.either(*kept))
+    return Items(kept)

@@ -1,0 +1,190 @@
+"""What Python's, numpy's and the math module's functions do with numbers and sizes."""
+
+from __future__ import annotations
+
+import ast
+import math
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck import dtypes
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import another, as_list, iterate, length
+from shapecheck.analysis.interpreter.operators import integers, is_size, operate
+from shapecheck.analysis.library.builtins import Named, family, function
+from shapecheck.analysis.values.model import (
+    Sequence,
+)
+from shapecheck.dims import Size, size_of
+from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.ops.call import as_size
+from shapecheck.shapes import Tensor
+
+
+@family("builtins.min", "builtins.max")
+def _extreme(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    values = args if len(args) > 1 else list(iterate(frame, args[0])[0] or ()) if args else []
+    plain = values and "key" not in kwargs
+    if plain and all(map(is_size, values)):
+        return dims.extreme(name, values)
+    if plain and all(isinstance(v, (int, float)) for v in values):
+        return min(values) if name == "min" else max(values)
+    if values:
+        return frame.state.either(*values)
+    found = another(frame, iterate(frame, args[0])[1]) if args else UNKNOWN
+    return frame.state.either(found, kwargs["default"]) if "default" in kwargs else found
+
+
+@function("builtins.int", "operator.index")
+def _int(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    value = args[0] if args else 0
+    if isinstance(value, (int, Size)):
+        return int(value) if isinstance(value, bool) else value
+    if isinstance(value, float) and math.isfinite(value):
+        return int(value)
+    return dims.unknown()
+
+
+@function("builtins.float")
+def _float(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    value = args[0] if args else 0.0
+    try:
+        return float(value) if isinstance(value, (int, float)) else Scalar(dtypes.DEFAULT_FLOAT)
+    except OverflowError:
+        return UNKNOWN
+
+
+_REAL: Final = (
+    "sqrt log log2 log10 log1p exp expm1 sin cos tan asin acos atan atan2 sinh cosh tanh pow hypot "
+    "radians degrees fabs fmod"
+).split()
+_ARRAYS: Final = "arcsin arccos arctan arctan2 power deg2rad rad2deg floor ceil clip".split()
+
+
+@family(*(f"math.{name}" for name in _REAL))
+def _math(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if all(isinstance(arg, (int, float)) for arg in args) and hasattr(math, name):
+        try:
+            return float(getattr(math, name)(*args))
+        except (ValueError, TypeError, ArithmeticError):
+            return UNKNOWN
+    return Scalar(dtypes.DEFAULT_FLOAT)
+
+
+@function(*(f"numpy.{name}" for name in (*_REAL, *_ARRAYS)))
+def _numpy(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    numbers = bool(args) and all(isinstance(arg, (int, float, Size, Scalar)) for arg in args)
+    return Scalar(dtypes.DEFAULT_FLOAT) if numbers else UNKNOWN
+
+
+@function("builtins.round")
+def _round(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    value = args[0] if args else UNKNOWN
+    if len(args) > 1 or kwargs or not isinstance(value, (int, float, Size, Scalar)):
+        return UNKNOWN
+    if isinstance(value, float) and math.isfinite(value):
+        return round(value)
+    return value if isinstance(value, (int, Size)) else dims.unknown()
+
+
+@family("math.ceil", "math.floor")
+def _whole(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    value = args[0] if args else UNKNOWN
+    if isinstance(value, (int, Size)):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return math.ceil(value) if name == "ceil" else math.floor(value)
+    return dims.unknown()
+
+
+@function("math.prod", "numpy.prod")
+def prod(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    """Return the product of the items of a list, a tuple or a shape."""
+    items = iterate(frame, args[0])[0] if args else None
+    if items is None or not all(isinstance(item, (int, Size)) for item in items):
+        return dims.unknown()
+    return dims.product(map(size_of, items))
+
+
+@function("builtins.sum")
+def _sum(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if not args:
+        return UNKNOWN
+    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    items, element = iterate(frame, args[0])
+    count = length(frame, args[0]) if items is None else len(items)
+    total = start
+    for item in (element, element) if items is None else items:
+        total = item if total == 0 and item is not UNKNOWN else _plus(frame, total, item, node)
+    if items is None and is_size(total):
+        return dims.unknown()
+    return total if items is not None or count != 0 else start
+
+
+def _plus(frame: Frame, left: Value, right: Value, node: ast.Call) -> Value:
+    source = node.args[0]
+    nodes = (source, source)
+    return operate(frame, node, ast.Add(), left, right, nodes, label="sum")
+
+
+@function("builtins.next")
+def _next(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if not args:
+        return UNKNOWN
+    items, element = iterate(frame, args[0])
+    found = frame.state.either(*items) if items else element
+    return frame.state.either(found, args[1]) if len(args) > 1 else found
+
+
+@function("builtins.divmod")
+def _divmod(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if len(args) == 2 and all(map(is_size, args)):
+        return integers(ast.FloorDiv(), *args), integers(ast.Mod(), *args)
+    return UNKNOWN
+
+
+@function("random.randrange", "random.randint", "random.getrandbits", "os.cpu_count")
+def _some_int(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return dims.unknown()
+
+
+@function("random.random", "random.uniform", "random.gauss", "time.time", "time.perf_counter")
+def _some_float(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return Scalar(dtypes.DEFAULT_FLOAT)
+
+
+@function("random.choice")
+def _choice(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    return frame.state.element(as_list(frame, args[0])) if args else UNKNOWN
+
+
+@function("random.sample")
+def _sample(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if not args:
+        return UNKNOWN
+    count = args[1] if len(args) > 1 else kwargs.get("k")
+    element = frame.state.element(as_list(frame, args[0]))
+    return frame.state.new(Sequence(None, element, count=as_size(count)))
+
+
+@function("builtins.pow")
+def _pow(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if len(args) == 2 and all(map(is_size, args)):
+        return integers(ast.Pow(), *args)
+    return UNKNOWN
+
+
+@function("math.isqrt")
+def _isqrt(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if len(args) == 1 and isinstance(args[0], int) and args[0] >= 0:
+        return math.isqrt(args[0])
+    return dims.unknown()
+
+
+@function("builtins.abs")
+def _abs(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    value = args[0] if args else UNKNOWN
+    if isinstance(value, Tensor):
+        signature = frame.program.table.signature("torch.abs")
+        return UNKNOWN if signature is None else signature.apply(frame.state.facts, args, {})
+    return abs(value) if isinstance(value, (int, float)) else UNKNOWN

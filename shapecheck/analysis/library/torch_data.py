@@ -1,0 +1,139 @@
+"""torch.utils.data: a data set is a list of rows, and a loader goes over rows put together."""
+
+from __future__ import annotations
+
+import ast
+
+import shapecheck.dims as dims
+from shapecheck import dtypes
+from shapecheck.analysis.interpreter.calls import Arguments, caller
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.functions import call_value
+from shapecheck.analysis.interpreter.iteration import iterate, length
+from shapecheck.analysis.library.builtins import Named, function
+from shapecheck.analysis.values.model import NOTHING, Dict, Items, Object, Sequence
+from shapecheck.dims import IntSize, Size, size_of
+from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.ops.call import as_size
+from shapecheck.shapes import Shape, Tensor
+
+_KIND = "data set"
+
+
+@caller("torch.utils.data.TensorDataset")
+def _tensors(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+    """Return rows of what is in each tensor at one index; they have to be of one length."""
+    rows: list[Value] = []
+    count: IntSize | None = None
+    for given in arguments.values:
+        shape = frame.state.facts.shape(given.shape) if isinstance(given, Tensor) else None
+        first = None if shape is None else shape.at(0)
+        if shape is None or first is None:
+            rows.append(Tensor.unknown())
+            continue
+        size = size_of(first)
+        count = size if count is None else count
+        if not frame.state.facts.unify(count, size):
+            shapes = " and ".join(str(one) for one in arguments.values if isinstance(one, Tensor))
+            text = f"the first axis is {count} in one tensor and {size} in another"
+            frame.error(node, Message(f'"{label}" can\'t make rows of {shapes}: {text}'))
+            return UNKNOWN
+        rows.append(Tensor(Shape(shape.dims[1:]), given.dtype))
+    return frame.state.new(Sequence(None, tuple(rows), _KIND, count))
+
+
+@function("torch.utils.data.Subset")
+def _subset(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    if not args:
+        return UNKNOWN
+    count = length(frame, args[1]) if len(args) > 1 else None
+    return frame.state.new(Sequence(None, _row(frame, args[0], node), _KIND, count))
+
+
+@function("torch.utils.data.random_split")
+def _split(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    lengths = iterate(frame, args[1])[0] if len(args) > 1 else None
+    if lengths is None:
+        return UNKNOWN
+    row = _row(frame, args[0], node)
+    counts = (one if isinstance(one, (int, Size)) else None for one in lengths)
+    return tuple(frame.state.new(Sequence(None, row, _KIND, count)) for count in counts)
+
+
+@function("torch.utils.data.ConcatDataset")
+def _concatenated(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    parts = iterate(frame, args[0])[0] if args else None
+    if not parts:
+        return UNKNOWN
+    row = frame.state.either(*(_row(frame, part, node) for part in parts))
+    return frame.state.new(Sequence(None, row, _KIND))
+
+
+def _row(frame: Frame, dataset: Value, node: ast.Call) -> Value:
+    """Return what a data set has at an index."""
+    content = frame.state.content(dataset)
+    if isinstance(content, Sequence):
+        return frame.state.element(content)
+    if not isinstance(content, Object):
+        return UNKNOWN
+    row = frame.hush(Frame.special, dataset, "__getitem__", [dims.unknown()], node)
+    return iterate(frame, dataset)[1] if row is NOTHING else row
+
+
+@caller("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
+def _loader(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+    """Return an iterator over batches; the last one may be smaller unless it is dropped."""
+    names = "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn".split()
+    given = {**dict(zip(names, arguments.values, strict=False)), **arguments.named}
+    row = _row(frame, given.get("dataset", UNKNOWN), node)
+    if row is UNKNOWN:
+        return UNKNOWN
+    size = given.get("batch_size", 1)
+    if size is None and given.get("batch_sampler") is None:
+        return Items(None, row)
+    whole = given.get("drop_last") is True or size == 1
+    count = as_size(size) if whole and given.get("batch_sampler") is None else dims.unknown()
+    collate = given.get("collate_fn")
+    if collate is None:
+        return Items(None, _batch(frame, row, count))
+    rows = frame.state.new(Sequence(None, row, count=count))
+    return Items(None, frame.hush(lambda inner: call_value(inner, collate, [rows])))
+
+
+@function("torch.utils.data.default_collate", "torch.utils.data.dataloader.default_collate")
+def _collated(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    count = length(frame, args[0]) if args else None
+    content = frame.state.content(args[0]) if args else None
+    if not isinstance(content, Sequence) or count is None:
+        return UNKNOWN
+    return _batch(frame, frame.state.element(content), count)
+
+
+def _batch(frame: Frame, row: Value, count: IntSize) -> Value:
+    """Return rows that are alike, put together as `default_collate` does."""
+    if isinstance(row, Tensor):
+        return Tensor(Shape((count, *frame.state.facts.items(row.shape.dims))), row.dtype)
+    if isinstance(row, tuple):
+        return tuple(_batch(frame, part, count) for part in row)
+    if isinstance(row, (bool, int, Size)):
+        return Tensor(Shape((count,)), dtypes.BOOL if isinstance(row, bool) else dtypes.INT64)
+    if isinstance(row, float) or (isinstance(row, Scalar) and row.dtypes & dtypes.FLOAT):
+        return Tensor(Shape((count,)), dtypes.of("float64"))
+    content = frame.state.content(row)
+    if isinstance(content, Dict) and content.items is not None:
+        items = {key: _batch(frame, value, count) for key, value in content.items.items()}
+        return frame.state.new(Dict(items))
+    if isinstance(content, Sequence) and content.items is not None:
+        return tuple(_batch(frame, part, count) for part in content.items)
+    return UNKNOWN
+
+
+@function(
+    "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.std.tqdm", "tqdm.notebook.tqdm", "rich.progress.track"
+)
+def _shown(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+    """Go over what is given while showing how far it is."""
+    source = args[0] if args else kwargs.get("iterable", UNKNOWN)
+    items, element = iterate(frame, source)
+    return Items(items, element, length(frame, source))

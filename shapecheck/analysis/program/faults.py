@@ -1,0 +1,102 @@
+"""What certainly goes wrong inside of a function that is called, and the calls that lead there.
+
+A function without annotations is looked into with what its caller passes. An error in it is true of
+that call: it is told at the failing operation where that stands in the module under analysis, else
+at the call that leaves the module.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from shapecheck.analysis.values.model import Function
+from shapecheck.explain import Message
+from shapecheck.ops import Value
+from shapecheck.shapes import Tensor
+
+if TYPE_CHECKING:
+    from shapecheck.analysis.program.modules import Module
+
+_SHOWN: Final = 3
+"""As many arguments of a call are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A call: where it stands, in which function (None: the module's body), and what it passes."""
+
+    module: Module
+    node: ast.AST
+    function: Function | None
+    given: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error inside of a function that was looked into; `calls` lead there, innermost first."""
+
+    module: Module
+    node: ast.AST
+    function: Function | None
+    message: Message
+    calls: tuple[Step, ...] = ()
+
+    def through(self, step: Step) -> Fault:
+        """Return the fault as the caller sees it."""
+        return replace(self, calls=(*self.calls, step))
+
+
+def given(values: Mapping[str, Value]) -> str:
+    """Return how a message says which tensors a call passes: `x (1 3 32 32)`."""
+    parts = [f"{name} {value.shape}" for name, value in values.items() if isinstance(value, Tensor)]
+    more = ", ..." if len(parts) > _SHOWN else ""
+    return ", ".join(parts[:_SHOWN]) + more
+
+
+def located(fault: Fault, module: Module) -> tuple[ast.AST, Message]:
+    """Return where in a module a fault is told, and how."""
+    if fault.module is module:
+        notes = [_called(step, module) for step in fault.calls]
+        return fault.node, replace(fault.message, notes=(*fault.message.notes, *notes))
+    at = next(index for index, step in enumerate(fault.calls) if step.module is module)
+    call = fault.calls[at]
+    passed = f" with {call.given}" if call.given else ""
+    text = f'"{_callee(call)}"{passed} fails{_within(fault.function)}: {fault.message.text}'
+    inner = [_called(step, module) for step in fault.calls[:at]]
+    outer = [_called(step, module) for step in fault.calls[at + 1 :]]
+    where = f"{fault.module.source.path}:{_line(fault.node)}"
+    notes = [f"the failing line is {where}: {_source(fault)}", *inner, *outer]
+    return call.node, Message(text, fault.message.code, tuple(notes))
+
+
+def _called(step: Step, module: Module) -> str:
+    line = _line(step.node)
+    place = f"line {line}" if step.module is module else f"{step.module.source.path}:{line}"
+    caller = f' from "{_name(step.function)}"' if step.function is not None else ""
+    passed = f" with {step.given}" if step.given else ""
+    return f"called{caller} at {place}{passed}"
+
+
+def _callee(call: Step) -> str:
+    node = call.node
+    return ast.unparse(node.func if isinstance(node, ast.Call) else node)
+
+
+def _within(function: Function | None) -> str:
+    return "" if function is None else f' in "{_name(function)}"'
+
+
+def _name(function: Function) -> str:
+    owner = "" if function.owner is None else f"{function.owner.name}."
+    return f"{owner}{function.name}"
+
+
+def _line(node: ast.AST) -> int:
+    return getattr(node, "lineno", 1)
+
+
+def _source(fault: Fault) -> str:
+    return fault.module.lines[_line(fault.node)].strip()

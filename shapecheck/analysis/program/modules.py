@@ -1,0 +1,448 @@
+"""Modules of the program under analysis, and what the names in them mean."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import math
+import weakref
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from shapecheck import dtypes
+from shapecheck.analysis.host import Host, Options, Source
+from shapecheck.analysis.program.answers import Memory
+from shapecheck.analysis.program.report import Lines, Reporter
+from shapecheck.analysis.values.model import NOTHING, Class, Dotted, Function, ModuleRef
+from shapecheck.ops import UNKNOWN, DType, Value
+from shapecheck.signatures import Table, table
+
+Evaluate = Callable[["Module", ast.expr, Mapping[str, Value]], Value]
+
+
+class Survey:
+    """What one pass over a module's syntax collects.
+
+    `annotations` are all annotations; `generators` the functions that yield; `stores` the
+    attributes of `self` that each method assigns, `alters` those whose content it changes, and
+    `mentions` those that it reads or calls;
+    `calls` the calls of each plain name, `reassigned` the globals that functions assign.
+    """
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.annotations: list[ast.expr] = []
+        self.generators: set[ast.AST] = set()
+        self.stores: dict[ast.AST, set[str]] = {}
+        self.alters: dict[ast.AST, set[str]] = {}
+        self.mentions: dict[ast.AST, set[str]] = {}
+        self.calls: dict[str, list[ast.Call]] = {}
+        self.reassigned: set[str] = set()
+        stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
+        while stack:
+            node, inside = stack.pop()
+            kind = type(node)
+            if kind in _FUNCTIONS:
+                inside = node
+                self.stores[node], self.alters[node], self.mentions[node] = set(), set(), set()
+                returns = getattr(node, "returns", None)
+                if returns is not None:
+                    self.annotations.append(returns)
+            elif kind is ast.arg:
+                if node.annotation is not None:  # type: ignore[attr-defined]
+                    self.annotations.append(node.annotation)  # type: ignore[attr-defined]
+                continue
+            elif kind is ast.Call:
+                if type(node.func) is ast.Name:  # type: ignore[attr-defined]
+                    self.calls.setdefault(node.func.id, []).append(node)  # type: ignore[attr-defined, arg-type]
+            elif kind is ast.AnnAssign:
+                self.annotations.append(node.annotation)  # type: ignore[attr-defined]
+            elif inside is not None:
+                if kind is ast.Yield or kind is ast.YieldFrom:
+                    self.generators.add(inside)
+                elif kind is ast.Attribute:
+                    self._attribute(node, inside)  # type: ignore[arg-type]
+                elif kind is ast.Subscript:
+                    self._subscript(node, inside)  # type: ignore[arg-type]
+                elif kind is ast.Global:
+                    self._global(node, inside)  # type: ignore[arg-type]
+            fields = _CHILDREN.get(kind)
+            if fields is None:
+                fields = _CHILDREN[kind] = tuple(f for f in kind._fields if f not in _LEAVES)
+            for field in fields:
+                value = getattr(node, field)
+                if type(value) is list:
+                    stack += [(child, inside) for child in value if isinstance(child, ast.AST)]
+                elif isinstance(value, ast.AST):
+                    stack.append((value, inside))
+
+    def _attribute(self, node: ast.Attribute, inside: ast.AST) -> None:
+        if isinstance(node.value, ast.Name) and node.value.id == "self":
+            kept = self.stores if isinstance(node.ctx, ast.Store) else self.mentions
+            kept[inside].add(node.attr)
+        elif node.attr in _MUTATORS:
+            self._changed(node.value, inside)
+
+    def _subscript(self, node: ast.Subscript, inside: ast.AST) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            self._changed(node.value, inside)
+
+    def _changed(self, node: ast.expr, inside: ast.AST) -> None:
+        """Take note of `self.items.append(...)` and `self.items[0] = ...`."""
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id == "self":
+                self.alters[inside].add(node.attr)
+
+    def _global(self, node: ast.Global, inside: ast.AST) -> None:
+        stored = (n.id for n in ast.walk(inside) if isinstance(n, ast.Name) and _is_store(n))
+        self.reassigned |= set(node.names) & set(stored)
+
+
+def _is_store(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+_MUTATORS: Final = frozenset(
+    "add append appendleft clear extend insert pop popitem remove setdefault update".split()
+)
+_FUNCTIONS: Final = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+# Half of all nodes are names, constants, operators and contexts, which hold nothing to survey.
+_LEAVES: Final = frozenset(("attr", "ctx", "id", "kind", "op", "ops", "type_comment"))
+_CHILDREN: Final[dict[type[ast.AST], tuple[str, ...]]] = {ast.Constant: ()}
+
+
+class Syntax:
+    """A parsed source: its tree, what a pass over it collects, what binds each global name."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.tree = ast.parse(source.text)
+        self.survey = Survey(self.tree)
+        self.lines = Lines(source.text)
+        self.bindings: dict[str, list[ast.stmt]] = {}
+        for node in flatten(self.tree.body):
+            for name in bound_names(node):
+                self.bindings.setdefault(name, []).append(node)
+
+
+_MOST_FILES: Final = 1024
+_parsed: Final[dict[str, Syntax]] = {}
+"""The files that were parsed last, of each the text that was."""
+
+
+def syntax(source: Source) -> Syntax:
+    """Parse a source, once for all the modules that look at it; raises SyntaxError."""
+    found = _parsed.pop(source.path, None)
+    if found is None or found.source != source:
+        found = Syntax(source)
+    _parsed[source.path] = found
+    if len(_parsed) > _MOST_FILES:
+        del _parsed[next(iter(_parsed))]
+    return found
+
+
+DEFINITIONS: Final = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+)
+
+
+class Module:
+    """One parsed module. `reporter` is None unless its own diagnostics are wanted."""
+
+    def __init__(self, program: Program, source: Source) -> None:
+        self.program = program
+        self.source = source
+        parsed = syntax(source)
+        self.tree, self.survey, self.bindings = parsed.tree, parsed.survey, parsed.bindings
+        self.lines = parsed.lines
+        self.reporter: Reporter | None = None
+        self.reader: object = None
+
+    @property
+    def name(self) -> str:
+        """The dotted name."""
+        return self.source.name
+
+    def resolve(self, name: str) -> Value:
+        """Return what a global name means; `NOTHING` if the module doesn't bind it."""
+        nodes = self.bindings.get(name)
+        recall = self.program.memory.recall
+        if not nodes:
+            if "*" not in self.bindings or name.startswith("_") or name in _BUILTINS:
+                return NOTHING
+            return recall((self, name), lambda: self._starred(name), NOTHING)
+        if name in self.survey.reassigned:
+            return UNKNOWN
+        return recall((self, name), lambda: self._define(name, nodes), UNKNOWN)
+
+    def _define(self, name: str, nodes: Sequence[ast.stmt]) -> Value:
+        node = nodes[-1]
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return self.program.decorate(Function(node, self))
+        if isinstance(node, ast.ClassDef):
+            return Class(node, self)
+        redefined = isinstance(node, ast.Assign) and node in self.tree.body
+        imports = [one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom))]
+        if imports and not redefined:
+            return self._imported(name, imports[0])
+        if len(nodes) > 1 and not (redefined and isinstance(nodes[-2], DEFINITIONS)):
+            return UNKNOWN
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if len(targets) == 1 and isinstance(targets[0], ast.Name):
+                before = {name: self._define(name, nodes[:-1])} if len(nodes) > 1 else {}
+                return self.program.evaluate(self, node.value, before)
+            if len(nodes) == len(targets) == 1 and isinstance(targets[0], ast.Tuple):
+                return self._unpacked(name, targets[0], node.value)
+        return UNKNOWN
+
+    def _unpacked(self, name: str, target: ast.Tuple, right: ast.expr) -> Value:
+        """Return what `a, b = ...` binds a name to."""
+        found = self.program.evaluate(self, right, {})
+        names = [getattr(item, "id", None) for item in target.elts]
+        if not isinstance(found, tuple) or len(found) != len(names) or names.count(name) != 1:
+            return UNKNOWN
+        return found[names.index(name)]
+
+    def _starred(self, name: str) -> Value:
+        """Return what a name means that `from ... import *` may bind; the last such import wins."""
+        found: Value = NOTHING
+        for node in reversed(self.bindings["*"]):
+            if isinstance(node, ast.ImportFrom):
+                found = self.program.exported(self.absolute(node), name)
+                if found is not NOTHING:
+                    break
+        return found
+
+    def alias(self, name: str) -> ast.expr | None:
+        """Return the right side of a global assignment, for names that stand for types."""
+        nodes = self.bindings.get(name, [])
+        if len(nodes) == 1 and isinstance(nodes[0], (ast.Assign, ast.AnnAssign)):
+            return nodes[0].value
+        if len(nodes) == 1 and type(nodes[0]).__name__ == "TypeAlias":
+            value: ast.expr = nodes[0].value  # type: ignore[attr-defined]  # Python 3.12
+            return value
+        return None
+
+    def _imported(self, name: str, node: ast.Import | ast.ImportFrom) -> Value:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname == name:
+                    return self.program.package(alias.name)
+                if alias.asname is None and alias.name.partition(".")[0] == name:
+                    return self.program.package(name)
+            return UNKNOWN
+        base = self.absolute(node)
+        for alias in node.names:
+            if (alias.asname or alias.name) == name:
+                return self.program.member(base, alias.name)
+        return UNKNOWN
+
+    def absolute(self, node: ast.ImportFrom) -> str:
+        """Return the dotted name of the module that an import takes names from."""
+        if not node.level:
+            return node.module or ""
+        parts = self.name.split(".")
+        is_package = self.source.path.endswith("__init__.py")
+        drop = node.level - is_package
+        parts = parts[: len(parts) - drop] if drop else parts
+        return ".".join([*parts, *([node.module] if node.module else [])])
+
+
+SPECIAL: Final = frozenset(
+    (
+        "abc",
+        "beartype",
+        "builtins",
+        "collections",
+        "contextlib",
+        "copy",
+        "dataclasses",
+        "functools",
+        "itertools",
+        "jaxtyping",
+        "math",
+        "operator",
+        "shapecheck",
+        "torch",
+        "typeguard",
+        "typing",
+        "typing_extensions",
+    )
+)
+"""Packages whose names mean something to the analysis by themselves; never looked into."""
+
+
+_BUILTINS: Final = frozenset(dir(builtins))
+
+
+class Memo:
+    """What rules and constructors of signature files gave, for calls that are alike.
+
+    `minding`: whether it matters to a call of which elements its tensors are. `results` and
+    `instances` are emptied when they get large. `passing` are the calls that no other module makes.
+    """
+
+    _LARGEST: Final = 100_000
+
+    def __init__(self) -> None:
+        self.results: dict[Hashable, Any] = {}
+        self.instances: dict[Hashable, Value] = {}
+        self.minding: dict[Hashable, bool] = {}
+        self.passing: list[Hashable] = []
+
+    def trim(self) -> None:
+        """Forget what no other module asks for, and everything if there is too much."""
+        for key in self.passing:
+            self.results.pop(key, None)
+        self.passing.clear()
+        if len(self.results) + len(self.instances) > self._LARGEST:
+            self.results.clear()
+            self.instances.clear()
+
+
+@lru_cache(maxsize=8)
+def _memo(signatures: Table) -> Memo:
+    return Memo()
+
+
+class Program:
+    """All modules of the program, read when they are needed.
+
+    `own` is the top-level package of the module that is checked, where shipped signature files
+    describe it: that one is looked into all the same. `traces`: of which functions annotations are
+    read is noted. `supposing`: what constructors take without an annotation is supposed to be
+    sizes, or to have sizes as attributes. A program doesn't keep its host alive.
+    """
+
+    def __init__(self, host: Host, options: Options, own: str = "", traces: bool = False) -> None:
+        self.supposing = False
+        self._host = weakref.ref(host)
+        self.own = own
+        self.options = options
+        self.table = table(options.stubs)
+        self.evaluate: Evaluate = lambda module, node, names: UNKNOWN
+        self.decorate: Callable[[Function], Value] = lambda function: function
+        self.memory = Memory(traces)
+        self.problems: list[Any] = []
+        self.memo = _memo(self.table)
+        self._modules: dict[str, Module | None] = {}
+
+    def knows_otherwise(self, source: Source) -> bool:
+        """Whether the module of a source's name is known, and isn't made from that source."""
+        known = self._modules.get(source.name)
+        return source.name in self._modules and (known is None or known.source != source)
+
+    def add(self, source: Source) -> Module:
+        """Return the module that a source is, parsed where it isn't yet; raises SyntaxError."""
+        module = self._modules.get(source.name)
+        if module is None:
+            module = self._modules[source.name] = Module(self, source)
+        return module
+
+    def module(self, name: str) -> Module | None:
+        """Return the module of a dotted name, None where its source isn't to be analysed."""
+        if name not in self._modules:
+            root = name.partition(".")[0]
+            if root in SPECIAL or (self.table.knows(root) and root != self.own):
+                return None
+            host = self._host()
+            source = None if host is None else host.source(name)
+            self._modules[name] = None
+            if source is not None:
+                with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+                    self.add(source)
+        self.memory.asked.add(name)
+        return self._modules[name]
+
+    def package(self, name: str) -> Value:
+        """Return the value of an imported module."""
+        return library(name) if self.module(name) is None else ModuleRef(name)
+
+    def exported(self, base: str, name: str) -> Value:
+        """Return what `from base import *` binds a name to, NOTHING if it doesn't or can't tell."""
+        module = self.module(base)
+        if module is not None:
+            return module.resolve(name)
+        dotted = f"{base}.{name}"
+        known = self.table.signature(dotted) or self.table.lookup_class(dotted)
+        return Dotted(dotted) if known is not None else NOTHING
+
+    def member(self, base: str, name: str) -> Value:
+        """Return the value of a name in a module."""
+        module = self.module(base)
+        if module is None:
+            return self.package(f"{base}.{name}")
+        found = module.resolve(name)
+        if found is not NOTHING:
+            return found
+        return self.package(f"{base}.{name}") if self.module(f"{base}.{name}") else UNKNOWN
+
+
+_CONSTANTS: Final[dict[str, Value]] = {
+    f"{module}.{name}": getattr(math, name)
+    for module in ("math", "torch", "numpy")
+    for name in ("pi", "e", "inf", "nan", "tau")
+} | {"numpy.newaxis": None, "torch.newaxis": None}
+
+
+def library(name: str) -> Value:
+    """Return the value of a name of a library: a constant, a dtype, or the name itself."""
+    prefix, _, last = name.rpartition(".")
+    if prefix == "torch" and dtypes.of(last) != dtypes.ANY:
+        return DType(dtypes.of(last))
+    return _CONSTANTS[name] if name in _CONSTANTS else Dotted(name)
+
+
+def flatten(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements, those inside of `if`, `try` and `with` included."""
+    for node in body:
+        yield node
+        if isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
+            for part in ("body", "handlers", "orelse", "finalbody"):
+                for child in getattr(node, part, ()):
+                    yield from flatten(
+                        child.body if isinstance(child, ast.ExceptHandler) else [child]
+                    )
+
+
+def bound_names(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement itself binds."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name
+        case ast.Import() | ast.ImportFrom():
+            for alias in node.names:
+                yield alias.asname or (
+                    alias.name.partition(".")[0] if isinstance(node, ast.Import) else alias.name
+                )
+        case ast.Assign(targets=targets):
+            for target in targets:
+                yield from target_names(target)
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            yield from target_names(target)
+        case ast.For(target=target):
+            yield from target_names(target)
+        case ast.With(items=items):
+            for item in items:
+                if item.optional_vars is not None:
+                    yield from target_names(item.optional_vars)
+        case _:
+            if type(node).__name__ == "TypeAlias":
+                yield node.name.id  # type: ignore[attr-defined]  # Python 3.12
+
+
+def target_names(target: ast.expr) -> Iterator[str]:
+    """Yield the names that an assignment target binds."""
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for element in target.elts:
+            yield from target_names(element)
+    elif isinstance(target, ast.Starred):
+        yield from target_names(target.value)

@@ -1,0 +1,492 @@
+"""What functions take and give where no annotation says it, from their bodies and their callers.
+
+`study` runs each function of a module on parameters that stand for any tensor, wherever something
+shows that a parameter is one. What the body then learns of their axes is what the function takes.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.check.module import functions as functions_of
+from shapecheck.analysis.check.module import nested, program_of, start, without_collecting
+from shapecheck.analysis.host import Host, Options, Source
+from shapecheck.analysis.interpreter import body, functions, instances
+from shapecheck.analysis.interpreter.frame import EXPRESSIONS, BudgetExceeded, Frame
+from shapecheck.analysis.interpreter.generators import is_generator
+from shapecheck.analysis.interpreter.inlining import end_of
+from shapecheck.analysis.program.answers import Ground
+from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.study.tensor_evidence import is_annotated, shown, shown_sizes, untold
+from shapecheck.analysis.values.model import (
+    Argument,
+    Function,
+    Object,
+    Path,
+    Ref,
+    Sequence,
+    Union,
+    own_size,
+)
+from shapecheck.analysis.values.state import State
+from shapecheck.dims import IntSize, Size, Sym
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Facts, Item, Run, Shape, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A function to be studied, with its qualified name; `nth` counts those that have it.
+
+    `around` is the state in which a function in another one is called. `alike`: sizes that every
+    construction in the module gives one expression are taken for one.
+    """
+
+    function: Function
+    qualname: str
+    nth: int
+    around: State | None = None
+    alike: bool = False
+
+
+@dataclass(slots=True)
+class Study:
+    """One function as the analysis sees it when it is called with any tensors.
+
+    `params` and `result` are with all that was learned by the end, `values` what the expressions
+    of the body were worth, `sizes` the sizes that an attribute of the instance or an int parameter
+    has, with the expression for it. `bare` are the parameters that something shows to be tensors
+    though no annotation says so, `clashes` how many errors there were on the way, `calls` the
+    functions that it calls, with their arguments. `given` is what it was studied with. `nested` are
+    the functions in it, with the states in which they are called. `rests_on` are the functions of
+    which annotations were read, each a path and a line. `labels` are what the body calls dimensions
+    that have no name where they come from.
+    """
+
+    subject: Subject
+    params: dict[str, Value]
+    result: Value
+    values: dict[ast.expr, Value]
+    sizes: dict[IntSize, str]
+    bare: set[str] = field(default_factory=set)
+    clashes: int = 0
+    calls: list[tuple[Function, dict[str, Value]]] = field(default_factory=list)
+    given: Mapping[str, Value] = field(default_factory=dict)
+    nested: list[tuple[Function, State]] = field(default_factory=list)
+    rests_on: frozenset[Ground] = frozenset()
+    labels: Mapping[Sym, str] = field(default_factory=dict)
+
+    @property
+    def function(self) -> Function:
+        """The function."""
+        return self.subject.function
+
+    @property
+    def qualname(self) -> str:
+        """Its name, with the classes and functions around it."""
+        return self.subject.qualname
+
+    @property
+    def nth(self) -> int:
+        """How many functions of that name are above it."""
+        return self.subject.nth
+
+
+@without_collecting
+def study(
+    source: Source, host: Host, options: Options, only: Collection[str] | None = None
+) -> list[Study]:
+    """Study the functions and methods of a module, or those of some names; raises SyntaxError.
+
+    What can't be analysed to its end is left out.
+    """
+    program = program_of(host, options, source.name)
+    program.supposing = True
+    program.memory.begin()
+    module = program.add(source)
+    names: dict[ast.AST, tuple[str, int]] = {
+        node: (name, nth) for node, name, nth in defs(module.tree)
+    }
+    found = []
+    waiting: list[tuple[Function, Study | None, State | None]]
+    waiting = [(function, None, None) for function, _ in functions_of(module)]
+    while waiting:
+        function, outer, around = waiting.pop(0)
+        name, nth = names[function.node]
+        is_asked = only is None or name in only
+        if not is_asked and not any(other.startswith(f"{name}.") for other in only or ()):
+            continue
+        # What one function stumbles over must not hide what there is to say of the others.
+        with suppress(BudgetExceeded, RecursionError):
+            one = _first(Subject(function, name, nth, around))
+            one.rests_on |= frozenset[Ground]() if outer is None else outer.rests_on
+            found += [one] if is_asked else []
+            waiting = [*((inner, one, state) for inner, state in one.nested), *waiting]
+    return found
+
+
+def _first(subject: Subject) -> Study:
+    """Study a function of an instance with any sizes, or those that go well where these don't.
+
+    Of a class with `d_in` and `d_out`, all instances may happen to have one for both: a parameter
+    that is `d_in` isn't `{self.d_out}` for that.
+    """
+    found = _study(subject, _ahead(subject), {})
+    if found.clashes and subject.function.owner is not None:
+        other = _study(replace(subject, alike=True), found, {})
+        found = other if other.clashes < found.clashes else found
+    return found
+
+
+@without_collecting
+def with_known(seen: Study, known: Mapping[str, Value]) -> Study:
+    """Study a function again with values of parameters that are known from elsewhere.
+
+    Where more goes wrong with them it stays as it was seen.
+    """
+    try:
+        found = _study(seen.subject, seen, known)
+    except (BudgetExceeded, RecursionError):
+        return seen
+    if found.clashes > seen.clashes:
+        return seen
+    found.rests_on |= seen.rests_on
+    return found
+
+
+def qualnames(tree: ast.AST, outer: str = "") -> Iterator[tuple[ast.AST, str]]:
+    """Yield the functions and classes in a tree, in order, with their qualified names."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            name = f"{outer}{node.name}"
+            yield node, name
+            inner = "." if isinstance(node, ast.ClassDef) else ".<locals>."
+            yield from qualnames(node, name + inner)
+        else:
+            yield from qualnames(node, outer)
+
+
+def defs(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, str, int]]:
+    """Yield the functions in a tree, in order: the qualified name, how many had it before."""
+    counts: Counter[str] = Counter()
+    for node, name in qualnames(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node, name, counts[name]
+            counts[name] += 1
+
+
+def _study(subject: Subject, before: Study, known: Mapping[str, Value]) -> Study:
+    """Run a function with values of parameters that are known, and what is shown of the others.
+
+    It is run again while it shows more than what was seen `before`.
+    """
+    function = subject.function
+    tensors = before.bare | {name for name, value in known.items() if _is_tensor(value)}
+    sizes = {name for name, value in before.given.items() if isinstance(value, Size)}
+    found, rests_on = before, frozenset[Ground]()
+    while True:
+        more = shown(function, function.owner, found) - tensors  # what is done with one is one, too
+        ints = shown_sizes(function, found) - sizes - tensors
+        if found is not before and not more and not ints:
+            return found
+        tensors, sizes = tensors | more, (sizes | ints) - more
+        found = _run(subject, {**_sizes_of(function, sizes), **known}, tensors)
+        rests_on = found.rests_on = found.rests_on | rests_on
+
+
+def run_again(seen: Study, values: Mapping[str, Value], most: float = math.inf) -> Study:
+    """Run a function once more, with values of parameters beside those that it was studied with.
+
+    Raises `TooManyErrors` where it goes on after more than `most`.
+    """
+    given = {**seen.given, **values}
+    found = _run(seen.subject, given, seen.bare, most)
+    found.rests_on |= seen.rests_on
+    return found
+
+
+def _ahead(subject: Subject) -> Study:
+    """Return what is seen of a function without running it: what it uses by names from outside."""
+    function = subject.function
+    state, begun = start(function, function.owner, subject.around, subject.alike)
+    if not untold(function) - begun.keys():
+        return Study(subject, begun, None, {}, {})
+    state.vars |= begun
+    frame = Frame(function.module, state, function=function, quiet=True)
+    names = (one for one in nodes(function.node) if isinstance(one, ast.Name))
+    own = {one.id for one in names if not isinstance(one.ctx, ast.Load)}
+    own |= {one.arg for one in declarations.arguments_of(function.node)} - begun.keys()
+    values: dict[ast.expr, Value] = {}
+    for node in nodes(function.node):
+        for used in _used(node):
+            root = used
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            if isinstance(root, ast.Name) and root.id not in own:
+                values[used] = frame.eval(used)
+    return Study(subject, begun, None, values, {})
+
+
+def _used(node: ast.AST) -> tuple[ast.expr, ...]:
+    """Return the parts of an expression that tell whether others are tensors, or sizes."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=receiver) as called):
+            return (called, receiver)
+        case ast.Call():
+            return (node.func,)
+        case ast.BinOp():
+            return (node.left, node.right)
+    return ()
+
+
+def _is_tensor(value: Value) -> bool:
+    return isinstance(value, Tensor) or (
+        isinstance(value, Union) and any(map(_is_tensor, value.options))
+    )
+
+
+def _run(
+    subject: Subject, values: Mapping[str, Value], tensors: set[str], most: float = math.inf
+) -> Study:
+    """Run a function's body once, watching what its expressions are worth and whom it calls."""
+    with subject.function.module.program.memory.noting() as rests_on:
+        found = _ran(subject, values, tensors, most)
+    found.rests_on = frozenset(rests_on)
+    return found
+
+
+def _ran(subject: Subject, values: Mapping[str, Value], tensors: set[str], most: float) -> Study:
+    function = subject.function
+    state, begun = start(function, function.owner, subject.around, subject.alike)
+    given = {**begun, **values}
+    supposed: dict[str, Value] = {}
+
+    def suppose(param: declarations.Parameter, value: Value) -> Value:
+        found = _start(param, value, param.name in tensors)
+        if found is not value:
+            supposed[param.name] = found
+        return found
+
+    seen: dict[ast.expr, Value] = {}
+    calls: list[tuple[Function, dict[str, Value]]] = []
+    with _watched(function, seen, calls):
+        frame = body.check_body(function, state, given, quiet=True, most=most, suppose=suppose)
+    result, end = _outcome(frame, function)
+    facts = end.facts
+    params = {}
+    for param in declarations.declaration(function).params:
+        value = given.get(param.name, frame.given.get(param.name, UNKNOWN))
+        params[param.name] = resolved(value, facts)
+    return Study(
+        subject,
+        params,
+        resolved(result, facts),
+        {node: resolved(value, facts) for node, value in seen.items()},
+        _expressions(function, end, begun, params),
+        tensors,
+        frame.errors,
+        calls=[
+            (callee, {name: resolved(value, facts) for name, value in bound.items()})
+            for callee, bound in calls
+        ],
+        given={**values, **supposed},
+        nested=[*nested(frame)],
+        labels=_labels(facts),
+    )
+
+
+def _labels(facts: Facts) -> dict[Sym, str]:
+    """Return the names of what turned out to be dimensions that have none."""
+    found: dict[Sym, str] = {}
+    for atom in facts.atoms:
+        if (
+            not isinstance(atom, Sym)
+            or not atom.supposed
+            or not atom.name.strip("_").isidentifier()
+        ):
+            continue
+        size = facts.size(Size.of(atom))
+        if isinstance(size, Size) and size.symbol is not None and not size.symbol.telling:
+            found.setdefault(size.symbol, atom.name)
+    return found
+
+
+@contextmanager
+def _watched(
+    function: Function,
+    seen: dict[ast.expr, Value],
+    calls: list[tuple[Function, dict[str, Value]]],
+) -> Iterator[None]:
+    """Note what the expressions of a function are worth, and what it calls others with."""
+
+    def watch(handler: Callable[..., Value]) -> Callable[..., Value]:
+        def watched(frame: Frame, node: ast.expr) -> Value:
+            value = handler(frame, node)
+            if frame.function is function and frame.depth == 0:
+                seen[node] = value if node not in seen else _alike(seen[node], value)
+            return value
+
+        return watched
+
+    def called(frame: Frame, callee: Function, bound: Mapping[str, Argument]) -> None:
+        if frame.function is function and frame.depth == 0:
+            state = frame.state
+            values = {name: _spelled(frame, one.value, state) for name, one in bound.items()}
+            calls.append((callee, {n: resolved(v, state.facts) for n, v in values.items()}))
+
+    before = dict(EXPRESSIONS)
+    EXPRESSIONS.update({kind: watch(handler) for kind, handler in before.items()})
+    functions.WATCHERS.append(called)
+    try:
+        yield
+    finally:
+        functions.WATCHERS.pop()
+        EXPRESSIONS.update(before)
+
+
+def _alike(one: Value, other: Value) -> Value:
+    """Return what is known of an expression that is evaluated again, as in a loop."""
+    if isinstance(one, Tensor) and isinstance(other, Tensor) and one.shape.rank is not None:
+        return other if one.shape.rank == other.shape.rank else Tensor.unknown()
+    return other
+
+
+def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
+    """Return what a body gives and the state at its end, joined over all ends."""
+    if is_generator(function):
+        return UNKNOWN, frame.state
+    value, end = end_of(frame)
+    return _spelled(frame, value, end), end
+
+
+def _spelled(frame: Frame, value: Value, state: State) -> Value:
+    """Return a value with the items of a list in it, where a list is all it is."""
+    content = state.content(value)
+    if isinstance(content, Sequence) and content.kind == "list":
+        items = content.items
+        element = content.element if items is None else state.either(*items) if items else UNKNOWN
+        return ListOf(element)
+    if isinstance(value, tuple):
+        return tuple(_spelled(frame, item, state) for item in value)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list of which each item is this."""
+
+    element: Value
+
+
+def resolved(value: Value, facts: Facts) -> Value:
+    """Return a value with all that was learned of the tensors in it put in."""
+    if isinstance(value, Tensor):
+        return replace(value, shape=Shape(_joined(facts.items(value.shape.dims))), inserted=False)
+    if isinstance(value, tuple):
+        return tuple(v if isinstance(v, Run) else resolved(v, facts) for v in value)
+    if isinstance(value, Union):
+        return Union(tuple(resolved(option, facts) for option in value.options))
+    if isinstance(value, ListOf):
+        return ListOf(resolved(value.element, facts))
+    if isinstance(value, Size):
+        return facts.size(value)
+    return value
+
+
+def _joined(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    """Return dimensions in which a row beside one of which nothing is known is part of that."""
+    kept: list[Item] = []
+    for item in items:
+        beside = kept[-1] if kept else None
+        if isinstance(item, Run) and isinstance(beside, Run):
+            if not item.symbol.telling and not item.symbol.supposed:
+                kept[-1] = item
+                continue
+            if not beside.symbol.telling and not beside.symbol.supposed:
+                continue
+        kept.append(item)
+    return tuple(kept)
+
+
+# What to study a function with --------------------------------------------------------------------
+
+
+def _start(param: declarations.Parameter, value: Value, is_tensor: bool) -> Value:
+    """Return what a parameter is at first: any tensor, or any or None, if it is known to be one."""
+    if is_tensor:
+        tensor = _supposed(Tensor.unknown())
+        return tensor if param.default is None else Union((tensor, None))
+    if param.kind in ("positional", "keyword"):
+        return _supposed(value, not declarations.speaks(param.declared))
+    return value
+
+
+def _supposed(value: Value, is_bare: bool = False) -> Value:
+    """Return a value in which a tensor of unknown shape has the one that the program needs.
+
+    `is_bare`: no annotation says anything of the shape, so that what is known was learned.
+    """
+    if isinstance(value, Tensor) and (is_bare or value.shape.opaque):
+        return Tensor(Shape((Run(Sym.suppose("...")),)), value.dtype)
+    if isinstance(value, Union):
+        options = tuple(_supposed(option, is_bare) for option in value.options)
+        if any(new is not old for new, old in zip(options, value.options, strict=True)):
+            return Union(options)
+    return value
+
+
+def _sizes_of(function: Function, shown: Collection[str]) -> dict[str, Value]:
+    """Return sizes for parameters without annotation that are ints, by default or as is shown."""
+    found: dict[str, Value] = {name: own_size(name) for name in sorted(shown)}
+    for param in declarations.declaration(function).params:
+        default = param.default
+        if (
+            isinstance(default, ast.Constant)
+            and type(default.value) is int
+            and not is_annotated(function, param.name)
+        ):
+            found[param.name] = own_size(param.name, default.value)
+    return found
+
+
+# What sizes are called ----------------------------------------------------------------------------
+
+
+def _expressions(
+    function: Function, end: State, start: Mapping[str, Value], params: Mapping[str, Value]
+) -> dict[IntSize, str]:
+    """Return the expressions that annotations can have in braces, by the sizes that they have."""
+    found: dict[IntSize, str] = {}
+    for name, value in params.items():
+        if isinstance(value, Size):
+            found.setdefault(value, name)
+    for name, instance in start.items():
+        for path, size in _attributes(end, instance, name, 2):
+            found.setdefault(end.facts.size(size), path)
+    return found
+
+
+def _attributes(
+    state: State, instance: Value, path: str, depth: int
+) -> Iterator[tuple[str, IntSize]]:
+    """Yield the sizes among the attributes of an instance, those nearest first."""
+    content = state.content(instance)
+    if not isinstance(content, Object):
+        return
+    attrs = {n: v for n, v in content.attrs.items() if n.isidentifier() and not n.startswith("_")}
+    for name, value in attrs.items():
+        if isinstance(value, Size):
+            yield f"{path}.{name}", value
+        elif isinstance(value, Path):
+            yield f"{path}.{name}", own_size(value.text)
+    for name, value in attrs.items():
+        if depth > 1 and isinstance(value, Ref):
+            inner = state.content(value)
+            if isinstance(inner, Object) and not instances.is_module(inner.cls):
+                yield from _attributes(state, value, f"{path}.{name}", depth - 1)

@@ -1,0 +1,239 @@
+"""Which parameters without annotation are tensors: what their use in the body shows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.reader import AnyDecl, TensorDecl
+from shapecheck.analysis.interpreter import instances
+from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.values.model import Bound, Class, Dotted, Function, OpInstance, Ref
+from shapecheck.dims import Size
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.shapes import Tensor
+from shapecheck.signatures import Signature
+
+if TYPE_CHECKING:
+    from shapecheck.analysis.study.study import Study
+
+_METHODS: Final = frozenset(
+    "view unsqueeze permute contiguous masked_fill masked_fill_ softmax log_softmax size expand "
+    "matmul bmm chunk unbind gather scatter scatter_ index_select detach cuda cpu requires_grad_ "
+    "new_zeros new_ones new_tensor relu sigmoid tanh repeat_interleave roll "
+    "argmax topk numel view_as expand_as type_as flip movedim unflatten narrow new_full new_empty "
+    "normal_ copy_ add_ mul_ div_ fill_ zero_ clamp_min masked_select backward".split()
+)
+"""Methods of tensors that neither arrays, lists nor modules commonly have.
+
+They must be called: an image has a `size` too.
+"""
+_ATTRIBUTES: Final = frozenset(("device", "is_cuda", "grad", "mT"))
+_SHARED: Final = frozenset(
+    "shape transpose reshape dtype T mean sum flatten ndim dim pow sqrt exp log abs clamp float "
+    "long half bool int to double repeat split max min squeeze norm std var cumsum sin cos item "
+    "clone type".split()
+)
+"""What a tensor has, and other things as well: it counts in a module's own methods."""
+_CHANGED: Final = frozenset(
+    "transpose reshape mean sum flatten pow sqrt exp log abs clamp float long half bool int to "
+    "double repeat squeeze cumsum sin cos clone type".split()
+)
+"""What gives a tensor where it is asked of one, and something else where it isn't."""
+_FIRST: Final = frozenset(
+    "input input1 tensor tensors tensors_and_pattern operands condition sorted_sequence anchor "
+    "log_probs".split()
+)
+"""What signatures call an argument that is a tensor, or several, and never a size."""
+
+
+def shown(function: Function, owner: Class | None, seen: Study, counted: bool = True) -> set[str]:
+    """Return the parameters without annotation that their use shows to be tensors.
+
+    `counted`: what is added to a tensor is one. It may be a number as well.
+    """
+    candidates = {
+        name for name in untold(function) if not isinstance(seen.params.get(name), (Ref, Class))
+    }
+    if not candidates:
+        return set()
+    in_module = owner is not None and instances.is_module(owner) and function.name != "__init__"
+    found: set[str] = set()
+    for node in nodes(function.node):
+        if counted or not isinstance(node, ast.BinOp) or isinstance(node.op, ast.MatMult):
+            found |= set(_tensors_in(node, seen, in_module))
+    return found & candidates
+
+
+def untold(function: Function) -> set[str]:
+    """Return the parameters without annotation that may be tensors."""
+    found = {
+        param.name
+        for param in _unannotated(function)
+        if param.default is None or _is_none(param.default)
+    }
+    return found - set(_told_apart(function.node)) if found else found
+
+
+def _unannotated(function: Function) -> Iterator[declarations.Parameter]:
+    """Yield the parameters without annotation, but for `*args` and `**kwargs`."""
+    for param in declarations.declaration(function).params:
+        if isinstance(param.declared, AnyDecl) and param.kind in ("positional", "keyword"):
+            if not is_annotated(function, param.name):
+                yield param
+
+
+_SHAPED: Final = frozenset("view reshape expand repeat new_zeros new_ones new_empty".split())
+_MADE: Final = frozenset("zeros ones empty rand randn full".split())
+"""Methods of a tensor, and functions, that are given sizes, one beside the other."""
+
+
+def shown_sizes(function: Function, seen: Study) -> set[str]:
+    """Return the parameters without annotation and default that their use shows to be ints.
+
+    One of several sizes is, and what a size is divided by; one alone may be several.
+    """
+    candidates = {
+        param.name
+        for param in _unannotated(function)
+        if param.default is None and seen.params.get(param.name, UNKNOWN) is UNKNOWN
+    }
+    found: set[str] = set()
+    for node in nodes(function.node) if candidates else ():
+        match node:
+            case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args) if (
+                name in _SHAPED | _MADE and not isinstance(seen.values.get(receiver), (Ref, Class))
+            ):
+                several = [
+                    *([args] if name not in ("full", "repeat") else []),
+                    *(one.elts for one in args[:1] if isinstance(one, (ast.Tuple, ast.List))),
+                ]
+                for sizes in several:
+                    is_told = len(sizes) > 1 or sizes is not args
+                    found |= {one.id for one in sizes if is_told and isinstance(one, ast.Name)}
+            case ast.BinOp(left=left, op=ast.FloorDiv() | ast.Mod(), right=ast.Name(id=name)):
+                if isinstance(seen.values.get(left), Size):
+                    found.add(name)
+    return found & candidates
+
+
+def _told_apart(function: ast.AST) -> Iterator[str]:
+    """Yield the names that a body asks whether they are tensors, or of another type.
+
+    Where anything else is an error, they are.
+    """
+    expected = {
+        inner
+        for node in nodes(function)
+        if isinstance(node, ast.Assert)
+        or (isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise))
+        for inner in ast.walk(node.test)
+    }
+    for node in nodes(function):
+        match node:
+            case (
+                ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _])
+                | ast.Call(func=ast.Attribute(attr="is_tensor"), args=[ast.Name(id=name)])
+            ) if node not in expected:
+                yield name
+
+
+def is_annotated(function: Function, name: str) -> bool:
+    """Whether a parameter has an annotation, whatever it says."""
+    every = declarations.arguments_of(function.node)
+    return any(one.arg == name and one.annotation is not None for one in every)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _tensors_in(node: ast.AST, seen: Study, in_module: bool) -> Iterator[str]:
+    """Yield the names that one node of a body shows to be tensors."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr=attr):
+            if attr in _ATTRIBUTES or (in_module and attr in _SHARED):
+                yield name
+        case ast.Call():
+            if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+                if node.func.attr in _METHODS or _says_dim(node):
+                    yield node.func.value.id
+            yield from _handed_over(node, seen)
+        case ast.BinOp(left=left, right=right):
+            for one, other in ((left, right), (right, left)):
+                if isinstance(seen.values.get(other), Tensor):
+                    if isinstance(node.op, (ast.MatMult, ast.Add, ast.Sub, ast.Mult)):
+                        yield from _origin(one)
+
+
+def _says_dim(node: ast.Call) -> bool:
+    """Whether a call names axes as torch does, by number: arrays have an `axis`."""
+    return any(
+        word.arg == "dim"
+        and isinstance(word.value, (ast.Constant, ast.UnaryOp, ast.Tuple))
+        and not (isinstance(word.value, ast.Constant) and isinstance(word.value.value, str))
+        for word in node.keywords
+    )
+
+
+def _origin(node: ast.expr) -> Iterator[str]:
+    """Yield the name that must be a tensor if an expression is one: `x` of `x.float().mT`."""
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.Attribute(value=value, attr="T" | "mT"):
+            yield from _origin(value)
+        case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr in _CHANGED:
+            yield from _origin(value)
+
+
+def _handed_over(node: ast.Call, seen: Study) -> Iterator[str]:
+    """Yield the names that a call hands over where only tensors are taken."""
+    target = seen.values.get(node.func, UNKNOWN)
+    if isinstance(target, Function):
+        declared = declarations.declaration(target).params
+        for takes, argument in zip(declared, node.args, strict=False):
+            if takes.kind == "positional" and isinstance(takes.declared, TensorDecl):
+                yield from _origin(argument)
+        return
+    if isinstance(target, Ref):  # a module that is an attribute of this one
+        is_own = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "self"
+        if is_own and node.args and isinstance(node.args[0], ast.Name):
+            yield node.args[0].id
+        return
+    signature, bound = _signature(target, seen)
+    for params in () if signature is None else (signature.params[bound:],):
+        positional = [param for param in params if not param.keyword_only]
+        last = [param for param in positional if param.star][-1:]
+        pairs = list(zip(positional, node.args, strict=False))
+        pairs += [(param, argument) for param in last for argument in node.args[len(positional) :]]
+        by_name = {param.name: param for param in params}
+        pairs += [(by_name[k.arg], k.value) for k in node.keywords if k.arg in by_name]
+        for param, argument in pairs:
+            items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
+            is_first = isinstance(target, Dotted) and param.name in _FIRST
+            if (param.tensor is not None and not param.other) or is_first:
+                for item in items:
+                    yield from _origin(item)
+
+
+def _signature(target: Value, seen: Study) -> tuple[Signature | None, int]:
+    """Return the signature of what is called, and how many parameters are bound already."""
+    table = seen.function.module.program.table
+    match target:
+        case Dotted(name=name) if _is_functional(name):
+            return table.signature(name), 0
+        case Bound(receiver=Tensor(), name=name, function=None):
+            return table.signature(f"torch.Tensor.{name}"), 1
+        case OpInstance():
+            return target.cls.method("forward"), 0
+    return None, 0
+
+
+def _is_functional(name: str) -> bool:
+    """Whether a name is that of a library's function, and of no class or module."""
+    root, _, rest = name.partition(".")
+    is_op = name.count(".") == 1 or name.startswith("torch.nn.functional.")
+    return (root == "einops" or (root == "torch" and is_op)) and rest[:1].islower()

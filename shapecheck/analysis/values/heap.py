@@ -1,0 +1,166 @@
+"""What can be reached from values through the heap, and values with something put in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import shapecheck.dims as dims
+from shapecheck.analysis.values.model import (
+    Class,
+    Content,
+    Dict,
+    Function,
+    Object,
+    Ref,
+    Sequence,
+)
+from shapecheck.analysis.values.parts import FORMS, parts
+from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
+from shapecheck.ops import Value
+from shapecheck.shapes import Run, Tensor
+
+
+def inside(content: Content) -> tuple[Value, ...]:
+    """Return the values in content."""
+    if isinstance(content, Object):
+        return (*content.attrs.values(), content.like)
+    if isinstance(content, Dict):
+        held = content.known if content.items is None else content.items
+        return (*held.values(), content.element, content.default)
+    if isinstance(content, Sequence):
+        return (content.element,) if content.items is None else content.items
+    return ()
+
+
+def changed(content: Content, change: Callable[[Value], Value]) -> Content:
+    """Return content with something else in the place of each value in it."""
+    if isinstance(content, Object):
+        attrs = {name: change(v) for name, v in content.attrs.items()}
+        return replace(content, attrs=attrs, like=change(content.like))
+    if isinstance(content, Sequence):
+        items = None if content.items is None else tuple(map(change, content.items))
+        count = None if content.count is None else change(content.count)
+        return replace(content, items=items, element=change(content.element), count=count)
+    if isinstance(content, Dict):
+        held = content.items
+        return replace(
+            content,
+            items=None if held is None else {key: change(value) for key, value in held.items()},
+            element=change(content.element),
+            known={key: change(value) for key, value in content.known.items()},
+            default=change(content.default),
+        )
+    return content
+
+
+def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[Ref]:
+    """Yield what can be reached from values and is on a heap, each once."""
+    seen: set[Ref | Function] = set()
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        kind = type(value)
+        if kind is Ref:
+            if value in heap and value not in seen:
+                seen.add(value)
+                yield value
+                waiting += inside(heap[value])
+        elif kind is Function and value not in seen:
+            seen.add(value)
+            waiting += value.captured()
+        elif kind is not Tensor and (form := FORMS.get(kind)) is not None:
+            waiting += form.parts(value)
+
+
+class Moving:
+    """Puts other things on the heap, closures and symbols in the place of those in a value."""
+
+    def __init__(self, places: Mapping[Value, Value]) -> None:
+        self.places = places
+
+    def symbol(self, symbol: Sym) -> Sym:
+        """Return the symbol of a size that stands for another one."""
+        return symbol
+
+    def run(self, symbol: Sym) -> Sym:
+        """Return the symbol that stands for that of a run."""
+        return self.symbol(symbol)
+
+    def value(self, value: Value) -> Value:
+        """Return a value with all in it replaced; the same object where nothing is."""
+        kind = type(value)
+        if kind is Ref or kind is Function:
+            return self.places.get(value, value)
+        if kind is Size or kind is Composite:
+            return self._dim(value)
+        if kind is Run:
+            symbol = self.run(value.symbol)
+            return value if symbol is value.symbol else Run(symbol)
+        form = FORMS.get(kind)
+        if form is None:
+            return value
+        old = form.parts(value)
+        new = [self.value(part) for part in old]
+        if all(one is other for one, other in zip(old, new, strict=True)):
+            return value
+        return form.made(value, new)
+
+    def _dim(self, dim: Size | Composite) -> DimExpr:
+        moved = {symbol: self.symbol(symbol) for symbol in dims.in_order(dims.symbols(dim))}
+        others = {old: new for old, new in moved.items() if old is not new}
+        return dims.renamed(dim, others) if others else dim
+
+    def content(self, content: Content) -> Content:
+        """Return content with all in it replaced."""
+        return changed(content, self.value)
+
+
+class Renewing(Moving):
+    """Puts new unknowns in the place of those that `keeps` doesn't say to keep.
+
+    `made` says what is put in the place of some.
+    """
+
+    def __init__(
+        self,
+        places: Mapping[Value, Value],
+        keeps: Callable[[Sym], bool],
+        made: Iterable[tuple[Sym, Sym]] = (),
+    ) -> None:
+        super().__init__(places)
+        self._keeps = keeps
+        self._made = dict(made)
+
+    def symbol(self, symbol: Sym) -> Sym:
+        """Return the same new unknown for the same one; what is derived from it follows."""
+        if symbol.kind is not Kind.UNKNOWN:
+            return symbol
+        made = self._made.get(symbol)
+        if made is None:
+            if symbol.is_derived:
+                made = symbol.following(self.symbol)
+            else:
+                made = symbol if self._keeps(symbol) else symbol.again()
+            self._made[symbol] = made
+        return made
+
+
+def enclosing(value: Value) -> Iterator[Function | Class]:
+    """Yield the functions and classes in a value that see variables around them."""
+    for part in parts(value):
+        if isinstance(part, (Function, Class)) and part.home is not None:
+            yield part
+
+
+def unknowns(value: Value) -> Iterator[Sym]:
+    """Yield the symbols in a value of which nothing is known."""
+    for part in parts(value):
+        kind = type(part)
+        if kind is Run:
+            found: Iterable[Sym] = (part.symbol,)
+        elif kind is Size or kind is Composite:
+            found = dims.in_order(dims.symbols(part))
+        else:
+            continue
+        yield from (symbol for symbol in found if symbol.kind is Kind.UNKNOWN)

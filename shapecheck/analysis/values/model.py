@@ -1,0 +1,462 @@
+"""The values of the abstract interpreter, beyond those that op rules see (`ops.call.Value`).
+
+Values are immutable; what the program can change (lists, dicts, instances) is a `Ref` into the
+heap of a state, whose content is replaced as a whole.
+
+The `repr` of a value is how messages say it, alone or in a list: its text in the program where it
+has one that can be told, otherwise what kind of thing it is.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import count
+from typing import TYPE_CHECKING, Final, Protocol
+
+import shapecheck.dims as dims
+from shapecheck.dims import IntSize, Size
+from shapecheck.dims.symbols import Default, Each
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops.saying import a_function, one_of_kind
+from shapecheck.signatures import OpClass
+
+if TYPE_CHECKING:
+    from shapecheck.analysis.program.modules import Module
+
+
+NOTHING: Final = object()
+"""Marks the absence of a value where None is one."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Dotted:
+    """A name of a library that isn't analysed: `torch.nn.functional`, `math.sqrt`, `len`."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name.removeprefix("builtins.")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ModuleRef:
+    """A module whose source the analysis has."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Scope(Protocol):
+    """The variables around a nested function, as they are when it is called."""
+
+    def find(self, name: str) -> Value:
+        """Return the value of a variable here or further out, `NOTHING` if there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Function:
+    """A function or lambda of analysed source; `owner` is the class that it is a method of.
+
+    `home` holds the variables of the function around it, `defaults` the values of the parameters'
+    defaults as they were at the definition, where there is such a function. `manages`: it is
+    under `@contextmanager`.
+    """
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    module: Module
+    owner: Class | None = None
+    home: Scope | None = None
+    defaults: tuple[Value, ...] = ()
+    manages: bool = False
+
+    @property
+    def name(self) -> str:
+        """The function's name as it is defined."""
+        return getattr(self.node, "name", "lambda")
+
+    def default(self, node: ast.expr) -> Value:
+        """Return the value of a default as it was at the definition; `NOTHING` if not kept."""
+        arguments = self.node.args
+        for one, value in zip(default_nodes(arguments), self.defaults, strict=False):
+            if one is node:
+                return value
+        return NOTHING
+
+    def captured(self) -> list[Value]:
+        """Return the values of the variables around it that the function mentions."""
+        return [*self.defaults, *(value for value in self.around() if value is not NOTHING)]
+
+    def around(self) -> list[Value]:
+        """Return the variables around it that the function may mention, `NOTHING` for others."""
+        home = self.home
+        return [] if home is None else [home.find(name) for name in sorted(names_in(self.node))]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Function)
+            and self.node is other.node
+            and self.home is other.home
+            and self.defaults == other.defaults
+            and self.manages == other.manages
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.node)
+
+    def __repr__(self) -> str:
+        return a_function(self.name)
+
+
+def default_nodes(arguments: ast.arguments) -> list[ast.expr]:
+    """Return the expressions of all defaults."""
+    return [*arguments.defaults, *(node for node in arguments.kw_defaults if node is not None)]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Class:
+    """A class of analysed source; `home` holds the variables of the function around it."""
+
+    node: ast.ClassDef
+    module: Module
+    home: Scope | None = None
+
+    @property
+    def name(self) -> str:
+        """The class' name as it is defined."""
+        return self.node.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Class) and self.node is other.node and self.home is other.home
+
+    def __hash__(self) -> int:
+        return hash(self.node)
+
+    def __repr__(self) -> str:
+        return f"the class {self.name}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Bound:
+    """A method bound to its receiver: of a tensor, an instance, a module or a builtin value."""
+
+    receiver: Value
+    name: str
+    function: Function | None = None
+
+    def __repr__(self) -> str:
+        return f"the method {self.name}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Super:
+    """`super()` in a method of `owner`, for the instance `receiver`."""
+
+    owner: Class
+    receiver: Value
+
+    def __repr__(self) -> str:
+        return "super()"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OpInstance:
+    """An instance of a class of a signature file, such as `nn.Linear(3, 4)`."""
+
+    cls: OpClass
+    attrs: Mapping[str, Value]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, OpInstance)
+            and self.cls is other.cls
+            and dict(self.attrs) == dict(other.attrs)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.cls.name)
+
+    def __repr__(self) -> str:
+        return one_of_kind(self.cls.name)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Union:
+    """One of several values, such as a tensor or None."""
+
+    options: tuple[Value, ...]
+
+    def __repr__(self) -> str:
+        return " or ".join(map(repr, self.options))
+
+
+def options(value: Value) -> tuple[Value, ...]:
+    """Return all that a value may be."""
+    return value.options if isinstance(value, Union) else (value,)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Partial:
+    """`functools.partial(function, *args, **kwargs)`."""
+
+    function: Value
+    args: tuple[Value, ...]
+    kwargs: tuple[tuple[str, Value], ...]
+
+    def __repr__(self) -> str:
+        return f"a partial of {self.function!r}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Shaped:
+    """A tensor type with a shape, made by an expression: `Float[Tensor, "b c"]`."""
+
+    category: str
+    text: str
+
+    def __repr__(self) -> str:
+        return f"the type {self.category}[..., {self.text!r}]"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Callback:
+    """A function of which only its annotation, a `CallableDecl`, is known."""
+
+    declared: object
+
+    def __repr__(self) -> str:
+        return "a function"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Path:
+    """An attribute of something unknown, `cfg.d_model`; used as a size, it is one of its own."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+_MARK: Final = "\0"
+_one = count()
+
+
+def one_of(path: str) -> str:
+    """Return the path of an instance that is one of several, all of which are at `path`."""
+    return f"{_unmarked(path)}{_MARK}{next(_one)}{_MARK}"
+
+
+def is_one(path: str | None) -> bool:
+    """Whether a path is that of one instance of several."""
+    return path is not None and _MARK in path
+
+
+def of_one(scope: object) -> bool:
+    """Whether a scope is that of sizes of one instance of several."""
+    if isinstance(scope, (Default, Each)):
+        return isinstance(scope, Each) or of_one(scope.owner)
+    return isinstance(scope, tuple) and any(map(of_one, scope))
+
+
+def _unmarked(path: str) -> str:
+    return "".join(path.split(_MARK)[::2])
+
+
+def scope_of(path: str, kind: str = "") -> object:
+    """Return the scope of the sizes, or of the names of this kind, that belong to a path."""
+    owner = (kind, path) if kind else path
+    return Each(owner) if _MARK in path else owner
+
+
+def own_size(path: str, default: object = NOTHING) -> Size:
+    """Return the size that an int of the program's own is, `n` or `config.width`.
+
+    Those with one owner are in one scope: they are different sizes, unless their defaults are
+    equal. One that is None by default is chosen to fit, so that it may be any of the others.
+    """
+    name = _unmarked(path) if _MARK in path else path
+    owner = scope_of(path.rpartition(".")[0]) or 0
+    if default is None:
+        return dims.own(name, (owner, path))
+    return dims.own(name, Default(owner, default) if type(default) is int else owner)
+
+
+def with_default(value: Value, path: str, default: ast.expr | None) -> Value:
+    """Return a declared int, or one that may be None, with what its default says of its size."""
+    size = own_size(path)
+    given = default.value if isinstance(default, ast.Constant) else NOTHING
+    if value == size:
+        return own_size(path, given)
+    if isinstance(value, Union) and size in value.options:
+        return Union(tuple(own_size(path, None) if o == size else o for o in value.options))
+    return value
+
+
+@dataclass(slots=True)
+class Argument:
+    """A value on its way to a parameter, with its expression where it has one.
+
+    `parts` are the arguments that a `*parameter` gathers.
+    """
+
+    value: Value
+    node: ast.expr | None = None
+    parts: tuple[Argument, ...] = ()
+
+
+class Ref:
+    """The identity of something that the program can change; its content is in the heap.
+
+    `origin` is the content where a heap has none, for what a module made when it was imported.
+    """
+
+    __slots__ = ("origin", "serial")
+    _serial = count()
+
+    def __init__(self) -> None:
+        self.serial = next(Ref._serial)
+        self.origin: Content = None
+
+    def __repr__(self) -> str:
+        return "an object" if self.origin is None else repr(self.origin)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Sequence:
+    """The content of a list: its items where they are known, else what any item is.
+
+    `count` is the number of items that aren't known one by one, where it is known.
+    `kind` is `list`, `nn.ModuleList`, `nn.Sequential`, `deque` or `set`. `blank`: nothing is in it
+    as yet, but it isn't known to stay empty.
+    """
+
+    items: tuple[Value, ...] | None
+    element: Value = UNKNOWN
+    kind: str = "list"
+    count: IntSize | None = None
+    names: tuple[str, ...] = ()
+    """What the first items are called as attributes, of an `nn.Sequential` with names."""
+    blank: bool = False
+
+    @property
+    def length(self) -> IntSize | None:
+        """The number of items, where it is known."""
+        return self.count if self.items is None else len(self.items)
+
+    def __repr__(self) -> str:
+        return f"a {self.kind}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Items:
+    """An iterator over known items, or (`items` None) over any number of elements."""
+
+    items: tuple[Value, ...] | None
+    element: Value = UNKNOWN
+    count: IntSize | None = None
+    first: Value = None
+    """The first element where it is known better than the others."""
+
+    def __repr__(self) -> str:
+        return "an iterator"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Context:
+    """What calling a function under `@contextmanager` gives: `value` is what `with` binds.
+
+    `swallows`: it may keep what its body raises to itself.
+    """
+
+    value: Value
+    swallows: bool
+
+    def __repr__(self) -> str:
+        return "a context"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Dict:
+    """The content of a dict: its items where the keys are known, else what is; see `mappings`.
+
+    `default` makes what is missing in a `defaultdict`.
+    """
+
+    items: Mapping[Value, Value] | None
+    element: Value = UNKNOWN
+    kind: str = "dict"
+    known: Mapping[Value, Value] = field(default_factory=dict)
+    blank: bool = False
+    default: Value = NOTHING
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"a {self.kind}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Object:
+    """The content of an instance of an analysed class: the attributes that are known.
+
+    `path` names a symbolic instance (`self`, `config`) for the sizes that are its own. `like`
+    stands for any of the instances that it is one of, where it is one of several. `whole`: it has
+    no other attributes, so that one which only some paths assign is what they assign where it is
+    read. `fresh`: of what its class does behind a generated constructor nothing was looked at.
+    """
+
+    cls: Class
+    attrs: Mapping[str, Value]
+    path: str | None = None
+    like: Ref | None = None
+    whole: bool = False
+    fresh: bool = False
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return one_of_kind(self.cls.name)
+
+
+Content = Sequence | Dict | Object | None
+"""What the heap holds; None where anything may have happened to it."""
+
+
+@lru_cache(maxsize=1024)
+def names_in(node: ast.AST) -> frozenset[str]:
+    """Return the names that a piece of source mentions."""
+    return frozenset(child.id for child in ast.walk(node) if isinstance(child, ast.Name))
+
+
+@lru_cache(maxsize=1024)
+def words_in(node: ast.AST) -> frozenset[str]:
+    """Return the names of variables, attributes and parameters in a piece of source."""
+    found: set[str] = set()
+    for child in ast.walk(node):
+        match child:
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
+                found.add(word)
+    return frozenset(found)
+
+
+def unchanging(value: Value) -> bool:
+    """Whether nothing on the heap is in a value."""
+    if isinstance(value, Ref):
+        return False
+    if isinstance(value, (tuple, list)):
+        return all(map(unchanging, value))
+    if isinstance(value, Union):
+        return all(map(unchanging, value.options))
+    if isinstance(value, (Bound, Super)):
+        return unchanging(value.receiver)
+    if isinstance(value, Items):
+        return unchanging(value.element) and unchanging(value.items or ())
+    return not isinstance(value, (Partial, Function, OpInstance))

@@ -1,0 +1,126 @@
+"""What values are made of, and how they are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from shapecheck.analysis.values.model import (
+    Bound,
+    Context,
+    Items,
+    OpInstance,
+    Partial,
+    Super,
+    Union,
+)
+from shapecheck.dims import Size
+from shapecheck.ops import UNKNOWN, Packed, Repeated, Sizes, Value
+from shapecheck.shapes import Free, Shape, Tensor
+
+
+class Form(NamedTuple):
+    """How values of one kind are taken apart, and put together of other parts.
+
+    `parts` are the values in a value, without the heap; `rest` is all else about it. `made` is
+    given a value and the parts of the one that is to be made like it.
+    """
+
+    parts: Callable[[Any], Sequence[Value]]
+    rest: Callable[[Any], Hashable]
+    made: Callable[[Any, Sequence[Value]], Value]
+
+
+def _nothing(value: Value) -> Hashable:
+    return None
+
+
+def _partial(value: Partial, parts: Sequence[Value]) -> Partial:
+    end = len(value.args) + 1
+    names = (name for name, _ in value.kwargs)
+    return Partial(parts[0], tuple(parts[1:end]), tuple(zip(names, parts[end:], strict=True)))
+
+
+def _tensor(value: Tensor, parts: Sequence[Value]) -> Tensor:
+    end = len(parts) - len(value.free)
+    return replace(value, shape=Shape(tuple(parts[:end])), free=tuple(parts[end:]))
+
+
+FORMS: Final[dict[type, Form]] = {
+    tuple: Form(lambda v: v, _nothing, lambda v, parts: tuple(parts)),
+    Sizes: Form(lambda v: v, _nothing, lambda v, parts: Sizes(parts)),
+    list: Form(lambda v: v, _nothing, lambda v, parts: list(parts)),
+    dict: Form(
+        lambda v: [*v.values()],
+        lambda v: tuple((type(key), key) for key in v),
+        lambda v, parts: dict(zip(v, parts, strict=True)),
+    ),
+    slice: Form(lambda v: (v.start, v.stop, v.step), _nothing, lambda v, parts: slice(*parts)),
+    Tensor: Form(
+        lambda v: (*v.shape.dims, *v.free) if v.free else v.shape.dims,
+        lambda v: (v.dtype, v.inserted, len(v.free), v.more, v.blank),
+        _tensor,
+    ),
+    Free: Form(
+        lambda v: (v.size, Size.of(v.bound)),
+        _nothing,
+        lambda v, parts: Free(parts[0].symbol),
+    ),
+    Union: Form(lambda v: v.options, _nothing, lambda v, parts: Union(tuple(parts))),
+    Bound: Form(
+        lambda v: (v.receiver, v.function),
+        lambda v: v.name,
+        lambda v, parts: Bound(parts[0], v.name, parts[1]),
+    ),
+    Super: Form(lambda v: (v.owner, v.receiver), _nothing, lambda v, parts: Super(*parts)),
+    Partial: Form(
+        lambda v: (v.function, *v.args, *(given for _, given in v.kwargs)),
+        lambda v: (len(v.args), *(name for name, _ in v.kwargs)),
+        _partial,
+    ),
+    Items: Form(
+        lambda v: (v.items, v.element, v.count, v.first), _nothing, lambda v, parts: Items(*parts)
+    ),
+    Context: Form(
+        lambda v: (v.value,), lambda v: v.swallows, lambda v, parts: Context(parts[0], v.swallows)
+    ),
+    OpInstance: Form(
+        lambda v: [*v.attrs.values()],
+        lambda v: (v.cls.name, *v.attrs),
+        lambda v, parts: OpInstance(v.cls, dict(zip(v.attrs, parts, strict=True))),
+    ),
+    Repeated: Form(lambda v: (v.element, v.count), _nothing, lambda v, parts: Repeated(*parts)),
+    Packed: Form(lambda v: (v.data, v.batch), _nothing, lambda v, parts: Packed(*parts)),
+}
+
+
+def parts(value: Value) -> Iterator[Value]:
+    """Yield what a value is made of, down to what has no parts; the heap isn't looked at."""
+    form = FORMS.get(type(value))
+    if form is None:
+        yield value
+    else:
+        for one in form.parts(value):
+            yield from parts(one)
+
+
+GROWING: Final = frozenset((str, bytes, tuple, Items, Partial))
+"""The kinds of values that a program can double again and again."""
+MOST: Final = 1 << 12
+
+
+def bounded(value: Value) -> Value:
+    """Return a value, or `UNKNOWN` in the place of a text or nest of tuples that is too long."""
+    left, waiting = MOST, [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, (str, bytes)):
+            left -= len(one)
+        elif type(one) in GROWING:
+            parts = FORMS[type(one)].parts(one)
+            left -= len(parts)
+            waiting.extend(part for part in parts if type(part) in GROWING)
+        if left < 0:
+            return UNKNOWN
+    return value

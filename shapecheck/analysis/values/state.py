@@ -1,0 +1,404 @@
+"""The state of the program at a point, and what holds where paths meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import shapecheck.dims as dims
+from shapecheck.analysis.values.heap import Moving, changed, inside, reachable
+from shapecheck.analysis.values.model import (
+    NOTHING,
+    Content,
+    Dict,
+    Object,
+    OpInstance,
+    Ref,
+    Sequence,
+    Union,
+    one_of,
+)
+from shapecheck.dims import DimExpr, Kind, Size, Sym
+from shapecheck.ops import UNKNOWN, DType, Scalar, Value, like
+from shapecheck.ops.call import as_tensor
+from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, either
+
+_ITEMS = 128
+"""As many items of a list are known one by one."""
+
+
+class State:
+    """The variables with the lines that set them, the heap, and the facts at a point."""
+
+    __slots__ = ("facts", "heap", "since", "vars")
+
+    def __init__(
+        self,
+        vars: dict[str, Value] | None = None,
+        since: dict[str, int] | None = None,
+        heap: dict[Ref, Content] | None = None,
+        facts: Facts | None = None,
+    ) -> None:
+        self.vars = {} if vars is None else vars
+        self.since = {} if since is None else since
+        self.heap = {} if heap is None else heap
+        self.facts = Facts() if facts is None else facts
+
+    def copy(self) -> State:
+        """Return an independent copy."""
+        return State(dict(self.vars), dict(self.since), dict(self.heap), self.facts.copy())
+
+    def new(self, content: Content) -> Ref:
+        """Put new content on the heap."""
+        ref = Ref()
+        self.heap[ref] = content
+        return ref
+
+    def content(self, value: Value) -> Content:
+        """Return what the heap holds for a value, None for what isn't there or isn't known."""
+        return self.heap.get(value, value.origin) if isinstance(value, Ref) else None
+
+    def either(self, *values: Value) -> Value:
+        """Return what holds of each of several values, at least one."""
+        joiner = _Joiner(self, self, None)
+        joined = values[0]
+        for value in values[1:]:
+            joined = joiner.value(joined, value, ())
+        self.heap.update(joiner.heap)
+        return joined
+
+    def element(self, content: Sequence) -> Value:
+        """Return what holds of any item of a list, UNKNOWN if it has none."""
+        if content.items is None:
+            return content.element
+        return self.either(*content.items) if content.items else UNKNOWN
+
+    def extended(self, content: Sequence, other: Sequence) -> Sequence:
+        """Return a list with the items of another behind its own."""
+        if content.items is not None and other.items is not None:
+            if len(content.items) + len(other.items) <= _ITEMS:
+                return Sequence((*content.items, *other.items), kind=content.kind)
+        parts = [self.element(p) for p in (content, other) if p.items != () and not p.blank]
+        counts = content.length, other.length
+        total = None if None in counts else sum(count for count in counts if count is not None)
+        return Sequence(None, self.either(*parts) if parts else UNKNOWN, content.kind, total)
+
+    def duplicate(self, value: Value, made: dict[Ref, Ref]) -> Value:
+        """Return a deep copy of a value; `made` are the copies of what was copied before."""
+        if isinstance(value, tuple):
+            return like(value, (self.duplicate(item, made) for item in value))
+        content = self.content(value)
+        if content is None:
+            return UNKNOWN if isinstance(value, Ref) else value
+        if value not in made:
+            made[value] = self.new(None)
+            self.heap[made[value]] = changed(content, lambda inner: self.duplicate(inner, made))
+        return made[value]
+
+    def forget(self, value: Value) -> None:
+        """Give up what is known of everything that can be reached from a value."""
+        content = self.content(value)
+        if content is None:
+            return
+        self.heap[value] = None
+        for inner in inside(content):
+            self.forget(inner)
+
+    def kept(self, value: Value, outer: State) -> dict[Ref, Content]:
+        """Return the heap that a call leaves behind, which began with the heap of `outer`.
+
+        That is what was there before, as it is now, and of what is new all that can be reached from
+        there or from the call's result `value`.
+        """
+        heap: dict[Ref, Content] = {}
+        found = [value]
+        for ref, before in outer.heap.items():
+            heap[ref] = content = self.heap[ref]
+            if content is not before:
+                found += inside(content)
+        heap.update((ref, self.heap[ref]) for ref in reachable(found, self.heap))
+        return heap
+
+    def adopt(self, scope: object) -> None:
+        """Make the dimension names of a function sizes of the program's own, of this scope."""
+        self.change(_Adopting(scope))
+
+    def change(self, moving: Moving) -> None:
+        """Put other things in the place of those on the heap and in the facts."""
+        facts, value = self.facts, moving.value
+        facts.atoms = {
+            next(iter(value(Size.of(atom)).atoms())): value(size)
+            for atom, size in facts.atoms.items()
+        }
+        facts.runs = {moving.run(symbol): value(items) for symbol, items in facts.runs.items()}
+        for ref, content in self.heap.items():
+            if content is not None:
+                self.heap[ref] = moving.content(content)
+
+    def join(
+        self, other: State, place: object = None, heads: dict[object, Ref] | None = None
+    ) -> State:
+        """Return what holds on both of two paths.
+
+        `place` identifies a loop head: what differs gets a symbol, or an identity from `heads`,
+        that is the same each time round, so that a fixpoint can be seen.
+        """
+        joiner = _Joiner(self, other, place, heads)
+        theirs = other.heap
+        joiner.heap = {r: c for r, c in self.heap.items() if r in theirs and theirs[r] is c}
+        merged: dict[str, Value] = {}
+        for name, value in self.vars.items():
+            merged[name] = (
+                joiner.value(value, other.vars[name], (name,)) if name in other.vars else value
+            )
+        for name, value in other.vars.items():
+            merged.setdefault(name, value)
+        since = {n: max(line, other.since.get(n, line)) for n, line in self.since.items()}
+        heap = joiner.heap
+        for side in (self.heap, theirs):
+            for ref in [ref for ref in side if ref not in heap]:
+                if ref not in heap:
+                    joiner.ref(ref)
+        return State(merged, {**other.since, **since}, heap, self.facts.join(other.facts))
+
+
+class _Adopting(Moving):
+    """Puts sizes of the program's own in the place of dimension names."""
+
+    def __init__(self, scope: object) -> None:
+        super().__init__({})
+        self._scope = scope
+        self._one_of: dict[Sym, Sym] = {}
+
+    def symbol(self, symbol: Sym) -> Sym:
+        if symbol.options and symbol not in self._one_of:
+            self._one_of[symbol] = Sym.one_of(symbol.name, self.value(symbol.options))
+        if symbol.kind is not Kind.NAME:
+            return self._one_of.get(symbol, symbol)
+        return Sym(symbol.name, Kind.OWN, self._scope)
+
+    def run(self, symbol: Sym) -> Sym:
+        if symbol.kind is not Kind.NAME:
+            return self.symbol(symbol)
+        return Sym(symbol.name, Kind.UNKNOWN, self._scope)
+
+
+class _Joiner:
+    def __init__(
+        self,
+        left: State,
+        right: State,
+        place: object,
+        heads: dict[object, Ref] | None = None,
+    ) -> None:
+        self.left, self.right, self.place, self.heads = left, right, place, heads
+        self.heap: dict[Ref, Content] = {}
+
+    def ref(self, ref: Ref) -> None:
+        a, b = self.left.heap.get(ref), self.right.heap.get(ref)
+        if ref not in self.left.heap or ref not in self.right.heap:
+            self.heap[ref] = a if ref in self.left.heap else b
+            return
+        self.heap[ref] = None
+        self.heap[ref] = self.content(a, b, (ref.serial,))
+
+    def content(self, a: Content, b: Content, key: tuple[object, ...]) -> Content:
+        if a is b:
+            return a
+        if isinstance(a, Object) and isinstance(b, Object) and a.cls == b.cls:
+            return self.instance(a, b, key)
+        if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind:
+            if a.items is not None and b.items is not None and len(a.items) == len(b.items):
+                pairs = enumerate(zip(a.items, b.items, strict=True))
+                items = tuple(self.value(x, y, (*key, i)) for i, (x, y) in pairs)
+                return Sequence(items, kind=a.kind)
+            count = a.length if a.length == b.length else None
+            blank = all(side.blank or side.items == () for side in (a, b))
+            return Sequence(None, self.elements(a, b, key), a.kind, count, blank=blank)
+        if isinstance(a, Dict) and isinstance(b, Dict) and a.kind == b.kind:
+            return self.mapping(a, b, key)
+        return None
+
+    def mapping(self, a: Dict, b: Dict, key: tuple[object, ...]) -> Dict:
+        default = a.default if a.default == b.default else NOTHING
+        if a.items is not None and b.items is not None and a.items.keys() == b.items.keys():
+            items = {k: self.value(v, b.items[k], (*key, k)) for k, v in a.items.items()}
+            return Dict(items, kind=a.kind, default=default)
+        known: dict[Value, Value] = {}
+        mine, theirs = (side.known if side.items is None else side.items for side in (a, b))
+        for name in (*mine, *(name for name in theirs if name not in mine)):
+            each = [
+                held.get(name, side.element)
+                for side, held in ((a, mine), (b, theirs))
+                if name in held or (side.items is None and not side.blank)
+            ]
+            known[name] = self.value(each[0], each[-1], (*key, name))
+        others = [side.element for side in (a, b) if side.items is None and not side.blank]
+        element = self.value(others[0], others[-1], (*key, "element")) if others else UNKNOWN
+        return Dict(None, element, a.kind, known, not others, default)
+
+    def instance(self, a: Object, b: Object, key: tuple[object, ...]) -> Object:
+        """Join what two paths know of an instance."""
+        from shapecheck.analysis.interpreter.instances import has_default
+
+        whole = a.whole and b.whole
+        attrs: dict[str, Value] = {}
+        for name in dict.fromkeys((*a.attrs, *b.attrs)):
+            x, y = (side.attrs.get(name, UNKNOWN) for side in (a, b))
+            only = (name in a.attrs) != (name in b.attrs)
+            if only and whole and not has_default(a.cls, name):
+                attrs[name] = y if x is UNKNOWN else x
+            else:
+                attrs[name] = self.value(x, y, (*key, name))
+        path = a.path if a.path == b.path else one_of(a.path or b.path or "")
+        return Object(a.cls, attrs, path, whole=whole, fresh=a.fresh or b.fresh)
+
+    def elements(self, a: Sequence, b: Sequence, key: tuple[object, ...]) -> Value:
+        found: list[Value] = []
+        for side in (a, b):
+            if not side.blank:
+                found.extend(side.items if side.items is not None else (side.element,))
+        if not found:
+            return UNKNOWN
+        joined = found[0]
+        for value in found[1:]:
+            joined = self.value(joined, value, (*key, "element"))
+        return joined
+
+    def value(self, a: Value, b: Value, key: tuple[object, ...]) -> Value:
+        if a is b:
+            return a
+        if isinstance(a, Tensor) and isinstance(b, Tensor):
+            return Tensor(
+                Shape(self.items(a.shape.dims, b.shape.dims, key)),
+                a.dtype | b.dtype,
+                a.inserted and b.inserted,
+                tuple(dim for dim in a.free if dim in b.free),
+                a.more or b.more or {*a.free} != {*b.free},
+                a.blank and b.blank,
+            )
+        if _sizelike(a) and _sizelike(b):
+            return self.dim(a, b, key)
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            if _open(a) or _open(b):
+                sizes = all(isinstance(i, Run) or _sizelike(i) for i in (*a, *b))
+                return like(a, self.items(a, b, key)) if sizes else UNKNOWN
+            if len(a) == len(b):
+                pairs = enumerate(zip(a, b, strict=True))
+                return like(a, (self.value(x, y, (*key, i)) for i, (x, y) in pairs))
+            return UNKNOWN
+        if isinstance(a, Ref) and isinstance(b, Ref):
+            return self.refs(a, b, key)
+        if type(a) is type(b) and not isinstance(a, float) and a == b:
+            return a
+        if isinstance(a, (bool, float, Scalar)) and isinstance(b, (int, float, Scalar, Size)):
+            return Scalar(as_tensor(a).dtype | as_tensor(b).dtype)
+        if isinstance(b, (bool, float, Scalar)) and isinstance(a, (int, float, Scalar, Size)):
+            return Scalar(as_tensor(a).dtype | as_tensor(b).dtype)
+        if isinstance(a, DType) and isinstance(b, DType):
+            return DType(a.dtypes | b.dtypes)
+        return self.union(a, b, key)
+
+    def refs(self, a: Ref, b: Ref, key: tuple[object, ...]) -> Value:
+        left, right = self.left.content(a), self.right.content(b)
+        if isinstance(left, Object) and isinstance(right, Object) and left.cls != right.cls:
+            return Union((a, b)) if self.place is None else UNKNOWN
+        content = self.content(left, right, key)
+        if content is None:
+            return UNKNOWN
+        ref = self.merged(a, key)
+        self.heap[ref] = content
+        return ref
+
+    def merged(self, a: Ref, key: tuple[object, ...]) -> Ref:
+        """Return the identity of what may be either of two; at a loop's head, the same again."""
+        if self.heads is None:
+            return Ref()
+        ref = self.heads.get((self.place, key))
+        if ref is None or (ref is not a and (ref in self.left.heap or ref in self.right.heap)):
+            ref = self.heads[self.place, key] = Ref()
+        return ref
+
+    def union(self, a: Value, b: Value, key: tuple[object, ...]) -> Value:
+        if a is UNKNOWN or b is UNKNOWN:
+            return UNKNOWN
+        options = list(a.options if isinstance(a, Union) else (a,))
+        for extra in b.options if isinstance(b, Union) else (b,):
+            for index, option in enumerate(options):
+                if isinstance(option, Ref) and isinstance(extra, Ref):
+                    merged = self.refs(option, extra, (*key, "option"))
+                    if merged is UNKNOWN:
+                        return UNKNOWN
+                    options[index] = merged
+                    break
+                if type(option) is type(extra) and isinstance(
+                    option, Tensor | OpInstance | type(None)
+                ):
+                    merged = (
+                        self.value(option, extra, (*key, "option"))
+                        if isinstance(option, Tensor)
+                        else option
+                    )
+                    if isinstance(option, OpInstance) and option != extra:
+                        continue
+                    options[index] = merged
+                    break
+            else:
+                options.append(extra)
+        if len(options) > 4:
+            return UNKNOWN
+        return Union(tuple(options)) if len(options) > 1 else options[0]
+
+    def items(
+        self, a: tuple[Item, ...], b: tuple[Item, ...], key: tuple[object, ...]
+    ) -> tuple[Item, ...]:
+        if a == b:
+            return a
+        left, right = self.left.facts, self.right.facts
+        a, b = left.shape(Shape(a)).dims, right.shape(Shape(b)).dims
+        pairs = list(zip(a, b, strict=False))
+        if len(a) == len(b) and all(x == y for x, y in pairs if _any_run(x, y)):
+            return tuple(
+                x if isinstance(x, Run) else self.dim(x, y, (*key, i))  # type: ignore[arg-type]
+                for i, (x, y) in enumerate(pairs)
+            )
+        front = self.shared(pairs)
+        back = self.shared(zip(reversed(a[len(front) :]), reversed(b[len(front) :]), strict=False))
+        if self.place is not None:
+            return (*front, Run(Sym("...", Kind.UNKNOWN, (self.place, key))), *reversed(back))
+        middles = (part[len(front) : len(part) - len(back)] for part in (a, b))
+        return (*front, *either(*middles), *reversed(back))
+
+    def shared(self, pairs: Iterable[tuple[Item, Item]]) -> list[Item]:
+        """Return the items that two shapes have in common at one end."""
+        found: list[Item] = []
+        for x, y in pairs:
+            if isinstance(x, Run) or isinstance(y, Run):
+                if x != y or not x.symbol.telling:  # type: ignore[union-attr]  # the same run
+                    break
+            elif not self.agree(x, y):
+                break
+            found.append(x)
+        return found
+
+    def agree(self, x: DimExpr, y: DimExpr) -> bool:
+        return x == y or self.left.facts.dim(x) == self.right.facts.dim(y)
+
+    def dim(self, x: DimExpr, y: DimExpr, key: tuple[object, ...]) -> DimExpr:
+        if self.agree(x, y):
+            return x
+        if self.place is None:
+            return dims.either(x, y)
+        return Size.of(Sym("_", Kind.UNKNOWN, (self.place, key)))
+
+
+def _any_run(x: Item, y: Item) -> bool:
+    return isinstance(x, Run) or isinstance(y, Run)
+
+
+def _open(value: tuple[Value, ...]) -> bool:
+    """Whether any number of sizes is in a tuple, as in the shape of a tensor of unknown rank."""
+    return any(isinstance(item, Run) for item in value)
+
+
+def _sizelike(value: Value) -> bool:
+    return isinstance(value, (int, Size)) and not isinstance(value, bool)

@@ -1,0 +1,117 @@
+"""`shapecheck check`: mypy with the plugin, without any configuration."""
+
+from __future__ import annotations
+
+import io
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING, Final
+
+from shapecheck.cli._commands import Commands, add_color_option, refuse_notebook, wants_color
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+_DESCRIPTION: Final = """\
+Finds shape bugs without running anything: mypy, with the shapecheck plugin. Nothing needs to
+be configured or annotated. Where the project configures mypy, that holds here too.
+
+The first run takes 8 to 20 s, in which mypy reads torch; then it has torch in its cache.
+"""
+_EPILOG: Final = """\
+  shapecheck check                  what mypy's settings name, or this folder
+  shapecheck check src/model.py     one file
+  shapecheck check --only-shapes    without mypy's own errors
+  shapecheck check --output github  annotations of a pull request, in a workflow
+  shapecheck check -- --strict      what follows "--" goes to mypy
+
+the exit code is mypy's: 0 no errors, 1 errors, 2 it can't be checked (a syntax error, no such
+file, a crash). `# type: ignore[shape]` silences an error.
+"""
+_FORMATS: Final = ("text", "json", "github", "sarif")
+
+
+def register(commands: Commands) -> None:
+    """Declare the command's arguments."""
+    parser = commands.add(
+        "check",
+        run,
+        summary="find shape bugs: mypy with the plugin",
+        description=_DESCRIPTION,
+        examples=_EPILOG,
+        usage="shapecheck check [OPTIONS] [PATH ...] [-- MYPY-OPTIONS]",
+    )
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="a file or folder (default: what mypy's configuration names, or this folder)",
+    )
+    parser.add_argument(
+        "--output",
+        choices=_FORMATS,
+        default="text",
+        help="text (default); json: a line for each error, with mypy's keys; github: workflow "
+        "commands; sarif: SARIF 2.1.0",
+    )
+    parser.add_argument(
+        "--only-shapes",
+        action="store_true",
+        help="show, and count for the exit code, only what is about shapes",
+    )
+    parser.add_argument(
+        "--config-file", metavar="FILE", help="mypy's configuration, where it isn't found by itself"
+    )
+    add_color_option(parser)
+    parser.otherwise = '; options of mypy stand after "--"'
+
+
+def run(options: Namespace) -> int:
+    """Run the command; return the exit code."""
+    from shapecheck.cli._findings import Run
+    from shapecheck.cli.check.reports import new_report
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    for path in options.paths:
+        refuse_notebook(path)
+    report = new_report(options.output, sys.stdout, color=wants_color(sys.stdout, options.color))
+    mypy = Run()
+    shown, hidden = 0, 0 if options.only_shapes else None
+    waiting = _waiting()
+    try:
+        for finding in mypy.findings(_arguments(options)):
+            if hidden is not None and not (finding.is_about_shapes or finding.stops_all):
+                hidden += finding.is_error
+                continue
+            waiting.stop()
+            shown += finding.is_error
+            report.add(finding)
+    finally:
+        waiting.stop()
+    if mypy.exit_code == 1 and not shown:
+        mypy.exit_code = 0
+    if options.output != "text" and mypy.advice is not None:
+        mypy.remarks.append(mypy.advice)
+    report.finish(mypy, hidden)
+    sys.stdout.flush()
+    for remark in mypy.remarks:
+        sys.stderr.write(f"{remark}\n")
+    return mypy.exit_code
+
+
+def _arguments(options: Namespace) -> list[str]:
+    """Return mypy's arguments."""
+    config = [f"--config-file={options.config_file}"] if options.config_file else []
+    return [*config, *options.rest, *(["--", *options.paths] if options.paths else [])]
+
+
+def _waiting() -> Status:
+    """Return what moves on a terminal while mypy is at work; it isn't seen anywhere else."""
+    from rich.console import Console
+
+    console = Console(file=sys.stderr)
+    status = console.status("mypy is at work; its first look at torch takes 8 to 20 s")
+    if console.is_terminal:
+        status.start()
+    return status

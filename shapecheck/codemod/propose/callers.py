@@ -1,0 +1,238 @@
+"""What functions hand each other: how many axes, which of them are the same, and their names.
+
+It holds for the files of a tree however many processes study them, and outlives the studies.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import operator
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shapecheck import dtypes
+from shapecheck.analysis.annotations.declarations import declaration
+from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.study.study import ListOf, Study
+from shapecheck.analysis.values.model import Function, Union, options
+from shapecheck.codemod.sources.static import tensor_of, variables, wanted
+from shapecheck.dims import Size, Sym
+from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.shapes import Run, Shape, Tensor
+
+_PATTERNS: Final = {"rearrange": 1, "reduce": 1, "repeat": 1, "pack": 1, "unpack": 2}
+"""The functions of einops, and which of their arguments is the pattern."""
+
+Place = tuple[str, int]
+"""The path of a file and the line of a `def` in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What a call hands over for a parameter: `axes` of a tensor, None if it may be anything else.
+
+    Each axis has its name, and its size: a number, or a mark that equal sizes of a call share.
+    `is_foreign`: it is no tensor, but a number, a text or a list.
+    """
+
+    axes: tuple[tuple[str, int | str], ...] | None
+    dtype: dtypes.DTypes = dtypes.ANY
+    is_foreign: bool = False
+
+
+Call = Mapping[str, Handed | None]
+"""What a call hands over, by parameter; None where that is None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What all calls have in common: names of axes, and numbers that equal ones share.
+
+    `axes` is None where some call hands over what is no tensor. The axes in `ones` are 1 in some
+    call: what they meet needn't have the same size.
+    """
+
+    axes: tuple[tuple[str, int], ...] | None
+    dtype: dtypes.DTypes = dtypes.ANY
+    may_be_none: bool = False
+    ones: tuple[int, ...] = ()
+
+
+def calls(one: Study) -> list[tuple[Place, Call]]:
+    """Return what a function calls, and what it hands over."""
+    found: list[tuple[Place, Call]] = []
+    for callee, bound in one.calls:
+        marks: dict[object, str] = {}
+        made = {name: _handed(value, marks) for name, value in bound.items()}
+        place = callee.module.source.path, callee.node.lineno
+        found.append((place, made))
+    return found
+
+
+def _handed(value: Value, marks: dict[object, str]) -> Handed | None:
+    if value is None:
+        return None
+    tensor = tensor_of(value)
+    if tensor is None or tensor.shape.rank is None:
+        return Handed(None, is_foreign=any(map(_is_foreign, options(value))))
+    if tensor.shape.dims and all(item == 1 for item in tensor.shape.dims):
+        return Handed(None)  # one number may be of any shape
+    sizes = (
+        item if isinstance(item, int) else marks.setdefault(item, f"size {len(marks)}")
+        for item in tensor.shape.dims
+    )
+    return Handed(tuple(zip(map(_label, tensor.shape.dims), sizes, strict=True)), tensor.dtype)
+
+
+def _is_foreign(value: Value) -> bool:
+    return isinstance(value, (int, float, str, Size, Scalar, tuple, ListOf))
+
+
+def open_parameters(one: Study, said: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the parameters of which callers may say how many axes they have.
+
+    None where any is annotated, or `said`, to take any number of axes: callers don't show all that
+    is possible. Nor do they where the result has the shape of the parameter whatever that is.
+    """
+    names = sorted(wanted(one) - {"return"} - said.keys())
+    shaped = [value for name, value in one.params.items() if name not in names]
+    if _is_for_any(one.function) or any(map(_is_open, (*shaped, *said.values()))):
+        return ()
+    kept = tensor_of(one.result)
+    return tuple(
+        name
+        for name in names
+        if _is_open(value := one.params[name]) and not _is_same(tensor_of(value), kept)
+    )
+
+
+def _is_same(given: Tensor | None, made: Tensor | None) -> bool:
+    """Whether what a function makes has the shape of what it is given, whatever that is."""
+    if given is None or made is None or len(given.shape.dims) != 1:
+        return False
+    return given.shape.dims == made.shape.dims
+
+
+def agreed(
+    calls: Sequence[Call], names: Iterable[str], bare: Iterable[str] = ()
+) -> dict[str, Given]:
+    """Return what all calls have in common: how many axes, and which of them are the same.
+
+    Of `bare` parameters, which no annotation says to be tensors, whether some call shows that they
+    needn't be.
+    """
+    columns: dict[object, tuple[str, int]] = {}
+    found: dict[str, Given] = {}
+    for name in bare:
+        values = [call.get(name) for call in calls]
+        if any(value is not None and value.is_foreign for value in values):
+            found[name] = Given(None)
+    for name in names:
+        values = [call[name] for call in calls if name in call]
+        tensors = [value for value in values if value is not None]
+        ranks = {None if one.axes is None else len(one.axes) for one in tensors}
+        if len(ranks) != 1 or None in ranks:
+            continue
+        axes, ones = [], []
+        for at, column in enumerate(zip(*(one.axes or () for one in tensors), strict=True)):
+            ones += [at] if at and any(size == 1 for _, size in column) else []
+            labels = {label for label, _ in column}
+            sizes = tuple(size for _, size in column)
+            # Numbers are equal by accident, too.
+            is_number = all(isinstance(size, int) for size in sizes)
+            axis = labels.pop() if len(labels) == 1 else "", len(columns)
+            tied = columns.get(sizes)
+            # So are two axes of one tensor, unless callers have one name for them.
+            is_chance = is_number or (tied in axes and not (tied and tied[0] == axis[0] != ""))
+            axes.append(columns.setdefault(len(columns) if is_chance else sizes, axis))
+        dtype = functools.reduce(operator.or_, (one.dtype for one in tensors))
+        found[name] = Given(tuple(axes), dtype, len(values) > len(tensors), tuple(ones))
+    return found
+
+
+def values(given: Mapping[str, Given], function: Study) -> dict[str, Value]:
+    """Return values of a function's parameters for what calls have in common.
+
+    `caller.t` is what callers call `t`. If the function has a `t` too, that may be another one, and
+    this has no name.
+    """
+    own = variables(function.function.node)
+    sizes: dict[int, Size] = {}
+    found: dict[str, Value] = {}
+    for name, one in given.items():
+        if one.axes is None:
+            found[name] = UNKNOWN
+            continue
+        axes = [
+            sizes.setdefault(number, Size.of(Sym.suppose(_name(label, own))))
+            if at not in one.ones
+            else Size.of(Sym.fresh(left_open=True))
+            for at, (label, number) in enumerate(one.axes)
+        ]
+        tensor = Tensor(Shape(tuple(axes)), one.dtype)
+        found[name] = Union((tensor, None)) if one.may_be_none else tensor
+    return found
+
+
+def _name(label: str, own: Collection[str]) -> str:
+    return f"caller.{label}" if label and label not in own else "_"
+
+
+def _is_for_any(function: Function) -> bool:
+    """Whether a function is written for tensors of any number of axes: it says `...`.
+
+    One that is told which axis to work along, by default the last one, is too, and so is one that
+    computes with how many there are, `(1,) * (x.ndim - 1)`, or is told a pattern of einops.
+    """
+    return (
+        any(
+            param.name in ("dim", "axis") and isinstance(param.default, ast.UnaryOp)
+            for param in declaration(function).params
+        )
+        or any(
+            isinstance(one, ast.Constant)
+            and (one.value is ... or (isinstance(one.value, str) and _is_ragged(one.value)))
+            for one in nodes(function.node)
+        )
+        or any(isinstance(one, ast.Call) and _is_by_pattern(one) for one in nodes(function.node))
+        or any(
+            isinstance(one, ast.BinOp) and (_is_rank(one.left) or _is_rank(one.right))
+            for one in nodes(function.node)
+        )
+    )
+
+
+def _is_rank(node: ast.expr) -> bool:
+    """Whether an expression is a tensor's number of axes."""
+    match node:
+        case ast.Attribute(attr="ndim") | ast.Call(func=ast.Attribute(attr="dim" | "ndimension")):
+            return True
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Attribute(attr="shape")]):
+            return True
+    return False
+
+
+def _is_by_pattern(node: ast.Call) -> bool:
+    """Whether a call is one of einops with a pattern that comes from elsewhere."""
+    match node.func:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="einops"), attr=name):
+            at = _PATTERNS.get(name, len(node.args))
+            return at < len(node.args) and isinstance(node.args[at], (ast.Name, ast.Attribute))
+    return False
+
+
+def _is_ragged(pattern: str) -> bool:
+    """Whether a text is a pattern of einops or einsum with `...` in it."""
+    return "..." in pattern and "->" in pattern
+
+
+def _is_open(value: Value) -> bool:
+    tensor = tensor_of(value)
+    return tensor is not None and tensor.shape.rank is None
+
+
+def _label(item: object) -> str:
+    symbol = item.symbol if isinstance(item, (Size, Run)) else None
+    return symbol.name.rpartition(".")[2] if symbol is not None and symbol.telling else ""

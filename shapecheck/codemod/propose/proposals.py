@@ -1,0 +1,257 @@
+"""What is proposed for the functions of one module: from all that says something of them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from shapecheck import spec
+from shapecheck.analysis import Options
+from shapecheck.analysis.annotations.declarations import arguments_of, declaration, speaks
+from shapecheck.analysis.study.study import Study
+from shapecheck.analysis.study.tensor_evidence import shown
+from shapecheck.analysis.values.model import Union
+from shapecheck.codemod.project.files import PythonFile
+from shapecheck.codemod.propose.compiled import compiler
+from shapecheck.codemod.sources import docstrings
+from shapecheck.codemod.sources.comments import Claim, Claims, Comments, given, may_be_none
+from shapecheck.codemod.sources.record_check import contradiction
+from shapecheck.codemod.sources.records import known, propose
+from shapecheck.codemod.sources.static import (
+    has_tensor,
+    tensor_of,
+    tensors_in,
+    variables,
+    wanted,
+    words,
+)
+from shapecheck.codemod.write.annotation_types import (
+    NONE,
+    TensorType,
+    TupleType,
+    Type,
+    either,
+    tensors,
+)
+from shapecheck.codemod.write.edit import Slot
+from shapecheck.codemod.write.naming import Names, category, named, proposals
+from shapecheck.ops import UNKNOWN, Value
+from shapecheck.record.store import Key, Recorded
+from shapecheck.shapes import Run, Tensor
+
+SOURCES: Final = ("torchtyping", "comments", "docstrings", "record", "static")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An annotation for a slot, where it comes from, and the line that says so."""
+
+    slot: Slot
+    kind: Type
+    origin: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A function whose annotations aren't written, and why."""
+
+    path: Path
+    line: int
+    function: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to annotate: where from, in which style, and whether in spite of complaints."""
+
+    origins: tuple[str, ...] = SOURCES
+    style: str = "shapecheck"
+    despite_complaints: bool = False
+    record: Mapping[Key, Recorded] | None = None
+    options: Options = field(default_factory=Options)
+
+
+Proposed = dict[Slot, Proposal]
+Told = dict[str, tuple[Claim, str]]
+
+
+class Proposer:
+    """Collects what is said of the functions of a module, then proposes annotations for them.
+
+    `waiting` are those of which a comment may say more once more is known.
+    """
+
+    def __init__(self, path: Path, file: PythonFile, settings: Settings) -> None:
+        self.file, self.settings = file, settings
+        self.comments = Comments(file.text)
+        self.code = set(re.findall(r"[^\W\d]\w*", file.text))
+        patterns = re.findall(r"""["']([^"'\n]*->[^"'\n]*)["']""", file.text)
+        self.code.update(*map(words, patterns))
+        self.by_name: defaultdict[str, list[tuple[Key, Recorded]]] = defaultdict(list)
+        resolved = path.resolve().as_posix()
+        for key, seen in (settings.record or {}).items():
+            if resolved.endswith(f"/{key.file.lstrip('/')}"):
+                self.by_name[key.name].append((key, seen))
+        self.waiting: set[tuple[str, int]] = set()
+        self._told: dict[ast.AST, Told] = {}
+
+    def said(self, one: Study) -> dict[str, Value]:
+        """Return what a record, comments and the docstring say of a function's parameters."""
+        said: dict[str, Value] = {}
+        seen = self._recorded(one)
+        if seen is not None:
+            open_ = _open_parameters(one)
+            said |= {n: v for n, v in known(seen, one).items() if n in open_}
+        claimed = self._claimed(one)
+        if claimed:
+            self._told[one.function.node] = claimed
+            claims = {name: claim for name, (claim, _) in claimed.items()}
+            said |= given(claims, one)
+        return said
+
+    def _claimed(self, one: Study) -> Told:
+        """Return what comments and the docstring say of parameters that may be annotated."""
+        found: Told = {}
+        open_ = _open_parameters(one)
+        if "comments" in self.settings.origins:
+            claims = self.comments.of(one).params
+            found |= {n: (claim, "comments") for n, claim in claims.items() if n in open_}
+        if "docstrings" in self.settings.origins:
+            claims = docstrings.claims(one).params
+            open_ = _open_parameters(one, [n for n, claim in claims.items() if claim.of_tensor])
+            for name, claim in claims.items():
+                if name in open_:
+                    found.setdefault(name, (claim, "docstrings"))
+        return found
+
+    def proposals(self, one: Study) -> tuple[Proposed, list[Refusal]]:
+        """Return annotations for a function, or why it can't have them."""
+        found: Proposed = {}
+        for name, kind, origin, line, local in self._of(one):
+            if not local and may_be_none(one, name):
+                kind = either(kind, NONE)
+            slot = Slot(one.qualname, one.nth, name, local)
+            found.setdefault(slot, Proposal(slot, kind, origin, line))
+        seen = self._recorded(one)
+        signature = {s.name: p.kind for s, p in found.items() if not s.local}
+        reason = None if seen is None else contradiction(seen, signature)
+        if found and (reader := compiler(one.function)):
+            reason = f"{reader} reads its annotations, and doesn't know shapes"
+        if reason is not None:
+            line = next(iter(found.values())).line
+            return {}, [Refusal(self.file.path, line, one.qualname, reason)]
+        return found, []
+
+    def _of(self, one: Study) -> list[tuple[str, Type, str, int, int]]:
+        """Return slots of a function with what is proposed for them, what counts most first."""
+        origins, line = self.settings.origins, one.function.node.lineno
+        claimed = self.comments.of(one) if "comments" in origins else Claims()
+        if claimed.waits:
+            self.waiting.add((one.qualname, one.nth))
+        code = self.code - tensors_in(one)
+        own = variables(one.function.node)
+        hints = {**one.labels, **claimed.hints}
+        names = Names(one.sizes, hints, code, own, named(one))
+        told = self._told.get(one.function.node, {})
+        allowed = wanted(one)
+        inferred = proposals(one, names, allowed - _numbers(one)) if "static" in origins else {}
+        found = [
+            (name, _typed(names.grouped(claim.text, value), value), origin, claim.line, 0)
+            for name, (claim, origin) in told.items()
+            for value in (one.params[name],)
+        ]
+        results = [(claimed.result, "comments")]
+        each: list[Claim] = []
+        if "docstrings" in origins:
+            documented = docstrings.claims(one)
+            results.append((documented.result, "docstrings"))
+            each = documented.results
+        for result, origin in results:
+            if result is not None and "return" in allowed:
+                kind = _typed(names.grouped(result.text, one.result), one.result)
+                found.append(("return", kind, origin, result.line, 0))
+        if each and "return" in allowed:
+            pairs = zip(each, one.result, strict=True)
+            items = tuple(_typed(names.grouped(said.text, value), value) for said, value in pairs)
+            found.append(("return", TupleType(items), "docstrings", each[0].line, 0))
+        for name, (claim, value) in claimed.locals.items():
+            kind = _typed(claim.text, one.values.get(value, UNKNOWN))
+            found.append((name, kind, "comments", claim.line, 1))
+        seen = self._recorded(one)
+        if seen is not None and seen.kinds:
+            open_ = _open_parameters(one)
+            slots = [*(name for name in one.params if name in open_), *({"return"} & allowed)]
+            recorded = propose(seen, one, slots, self.code)
+            found += [(name, kind, "record", line, 0) for name, kind in recorded.items()]
+        found += [(name, kind, "static", line, 0) for name, kind in inferred.items()]
+        return found
+
+    def _recorded(self, one: Study) -> Recorded | None:
+        """Return what is recorded of a function, None if nothing is."""
+        node = one.function.node
+        lines = range(node.lineno - 2 * len(getattr(node, "decorator_list", ())), node.lineno + 1)
+        some = (seen for key, seen in self.by_name.get(one.qualname, ()) if key.line in lines)
+        return next(some, None)
+
+
+def _numbers(one: Study) -> set[str]:
+    """Return the parameters that may be numbers: tensors are added to them, and no more."""
+    ints = {size for size, text in one.sizes.items() if text.isidentifier()}
+    open_ = {
+        name
+        for name in one.bare
+        if (value := tensor_of(one.params.get(name, UNKNOWN))) is not None
+        and all(isinstance(item, Run) or item in ints for item in value.shape.dims)
+        and value.shape.dims
+    }
+    return open_ - shown(one.function, one.function.owner, one, counted=False) if open_ else open_
+
+
+def is_loose(proposal: Proposal) -> bool:
+    """Whether the analysis alone says so, and leaves open how many axes there are."""
+    texts = (spec.parse(one.text) for one in tensors(proposal.kind))
+    return proposal.origin == "static" and any(text.groups for text in texts)
+
+
+def is_vague(proposal: Proposal) -> bool:
+    """Whether the analysis alone says so, and not of each axis what it is."""
+    return proposal.origin == "static" and any(
+        isinstance(getattr(entry, "expr", None), spec.Wild) or getattr(entry, "name", "") is None
+        for one in tensors(proposal.kind)
+        for entry in spec.parse(one.text).entries
+    )
+
+
+def _open_parameters(one: Study, told: Collection[str] = ()) -> Collection[str]:
+    """Return the parameters that may be annotated if a text says that they have a shape.
+
+    Where there is numpy, a shape alone doesn't make a tensor. `told` are said to be some.
+    """
+    says = declaration(one.function)
+    arrays = any(root in one.function.module.bindings for root in ("np", "numpy", "jnp", "tf"))
+    every = arguments_of(one.function.node)
+    bare = {argument.arg for argument in every if argument.annotation is None} - {"self", "cls"}
+    return {
+        param.name
+        for param in says.params
+        if not speaks(param.declared)
+        and (
+            has_tensor(param.declared)
+            or (param.name in bare and (not arrays or param.name in (*one.bare, *told)))
+        )
+    }
+
+
+def _typed(text: spec.Spec, value: Value) -> Type:
+    """Return the annotation of this shape for a value, which may be None."""
+    options = value.options if isinstance(value, Union) else (value,)
+    tensor = next((option for option in options if isinstance(option, Tensor)), Tensor.unknown())
+    kind = TensorType(category(tensor), str(text))
+    return either(kind, NONE) if None in options else kind

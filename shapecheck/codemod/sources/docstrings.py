@@ -1,0 +1,236 @@
+"""What docstrings say of shapes: in `Args:` and `Returns:` of any of the usual styles.
+
+x: input of shape (N, C, H, W)      :param x: the points, `[*, N, 3]`      - Input: (N, C)
+q, k: (b, t, d)                     from logits of shape (b, v)            masks in BxHxW format
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from shapecheck import spec
+from shapecheck.analysis.study.study import Study
+from shapecheck.codemod.sources.comments import Claim, Claims, Spelling, judge
+from shapecheck.codemod.sources.prose import (
+    are_components,
+    bracketed,
+    groups,
+    is_prose,
+    named,
+    parse,
+)
+from shapecheck.ops import UNKNOWN
+from shapecheck.shapes import Tensor
+
+_SECTION: Final = re.compile(
+    r"^(args|arguments|attributes|parameters|params|inputs?|returns?|outputs?|shapes?|keyword args)"
+    r"\s*:?\s*$",
+    re.IGNORECASE,
+)
+_ENTRY: Final = re.compile(
+    r"^[-*]?\s*[`*]{0,2}(\w+(?:\s*,\s*\w+)*)[`]{0,2}\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))?\s*:(.*)$"
+)
+_PLAIN: Final = re.compile(r"^(\w+(?:\s*,\s*\w+)*)\s*:\s*([(\[].*)$")
+_FIELD: Final = re.compile(r"^:(?:param(?:eter)?|arg)\s+(?:\w+\s+)?(\w+)\s*:(.*)$")
+_RETURNS: Final = re.compile(r"^:returns?\s*:(.*)$")
+_SHAPE: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b[^(\[.]{0,20}$")
+_SEVERAL: Final = re.compile(
+    r"(?i)\b(?:lists?|tuples?|dicts?|sequences?|iterables?)(?: of\b|\s*\[)"
+    r"|\beach (?:is|has|one|of|with|tensor|item|element)\b"
+)
+_OTHERWISE: Final = re.compile(r"[)\]][`'\"]*(?:[^.()\[\]]*[\s,])?or\s+[`'\"]*[(\[]")
+_AS: Final = re.compile(r"(?i)\b(?:in|as)(?: the)?(?: form)?$")
+_FIRST: Final = re.compile(r"\s*`*\[[A-Z]\]`*(?:\s|$)")
+_TIMES: Final = re.compile(r"\s[xX]\s")
+_ATTRIBUTES: Final = re.compile(r"(?im)^attributes\s*:?\s*$")
+_TENSOR: Final = re.compile(r"(?i)\b(?:torch\.)?\w*tensors?\b")
+_WHERE: Final = re.compile(r"(?i)\bwhere$")
+_RESULT: Final = "return"
+_RESULTS: Final = frozenset((_RESULT, "returns", "ret", "output", "outputs"))
+
+
+def claims(study: Study) -> Claims:
+    """Return what the docstring of a function says of its parameters and of its result."""
+    found = Claims()
+    node = study.function.node
+    if isinstance(node, ast.Lambda):
+        return found
+    text = ast.get_docstring(node, clean=True)
+    if not text or not re.search(r"[(\[]|\d|[A-Z] ?x ?[A-Z]", text):
+        return found
+    line = node.body[0].lineno
+    tensors = [name for name in study.params if name in study.bare]
+    spelling = Spelling(study)
+    for name, prose in _entries(text):
+        if name == _RESULT and isinstance(study.result, tuple):
+            found.results = found.results or _each(prose, study, spelling, line)
+        said = _shape(prose, tensors, [one for one in study.params if one not in tensors])
+        if said is None:
+            continue
+        shape = spelling.of(said, study.params.get(name, UNKNOWN))
+        if name not in study.params and name.lower() in _RESULTS:
+            if judge(shape, study.result) is not False and found.result is None:
+                found.result = Claim(spelling.of_result(shape, study.result), line)
+            continue
+        if name == "input" and name not in study.params and len(tensors) == 1:
+            name = tensors[0]
+        if name in study.params and judge(shape, study.params.get(name, UNKNOWN)) is not False:
+            of_tensor = _TENSOR.search(prose) is not None and "array" not in prose.lower()
+            found.params.setdefault(name, Claim(shape, line, of_tensor))
+    for name, said in named(text):
+        shape = spelling.of(said, study.params.get(name, UNKNOWN))
+        if name in tensors and judge(shape, study.params[name]) is not False:
+            found.params.setdefault(name, Claim(shape, line))
+    return found
+
+
+def _each(prose: str, study: Study, spelling: Spelling, line: int) -> list[Claim]:
+    """Return what is said of each of several results; none where that isn't said of each."""
+    values = study.result if isinstance(study.result, tuple) else ()
+    shapes = [spec.parse(text) for text, _ in _stated(prose, ()) or ()]
+    if not all(isinstance(value, Tensor) for value in values) or len(shapes) != len(values):
+        return []
+    found = []
+    for said, value in zip(shapes, values, strict=True):
+        shape = spelling.of(said)
+        if judge(shape, value) is False:
+            return []
+        found.append(Claim(spelling.of_result(shape, value), line))
+    return found
+
+
+def of_fields(node: ast.ClassDef, tensors: Sequence[str]) -> dict[str, Claim]:
+    """Return what docstrings say of fields that are tensors: the class', and those under fields.
+
+    Where a class has a constructor of its own, its `Args:` are about that.
+    """
+    found: dict[str, Claim] = {}
+    for one, below in itertools.pairwise(node.body):
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+            shape = _plain(_text(below), tensors) if one.target.id in tensors else None
+            if shape is not None:
+                found.setdefault(one.target.id, Claim(shape, below.lineno))
+    text = ast.get_docstring(node, clean=True) or ""
+    if any(isinstance(one, ast.FunctionDef) and one.name == "__init__" for one in node.body):
+        about = _ATTRIBUTES.search(text)
+        text = text[about.start() :] if about else ""
+    for name, prose in _entries(text):
+        shape = _plain(prose, tensors) if name in tensors else None
+        if shape is not None:
+            found.setdefault(name, Claim(shape, node.body[0].lineno))
+    return found
+
+
+def _plain(prose: str, tensors: Sequence[str]) -> spec.Spec | None:
+    """Return the shape that a description states so that no value is needed to believe it.
+
+    `[x, y, z]` are coordinates where nothing says "shape".
+    """
+    shape = _shape(prose, tensors)
+    if shape is None or re.search(r"(?i)\bshaped?\b", prose):
+        return shape
+    return shape if all(name.isupper() for name in shape.names()) else None
+
+
+def _text(statement: ast.stmt) -> str:
+    """Return the text that a statement consists of, "" for any other statement."""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
+    return " ".join(value.value.split()) if is_text else ""  # type: ignore[union-attr]
+
+
+def _entries(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the parameters that a docstring describes, with all that it says of each.
+
+    The result is called `return`, and so is what stands under `Returns:` without a name.
+    """
+    section, name, prose, depth = "", "", "", 0
+    for line in [*text.expandtabs().split("\n"), ""]:
+        bare, indent = line.strip(), len(line) - len(line.lstrip())
+        found = _begin(bare, section)
+        heading = _SECTION.match(bare)
+        if heading is not None or found is not None or not bare or (name and indent < depth):
+            yield from ((one.strip(), prose) for one in name.split(",") if one)
+            name = prose = ""
+        if heading is not None:
+            section = heading[1].lower().rstrip("s")
+        elif found is not None:
+            name, prose, depth = *found, indent
+        elif bare and section in ("return", "output") and set(bare) - {"-"}:
+            name, prose, depth = (name or _RESULT), f"{prose} {bare}", indent
+        elif bare and name:
+            prose = f"{prose} {bare}"
+
+
+def _begin(line: str, section: str) -> tuple[str, str] | None:
+    """Return the parameter that a line begins to describe, and what it says of it already."""
+    if found := _FIELD.match(line):
+        return found[1], found[2]
+    if found := _RETURNS.match(line):
+        return _RESULT, found[1]
+    if section in ("return", "output"):
+        return None
+    if section and (found := _ENTRY.match(line)):
+        name = found[1].lower() if section == "shape" else found[1]
+        return name, f"{found[2] or ''} {found[3]}"
+    if not section and (found := _PLAIN.match(line)):  # x: [b, t, d]
+        return found[1], found[2]
+    return None
+
+
+def _shape(prose: str, tensors: Sequence[str], others: Sequence[str] = ()) -> spec.Spec | None:
+    """Return the one shape that a description states; None where it states two, or none.
+
+    `others` are parameters that aren't tensors, but may be sizes.
+    """
+    found = dict(_stated(prose, tensors, others) or ())
+    explicit = [text for text, told in found.items() if told]
+    some = explicit or list(found)
+    return spec.parse(some[0]) if len(some) == 1 else None
+
+
+def _stated(
+    prose: str, tensors: Sequence[str], others: Sequence[str] = ()
+) -> list[tuple[str, bool]] | None:
+    """Return the shapes that a description states, and which it calls so; None if it is unclear.
+
+    Values are in brackets too: `in (w, x, y, z) format`, `(x1, y1, x2, y2)`, or the `tensors` that
+    are given. What isn't called a shape isn't one then.
+    """
+    if _OTHERWISE.search(prose):  # one of them may be written in a way that can't be read
+        return None
+    found: list[tuple[str, bool]] = []
+    plainly = re.sub(r"[`$]|:math:", "", prose)
+    prose = bracketed(plainly)
+    for inside in groups(prose):
+        shape = None if is_prose(inside) else parse(inside)
+        before = prose[: prose.find(inside)].rstrip("`$([ ")
+        told = _SHAPE.search(before) is not None
+        if _SEVERAL.search(before) and (told or shape is not None):
+            return None
+        if told and shape is None:
+            return None
+        if shape is None:
+            continue
+        names = list(shape.names())
+        is_joined = "," in inside or _TIMES.search(inside) is not None
+        are_short = all(_is_short(name) or name in others for name in names)
+        plain = len(shape.entries) > 1 and is_joined and are_short
+        counted = sum(name[-1].isdigit() for name in names) > 2
+        if _WHERE.search(before) and not told:  # (H, W) are the sides
+            continue
+        is_told_as = inside in plainly and _AS.search(before) is not None
+        is_value = counted or {*names} & {*tensors} or are_components(shape) or is_told_as
+        leads = not before and _FIRST.match(prose) is not None
+        plain = leads or (plain and not is_value)
+        if told or (plain and (names or shape.groups)):
+            found.append((str(shape), told))
+    return found
+
+
+def _is_short(name: str) -> bool:
+    return len(name) <= 2 or "_" in name or name.isupper()

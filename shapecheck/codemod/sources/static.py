@@ -1,0 +1,112 @@
+"""What of a function the analysis may say shapes of, and of which elements its tensors are."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from typing import Final
+
+from shapecheck.analysis.annotations.declarations import arguments_of, declaration, speaks
+from shapecheck.analysis.annotations.reader import (
+    AnyDecl,
+    Declared,
+    DictDecl,
+    ListDecl,
+    TensorDecl,
+    TupleDecl,
+    UnionDecl,
+    reader,
+)
+from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.study.dtypes import with_dtypes
+from shapecheck.analysis.study.study import Study
+from shapecheck.analysis.values.model import Union
+from shapecheck.ops import Value
+from shapecheck.shapes import Tensor
+
+_KEPT: Final = 256
+
+
+def typed(one: Study) -> Study:
+    """Study a function with the dtypes that its parameters must have, where there are any."""
+    return (
+        with_dtypes(one) if any(tensor_of(one.params[n]) for n in wanted(one) - {"return"}) else one
+    )
+
+
+def tensor_of(value: Value) -> Tensor | None:
+    """Return the tensor that a value is, or is unless it is None."""
+    if isinstance(value, Union):
+        some = [option for option in value.options if option is not None]
+        value = some[0] if len(some) == 1 else value
+    return value if isinstance(value, Tensor) else None
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def variables(function: ast.AST) -> frozenset[str]:
+    """Return the names that stand for values in a function, and the words of its patterns."""
+    found: set[str] = set()
+    for node in nodes(function):
+        match node:
+            case ast.Name(id=word) | ast.arg(arg=word):
+                found.add(word)
+            case ast.Constant(value=str(text)) if "->" in text:
+                found.update(words(text))
+    return frozenset(found)
+
+
+def words(pattern: str) -> set[str]:
+    """Return the names in a pattern of einops or einsum: words, or letters where none is apart."""
+    apart = set(re.findall(r"[^\W\d]\w*", pattern))
+    return apart if " " in pattern.partition("->")[0].strip() else apart | {*"".join(apart)}
+
+
+def tensors_in(one: Study) -> set[str]:
+    """Return the variables of a function that are tensors wherever they are read."""
+    kinds: dict[str, bool] = {}
+    for node, value in one.values.items():
+        if isinstance(node, ast.Name):
+            kinds[node.id] = tensor_of(value) is not None and kinds.get(node.id, True)
+    return {name for name, is_tensor in kinds.items() if is_tensor}
+
+
+def wanted(one: Study) -> set[str]:
+    """Return the parameters, and `return`, that may be annotated: tensors without a shape."""
+    says = declaration(one.function)
+    every = arguments_of(one.function.node)
+    annotated = {argument.arg for argument in every if argument.annotation is not None}
+    found = {
+        param.name
+        for param in says.params
+        if not speaks(param.declared)
+        and param.kind in ("positional", "keyword")
+        and (has_tensor(param.declared) if param.name in annotated else param.name in one.bare)
+    }
+    returns = getattr(one.function.node, "returns", None)
+    if not speaks(says.result) and (returns is None or has_tensor(says.result)):
+        found.add("return")
+    return found
+
+
+def is_shaped(one: Study) -> bool:
+    """Whether an annotation of a function, or of a variable in it, says a shape."""
+    read = reader(one.function.module).read
+    every = (node for node in nodes(one.function.node) if isinstance(node, ast.AnnAssign))
+    return declaration(one.function).shaped or any(speaks(read(n.annotation)) for n in every)
+
+
+def has_tensor(declared: Declared) -> bool:
+    """Whether a declaration speaks of a tensor."""
+    match declared:
+        case TensorDecl():
+            return True
+        case UnionDecl(options=parts):
+            return any(map(has_tensor, parts))
+        case TupleDecl(items=items, element=element):
+            return any(map(has_tensor, (element,) if items is None else items))
+        case ListDecl(element=part) | DictDecl(value=part):
+            return has_tensor(part)
+        case AnyDecl():
+            return False
+    return False

@@ -1,0 +1,251 @@
+"""torch.distributions: the shapes of samples, of log-probabilities and of statistics.
+
+A distribution's batch shape comes from its parameters; its event shape is the last axes of a
+sample that belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from shapecheck import dtypes
+from shapecheck.ops.call import (
+    RULES,
+    UNKNOWN,
+    Call,
+    Sizes,
+    Value,
+    as_shape,
+    as_size,
+    as_tensor,
+    rule,
+)
+from shapecheck.ops.promotion import promote_values
+from shapecheck.shapes import Run, Shape, Tensor, mismatch
+
+_SETTINGS: Final = frozenset("__class__ validate_args temperature lims dim".split())
+_VECTORS: Final = frozenset(
+    "OneHotCategorical OneHotCategoricalStraightThrough RelaxedOneHotCategorical Multinomial "
+    "Dirichlet MultivariateNormal LowRankMultivariateNormal LogisticNormal".split()
+)
+"""Those of which an event is a vector, the last axis of their parameters."""
+_INDICES: Final = frozenset(("Categorical",))
+"""Those whose parameters have an axis into which a sample is an index."""
+_MATRICES: Final = frozenset("covariance_matrix precision_matrix scale_tril cov_factor".split())
+_ELEMENTWISE: Final = frozenset(
+    "ExpTransform PowerTransform SigmoidTransform TanhTransform AbsTransform AffineTransform "
+    "SoftplusTransform".split()
+)
+
+
+_EXPANDED: Final = "expanded batch_shape"
+"""Under which an expanded distribution has its batch, beside the parameters that it was made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is known of a distribution: its batch, its events, its dtype.
+
+    `axis` is the last axis of the parameters where a sample is an index into it.
+    """
+
+    batch: Shape
+    event: Shape
+    kind: dtypes.DTypes
+    axis: Shape = field(default_factory=lambda: Shape(()))
+
+
+def form(call: Call, owner: Value) -> Form:
+    """Return what is known of a distribution by the arguments that it was made of."""
+    if isinstance(owner, Form):
+        return owner
+    if not isinstance(owner, Mapping):
+        return _ANY
+    if _EXPANDED in owner:
+        rest = {key: value for key, value in owner.items() if key != _EXPANDED}
+        return replace(form(call, rest), batch=as_shape(owner[_EXPANDED]))
+    name = _name(owner)
+    if name in _COMPOSED:
+        return _COMPOSED[name](call, owner)
+    return _plain(call, name, owner)
+
+
+def _name(owner: Mapping[str, Value]) -> str:
+    return str(owner.get("__class__", "")).rpartition(".")[2]
+
+
+def _parameters(name: str, owner: Mapping[str, Value]) -> dict[str, Value]:
+    """Return what a distribution was made of, settings left out."""
+    given = {key: v for key, v in owner.items() if key not in _SETTINGS and v is not None}
+    if name in _VECTORS or name in _INDICES:  # a number is how often a multinomial draws
+        return {key: value for key, value in given.items() if isinstance(value, Tensor)}
+    return given
+
+
+def _events(name: str, key: str) -> int:
+    """Return how many axes of a parameter, the last ones, aren't the batch's."""
+    return 2 if key in _MATRICES else 1 if name in _VECTORS or name in _INDICES else 0
+
+
+_ANY: Final = Form(Shape.unknown(), Shape.unknown(), dtypes.ANY, Shape.unknown())
+
+
+def _plain(call: Call, name: str, owner: Mapping[str, Value]) -> Form:
+    last = _events(name, "")
+    given = _parameters(name, owner)
+    said = (value for key, value in owner.items() if key not in _SETTINGS)
+    if not given or UNKNOWN in said:
+        return Form(Shape.unknown(), _event(name, Shape.of_rank(last), owner), dtypes.ANY)
+    kind = dtypes.to_float(promote_values(*given.values()))
+    batches: list[Tensor] = []
+    ends: list[Shape] = []
+    for key, value in given.items():
+        shape = call.facts.shape(as_tensor(value).shape)
+        parts = _parted(shape, _events(name, key))
+        if parts is None:
+            return Form(Shape.unknown(), _event(name, Shape.of_rank(last), owner), kind)
+        batches.append(Tensor(parts[0]))
+        ends.append(parts[1])
+    batch = call.broadcast(batches)
+    end = ends[-1] if name == "Wishart" else ends[0]
+    if name in _INDICES:
+        return Form(batch, Shape(()), kind, end)
+    return Form(batch, _event(name, end, owner), kind, end)
+
+
+def _event(name: str, last: Shape, owner: Mapping[str, Value]) -> Shape:
+    """Return the event shape of a distribution whose parameters end in some axes."""
+    if name == "LKJCholesky":
+        return Shape((as_size(owner.get("dim")),) * 2)
+    if name == "LogisticNormal":
+        return Shape(tuple(as_size(item) + 1 for item in last.dims if not isinstance(item, Run)))
+    return Shape(()) if name in _INDICES else last
+
+
+def _parted(shape: Shape, count: int) -> tuple[Shape, Shape] | None:
+    """Return the axes before the last few, and these; None where they aren't known."""
+    at = len(shape.dims) - count
+    if at < 0 or any(isinstance(item, Run) for item in shape.dims[at:]):
+        return None
+    return Shape(shape.dims[:at]), Shape(shape.dims[at:])
+
+
+def _independent(call: Call, owner: Mapping[str, Value]) -> Form:
+    """Return a distribution some of whose batch axes are of the event."""
+    base = form(call, owner["base_distribution"])
+    count = owner["reinterpreted_batch_ndims"]
+    if isinstance(count, bool) or not isinstance(count, int):
+        return Form(Shape.unknown(), Shape.unknown(), base.kind)
+    if base.batch.rank is not None and count > base.batch.rank:
+        raise mismatch(
+            f"the batch {base.batch} has no {count} axes",
+            f"can't take {count} axes of the batch as axes of the event",
+        )
+    parts = _parted(base.batch, count)
+    if parts is None:
+        return Form(Shape.unknown(), Shape.unknown(), base.kind)
+    return Form(parts[0], Shape((*parts[1].dims, *base.event.dims)), base.kind)
+
+
+def _mixture(call: Call, owner: Mapping[str, Value]) -> Form:
+    """Return a mixture: the component's batch without its last axis."""
+    mixed = form(call, owner["mixture_distribution"])
+    component = form(call, owner["component_distribution"])
+    parts = _parted(component.batch, 1)
+    if parts is None:
+        return Form(Shape.unknown(), component.event, component.kind)
+    count, wanted = mixed.axis.at(-1), parts[1].at(0)
+    if count is not None and wanted is not None and not call.unify(count, wanted):
+        raise mismatch(
+            f"there are {count} weights, and the last axis of the components is {wanted}",
+            f"can't mix components of {component.batch}",
+        )
+    return Form(parts[0], component.event, component.kind)
+
+
+def _transformed(call: Call, owner: Mapping[str, Value]) -> Form:
+    """Return a distribution whose samples are changed, one by one as far as is known."""
+    base = form(call, owner["base_distribution"])
+    given = owner["transforms"]
+    parts = given if isinstance(given, (tuple, list)) else (given,)
+    names = [str(p.get("__class__")) if isinstance(p, Mapping) else "" for p in parts]
+    if all(name.rpartition(".")[2] in _ELEMENTWISE for name in names):
+        return base
+    return Form(Shape.unknown(), Shape.unknown(), base.kind)
+
+
+_COMPOSED: Final = {
+    "Independent": _independent,
+    "MixtureSameFamily": _mixture,
+    "TransformedDistribution": _transformed,
+}
+"""Those that are made of other distributions."""
+
+
+def _joined(*parts: Shape) -> Shape:
+    return Shape(tuple(item for part in parts for item in part.dims))
+
+
+@rule("drawn")
+def drawn(call: Call, self: Mapping[str, Value], sample_shape: Value = (), **rest: Value) -> Value:
+    """Return samples: the shape that is asked for, the batch, the event."""
+    found = form(call, self)
+    sample_shape = rest.get("n", sample_shape)
+    name = str(self.get("__class__", "")).rpartition(".")[2]
+    kind = dtypes.INT64 if name in _INDICES else found.kind
+    return Tensor(_joined(as_shape(sample_shape), found.batch, found.event), kind)
+
+
+@rule("expanded")
+def expanded(call: Call, self: Mapping[str, Value], batch_shape: Value, **rest: Value) -> Value:
+    """Return the distribution with a larger batch."""
+    if not isinstance(batch_shape, (tuple, list)):
+        return UNKNOWN
+    batch = RULES["expand"](call, Tensor(form(call, self).batch), batch_shape).shape
+    name = _name(self)
+    if name in _COMPOSED:
+        return {**self, _EXPANDED: Sizes(batch.dims)}
+    return {**self, **{k: _grown(name, k, v, batch) for k, v in _parameters(name, self).items()}}
+
+
+def _grown(name: str, key: str, value: Value, batch: Shape) -> Value:
+    """Return a parameter as it is for a batch."""
+    parameter = as_tensor(value)
+    parts = _parted(parameter.shape, _events(name, key))
+    return UNKNOWN if parts is None else Tensor(_joined(batch, parts[1]), parameter.dtype)
+
+
+@rule("scored")
+def scored(call: Call, self: Mapping[str, Value], value: Value, **rest: Value) -> Value:
+    """Return the log-probability of values: a number for each event."""
+    found, given = form(call, self), as_tensor(value)
+    whole = Tensor(_joined(found.batch, found.event))
+    shape = call.broadcast((whole, given), f"can't score {given} by a distribution of {whole}")
+    parts = None if found.event.rank is None else _parted(shape, found.event.rank)
+    return Tensor(Shape.unknown() if parts is None else parts[0], found.kind)
+
+
+@rule("statistic")
+def statistic(call: Call, self: Mapping[str, Value], **rest: Value) -> Value:
+    """Return a statistic of each element of the batch; of its event, or the parameters' axis."""
+    found = form(call, self)
+    last = {"event": found.event, "parameter": found.axis}.get(call.extra[0], Shape(()))
+    return Tensor(_joined(found.batch, last), found.kind)
+
+
+@rule("extent")
+def extent(call: Call, self: Mapping[str, Value], **rest: Value) -> Value:
+    """Return the batch shape or the event shape itself."""
+    found = form(call, self)
+    return Sizes((found.batch if call.extra[0] == "batch" else found.event).dims)
+
+
+@rule("divergence")
+def divergence(call: Call, p: Value, q: Value, **rest: Value) -> Value:
+    """Return the divergence of two distributions: a number for each element of their batches."""
+    one, other = form(call, p), form(call, q)
+    headline = f"can't compare distributions of {one.batch} and {other.batch}"
+    batch = call.broadcast((Tensor(one.batch), Tensor(other.batch)), headline)
+    return Tensor(batch, one.kind)

@@ -1,0 +1,297 @@
+"""Several tensors by the names that they share: products, joins, and alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import shapecheck.dims as dims
+from shapecheck.dims import Composite, Kind, Size, size_of
+from shapecheck.ops.agree import listed, tensors_of
+from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, replace, rule
+from shapecheck.ops.named.naming import (
+    REST,
+    called,
+    fresh,
+    matches,
+    position,
+    positions,
+    wanted,
+)
+from shapecheck.ops.named.operations import only
+from shapecheck.ops.patterns.einsum import contract
+from shapecheck.ops.shape.axes import of_rank, permute, resolved
+from shapecheck.ops.shape.joining import concatenate
+from shapecheck.ops.shape.joining import stack as stacked
+from shapecheck.shapes import Item, Shape, Tensor, mismatch
+
+
+class Product(NamedTuple):
+    """A sum of products: the letters of each operand and of the result, and the equation."""
+
+    inputs: tuple[str, ...]
+    output: str
+    equation: str
+
+
+def unsure(shape: Shape) -> bool:
+    """Whether there are dimensions of which the names aren't known."""
+    return shape.known is None or any(
+        symbol.kind is not Kind.NAME for item in shape.known for symbol in dims.symbols(item)
+    )
+
+
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def product(call: Call, shapes: Sequence[Shape], over: Value) -> Product | None:
+    """Return the equation that sums over named dimensions, batched over the others shared.
+
+    Those of the result: the first operand's, then what the others have besides.
+    """
+    many = wanted(over)
+    if many is None or any(map(unsure, shapes)):
+        return None
+    summed: list[list[int | None]] = []
+    for index, shape in enumerate(shapes):
+        found = [position(call, shape, one, f"operand {index}") for one in many]
+        if len({at for at in found if at is not None}) < len(found) and None not in found:
+            raise mismatch("a dimension is named twice", f"can't sum over it in {shape}")
+        summed.append(found)
+    if any(None in found for found in summed):
+        return None
+    letters = iter(_LETTERS)
+    over_letters = [next(letters) for _ in many]
+    shared: list[tuple[object, str]] = []
+    terms: list[str] = []
+    for shape, found in zip(shapes, summed, strict=True):
+        term = ""
+        seen: list[object] = []
+        for at, item in enumerate(shape.dims):
+            if at in found:
+                term += over_letters[found.index(at)]
+                continue
+            if isinstance(item, (int, Size, Composite)) and dims.symbols(item):
+                if item in seen:
+                    raise mismatch(
+                        f"{item} is twice in {shape}; rename one of them before",
+                        "can't sum over products by name",
+                    )
+                seen.append(item)
+                letter = next((one for other, one in shared if other == item), None)
+                if letter is None:
+                    letter = next(letters)
+                    shared.append((item, letter))
+            else:
+                letter = next(letters)
+            term += letter
+        terms.append(term)
+    output = "".join(
+        dict.fromkeys(one for term in terms for one in term if one not in over_letters)
+    )
+    return Product(tuple(terms), output, f"{','.join(terms)}->{output}")
+
+
+@rule("named.dot")
+def dot(call: Call, tensors: Value, dim: Value, **rest: Value) -> Value:
+    """Multiply, and sum over named dimensions; all other names that are shared are batched."""
+    parts = tensors_of(tensors)
+    if parts is None:
+        return Tensor.unknown()
+    shapes = [call.facts.shape(part.shape) for part in parts]
+    plan = product(call, shapes, dim)
+    if plan is None:
+        return Tensor.unknown()
+    said = " with ".join(map(str, shapes))
+    return contract(call, plan.inputs, plan.output, parts, f"can't contract {said}")
+
+
+# Joining ----------------------------------------------------------------------------------------
+
+
+def alike(call: Call, shapes: Sequence[Shape], but: Value = ()) -> list[tuple[int, ...]] | None:
+    """Return for each shape the order in which its dimensions are those of the first one."""
+    first = shapes[0]
+    if first.rank is None:
+        return None
+    joined = positions(call, first, but)
+    if joined is None:
+        return None
+    found: list[tuple[int, ...]] = [tuple(range(first.rank))]
+    loose = [at % first.rank for at in joined]
+    for index, shape in enumerate(shapes[1:], 1):
+        if shape.rank is None:
+            return None
+        if shape.rank != first.rank:
+            raise mismatch(
+                f"operand {index} {shape} has other dimensions than operand 0",
+                f"can't join {first} and {shape}",
+            )
+        also = positions(call, shape, but, f"operand {index}")
+        if also is None:
+            return None
+        axes = []
+        for at, item in enumerate(first.dims):
+            if at in loose:
+                axes.append(also[loose.index(at)] % shape.rank)
+            elif isinstance(item, (Size, Composite)):
+                there = position(call, shape, item, f"operand {index}")
+                if there is None:
+                    return None
+                axes.append(there % shape.rank)
+            else:
+                axes.append(at)
+        if len(set(axes)) < len(axes):
+            return None
+        found.append(tuple(axes))
+    return found
+
+
+def _aligned(call: Call, tensors: Value, but: Value) -> list[Tensor] | None:
+    parts = tensors_of(tensors)
+    if not parts:
+        return None
+    orders = alike(call, [call.facts.shape(part.shape) for part in parts], but)
+    if orders is None:
+        return None
+    return [permute(call, part, axes) for part, axes in zip(parts, orders, strict=True)]
+
+
+@rule("named.cat")
+def cat(call: Call, tensors: Value, dim: Value, **rest: Value) -> Value:
+    """Put tensors one behind the other along a dimension; the others are brought into order."""
+    parts = _aligned(call, tensors, dim)
+    if parts is None:
+        return Tensor.unknown()
+    at = only(call, parts[0].shape, dim)
+    found = concatenate(call, parts, at)
+    items = [one for part in parts if isinstance(one := part.shape.at(at), (Size, Composite))]
+    if len(items) < len(parts):
+        return found
+    return Tensor(replace(found.shape, at, sum(map(size_of, items))), found.dtype)
+
+
+@rule("named.stack_new")
+def stack_new(call: Call, tensors: Value, name: Value, **rest: Value) -> Value:
+    """Put tensors beside each other along a new dimension in front."""
+    parts = _aligned(call, tensors, ())
+    if parts is None:
+        return Tensor.unknown()
+    result: Tensor = stacked(call, parts, 0)
+    if isinstance(name, Unknown):
+        return result
+    fresh(call, Shape(result.shape.dims[1:]), name)
+    return Tensor(replace(result.shape, 0, called(call, result.shape.dims[0], name)), result.dtype)
+
+
+# Broadcasting -----------------------------------------------------------------------------------
+
+
+def onto(call: Call, shape: Shape, target: Shape) -> tuple[int | None, ...] | None:
+    """Return for each dimension of a target which axis of a shape it is, None for a new one.
+
+    An axis of size 1 without a name stands for any that the shape hasn't, as in a mask.
+    """
+    if unsure(shape) or unsure(target):
+        return None
+    found: list[int | None] = []
+    for item in target.dims:
+        at = [i for i, one in enumerate(shape.dims) if one == item and not isinstance(one, int)]
+        found.append(at[0] if at else None)
+    used = {at for at in found if at is not None}
+    ones = [i for i, item in enumerate(shape.dims) if item == 1 and i not in used]
+    if len(ones) <= found.count(None):
+        spare = iter(ones)
+        found = [next(spare, None) if at is None else at for at in found]
+        used.update(ones)
+    rest = [item for i, item in enumerate(shape.dims) if i not in used]
+    left = [f'"{item}"' for item in rest if not isinstance(item, int)]
+    if rest and not left:
+        raise mismatch("a dimension of it has no name", f"can't align {shape} with {target}")
+    if left:
+        raise mismatch(f"{target} has no {listed(left)}", f"can't align {shape} with {target}")
+    return tuple(found)
+
+
+def union(call: Call, shapes: Sequence[Shape]) -> Shape | None:
+    """Return all dimensions of some shapes, each once: the longest shape's first."""
+    if any(map(unsure, shapes)):
+        return None
+    items: list[Item] = []
+    for shape in sorted(shapes, key=lambda one: -len(one.dims)):
+        new = [item for item in shape.dims if isinstance(item, int) or item not in items]
+        if any(isinstance(item, int) for item in new):
+            raise mismatch("a dimension has no name", f"can't align {shape} by name")
+        items = [*new, *items] if items else new
+    return Shape(tuple(items))
+
+
+def _placed(shape: Shape, plan: Sequence[int | None], fill: Sequence[Item]) -> Shape:
+    pairs = zip(plan, fill, strict=True)
+    return Shape(
+        tuple(new if at is None or shape.dims[at] == 1 else shape.dims[at] for at, new in pairs)
+    )
+
+
+@rule("named.align_as")
+def align_as(call: Call, x: Value, other: Value, **rest: Value) -> Value:
+    """Bring a tensor's dimensions into another's order; `expand` it to the others, or put 1s."""
+    tensor, shape = resolved(call, x)
+    target = call.facts.shape(as_tensor(other).shape)
+    plan = onto(call, shape, target)
+    (expand,) = call.extra
+    if plan is None:
+        return Tensor(of_rank(target), tensor.dtype)
+    return Tensor(_placed(shape, plan, target.dims if expand else (1,) * len(plan)), tensor.dtype)
+
+
+@rule("named.align")
+def align(call: Call, tensors: Value, **rest: Value) -> Value:
+    """Bring tensors into one order of all their dimensions, so that they broadcast by name."""
+    parts = tensors_of(tensors)
+    if not parts:
+        return UNKNOWN
+    shapes = [call.facts.shape(part.shape) for part in parts]
+    whole = union(call, shapes)
+    if whole is None:
+        return tuple(Tensor(Shape.unknown(), part.dtype) for part in parts)
+    ones = (1,) * len(whole.dims)
+    plans = [onto(call, shape, whole) for shape in shapes]
+    return tuple(
+        Tensor(Shape.unknown() if plan is None else _placed(shape, plan, ones), part.dtype)
+        for part, shape, plan in zip(parts, shapes, plans, strict=True)
+    )
+
+
+@rule("named.align_to")
+def align_to(call: Call, x: Value, dims: Value, **rest: Value) -> Value:
+    """Bring a tensor's dimensions into an order, with a 1 for each name that it hasn't."""
+    tensor, shape = resolved(call, x)
+    plan = along(call, shape, dims)
+    if plan is None:
+        return Tensor(Shape.unknown(), tensor.dtype)
+    return Tensor(_placed(shape, plan, (1,) * len(plan)), tensor.dtype)
+
+
+def along(call: Call, shape: Shape, given: Value) -> tuple[int | None, ...] | None:
+    """Return for each entry of an order which axis of a shape it is, None for a new one."""
+    many = wanted(given)
+    if many is None or shape.rank is None:
+        return None
+    found: list[int | None] = []
+    for one in many:
+        if one != REST:
+            at = matches(call.facts, shape, one)
+            found.append(at[0] if at else None)
+    left = [at for at in range(shape.rank) if at not in found]
+    if REST in many:
+        cut = many.index(REST)
+        return (*found[:cut], *left, *found[cut:])
+    if left:
+        lost = listed([f'"{shape.dims[at]}"' for at in left])
+        said = " ".join(map(str, many))
+        raise mismatch(
+            f"{lost} {'is' if len(left) == 1 else 'are'} left out",
+            f'can\'t align {shape} to "{said}"',
+        )
+    return tuple(found)

@@ -1,0 +1,334 @@
+"""Ops that put tensors together: `cat`, `stack` and their relatives."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+import shapecheck.dims as dims
+from shapecheck.dims import DimExpr, Extreme, IntSize, Size, size_of
+from shapecheck.ops.agree import (
+    counted,
+    loose,
+    meet,
+    meet_items,
+    pairs,
+    promote_all,
+    rank_of,
+    spell,
+    tensors_of,
+    tidy,
+)
+from shapecheck.ops.call import Call, Repeated, Value, replace, rule
+from shapecheck.ops.promotion import promoted
+from shapecheck.ops.saying import written
+from shapecheck.shapes import Clash, Item, Mismatch, Run, Shape, Tensor, mismatch
+
+
+@rule("cat")
+def cat(call: Call, tensors: Value, dim: Value, **rest: Value) -> Value:
+    """Concatenate tensors: the sizes along `dim` add up, all other axes agree."""
+    if isinstance(tensors, Repeated):
+        return _cat_repeated(call, tensors, dim)
+    parts = tensors_of(tensors)
+    if parts is None:
+        return Tensor.unknown()
+    return concatenate(call, parts, dim)
+
+
+def _cat_repeated(call: Call, tensors: Repeated, dim: Value) -> Tensor:
+    """Concatenate tensors that are alike but for sizes that aren't known."""
+    if not isinstance(tensors.element, Tensor):
+        return Tensor.unknown()
+    shape = call.facts.shape(tensors.element.shape)
+    if shape.rank == 0:
+        raise mismatch("they have no axis", "can't concatenate 0-d tensors")
+    position = call.axis(shape, dim)
+    if position is None:
+        return Tensor(Shape.unknown(), tensors.element.dtype)
+    item = shape.dims[position]
+    each = None if isinstance(item, Run) else size_of(item)
+    alike = each is not None and not loose(each)
+    total = each * tensors.count if alike and each is not None else dims.unknown()
+    return Tensor(replace(shape, position, total), tensors.element.dtype)
+
+
+def _refuse_nothing(call: Call, verb: str) -> None:
+    """Refuse an empty list, unless a condition that can't be read may have kept it from here."""
+    if not call.facts.guarded:
+        raise mismatch("there is nothing in the list", f"can't {verb} no tensors")
+
+
+def concatenate(call: Call, parts: Sequence[Tensor], dim: Value) -> Tensor:
+    """Concatenate tensors along an axis; raises `Mismatch` where they don't fit."""
+    if not parts:
+        _refuse_nothing(call, "concatenate")
+        return Tensor.unknown()
+    kind = promote_all(parts)
+    shapes = [call.facts.shape(part.shape) for part in parts]
+    for index, shape in enumerate(shapes):
+        if shape.rank == 0:
+            raise mismatch(
+                f"operand {index + 1} has no axis", f"can't concatenate {_both(shapes, 0, index)}"
+            )
+    if all(shape.dims == (0,) for shape in shapes):
+        return Tensor(shapes[0], kind)
+    whole = [i for i, shape in enumerate(shapes) if not _may_be_empty(call, shape, shapes)]
+    if not whole:
+        return Tensor(shapes[0], kind) if len(shapes) == 1 else Tensor(Shape.unknown(), kind)
+    if any(shapes[i].dims != (0,) for i in range(len(shapes)) if i not in whole):
+        return Tensor(_unsure(shapes, whole), kind)
+    headline = f"can't concatenate {{}} along axis {written(dim)}"
+    rank = _common_rank(shapes, whole, headline)
+    if len(whole) == 1:
+        call.axis(shapes[whole[0]], dim)
+        return Tensor(shapes[whole[0]], kind)
+    if rank is None:
+        return Tensor(_cat_ragged(call, [shapes[i] for i in whole], dim, headline), kind)
+    spelled = [spell(shapes[i], rank) for i in whole]
+    rows = [shape for shape in spelled if shape is not None]
+    position = call.axis(rows[0], dim)
+    if position is None:
+        return Tensor(Shape.of_rank(rank), kind)
+    result: list[Item] = list(rows[0].dims)
+    for index, row in enumerate(rows[1:], 1):
+        for axis in range(rank):
+            if axis != position:
+                one, other = result[axis], row.dims[axis]
+                assert not isinstance(one, Run) and not isinstance(other, Run)
+                try:
+                    result[axis] = meet(call, one, other)
+                except Clash:
+                    raise _clash(call, shapes, whole, index, axis, headline) from None
+    result[position] = tidy(call, _total(row.dims[position] for row in rows))
+    return Tensor(Shape(tuple(result)), kind)
+
+
+def _total(items: Iterable[Item]) -> IntSize:
+    """Return the sum of dimensions: of the parts that an axis was cut into, the axis."""
+    sizes = [dims.unknown() if isinstance(item, Run) else size_of(item) for item in items]
+    clamps = {atom for s in sizes if isinstance(s, Size) for atom in s.atoms() if _is_clamp(atom)}
+    for _ in clamps:
+        sizes = _unclamped(sizes)
+    return sum(sizes, start=0)
+
+
+def _is_clamp(atom: object) -> bool:
+    return isinstance(atom, Extreme) and atom.function == "min"
+
+
+def _unclamped(sizes: Sequence[IntSize]) -> list[IntSize]:
+    """Return sizes with the minima decided that they decide together.
+
+    `min(k,n)` beside `n-k` is `k`, as that is a size too, and so not negative.
+    """
+    ends = itertools.combinations(range(len(sizes) + 1), 2)
+    gaps = {sum(sizes[start:stop], start=0) for start, stop in ends}
+    found = list(sizes)
+    for at, size in enumerate(sizes):
+        for atom in size.atoms() if isinstance(size, Size) else ():
+            if isinstance(atom, Extreme) and _is_clamp(atom):
+                least = [a for a in atom.args if not any(a - b in gaps for b in atom.args)]
+                if least:
+                    found[at] = dims.substitute(found[at], {atom: dims.extreme("min", least)})
+    return found
+
+
+def _may_be_empty(call: Call, shape: Shape, shapes: Sequence[Shape]) -> bool:
+    """Whether a tensor may be an empty one of one axis, which torch skips beside larger ones."""
+    if shape.rank != 1 or all(other.rank == 1 for other in shapes):
+        return False
+    only = shape.dims[0]
+    if isinstance(only, Run):
+        return False
+    size = call.facts.dim(only)  # a size with a name is that of something
+    return not call.facts.differ(size, 0) and (isinstance(size, int) or loose(size))
+
+
+def _unsure(shapes: Sequence[Shape], whole: Sequence[int]) -> Shape:
+    """Return the shape where it isn't known which operands count: that of the first is known."""
+    rank = rank_of([shapes[i] for i in whole])
+    return Shape.unknown() if rank is None else Shape.of_rank(rank)
+
+
+def _common_rank(shapes: Sequence[Shape], whole: Sequence[int], headline: str) -> int | None:
+    for i, j in pairs(len(whole)):
+        first, second = shapes[whole[i]], shapes[whole[j]]
+        for one, other in ((first, second), (second, first)):
+            if one.rank is not None and spell(other, one.rank) is None:
+                most = "" if other.rank is not None else "at least "
+                ranks = {id(one): counted(one.rank, "axis")}
+                ranks[id(other)] = most + counted(other.least_rank, "axis")
+                raise mismatch(
+                    f"operand {whole[i] + 1} has {ranks[id(first)]}, "
+                    f"operand {whole[j] + 1} has {ranks[id(second)]}",
+                    headline.format(_both(shapes, whole[i], whole[j])),
+                    "shape",
+                    "unsqueeze",
+                    "squeeze",
+                )
+    return rank_of([shapes[i] for i in whole])
+
+
+def _both(shapes: Sequence[Shape], first: int, second: int) -> str:
+    if first == second:
+        return str(shapes[first])
+    return f"{shapes[first]} and {shapes[second]}"
+
+
+def _clash(
+    call: Call, shapes: Sequence[Shape], whole: Sequence[int], index: int, axis: int, headline: str
+) -> Mismatch:
+    """Return the error for an axis on which an operand differs from one before it."""
+    rank = rank_of(shapes)
+    if rank is not None and axis >= 0 and any(shapes[i].at(axis) is None for i in whole):
+        axis -= rank  # behind a run only the distance from the end is known
+    wrong = shapes[whole[index]].at(axis)
+    first = 0
+    for earlier in range(index):
+        other = shapes[whole[earlier]].at(axis)
+        if other is not None and wrong is not None and call.facts.differ(other, wrong):
+            first = earlier
+            break
+    right = shapes[whole[first]].at(axis)
+    return mismatch(
+        f"axis {axis} is {right} in operand {whole[first] + 1} "
+        f"and {wrong} in operand {whole[index] + 1}",
+        headline.format(_both(shapes, whole[first], whole[index])),
+        "shape",
+        "transpose",
+    )
+
+
+def _cat_ragged(call: Call, shapes: Sequence[Shape], dim: Value, headline: str) -> Shape:
+    """Concatenate tensors of unknown rank along an axis that is counted from a known end."""
+    positions = [call.axis(shape, dim) for shape in shapes]
+    if any(position is None for position in positions):
+        return Shape.unknown()
+    first = positions[0]
+    assert first is not None
+    before, after = shapes[0].dims[:first], shapes[0].dims[first + 1 :]
+    total: IntSize = 0
+    for index, (shape, position) in enumerate(zip(shapes, positions, strict=True)):
+        assert position is not None
+        item = shape.dims[position]
+        assert not isinstance(item, Run)
+        total = total + size_of(item)
+        said = headline.format(_both(shapes, 0, index))
+        tail = len(shape.dims) - position
+        before = _beside(call, before, shape.dims[:position], tail, index, said)
+        after = _beside(call, after, shape.dims[position + 1 :], 0, index, said)
+    return Shape((*before, tidy(call, total), *after))
+
+
+def _beside(
+    call: Call,
+    known: tuple[Item, ...],
+    row: tuple[Item, ...],
+    tail: int,
+    index: int,
+    headline: str,
+) -> tuple[Item, ...]:
+    """Make the axes before or behind (`tail` 0) the joined one equal to those of an operand."""
+    try:
+        return meet_items(call, known, row)
+    except Clash as clash:
+        axis = _named_axis(clash.axis, not tail, len(row), tail)
+        raise mismatch(
+            f"axis {axis} is {clash.left} in operand 1 and {clash.right} in operand {index + 1}",
+            headline,
+        ) from None
+
+
+def _named_axis(axis: int, behind: bool, length: int, tail: int) -> int:
+    """Return the index of an axis by which a person finds it, from the end behind a run.
+
+    `axis` counts in the row before or `behind` the joined axis, which stands `tail` from the end.
+    """
+    if behind:
+        return axis if axis < 0 else axis - length
+    return axis if axis >= 0 else axis - tail
+
+
+@rule("stack")
+def stack(call: Call, tensors: Value, dim: Value, **rest: Value) -> Value:
+    """Stack tensors of one shape along a new axis."""
+    if isinstance(tensors, Repeated) and isinstance(element := tensors.element, Tensor):
+        shape = call.facts.shape(element.shape)
+        return Tensor(_insert(call, shape, dim, tensors.count), element.dtype)
+    parts = tensors_of(tensors)
+    if parts is None:
+        return Tensor.unknown()
+    if not parts:
+        _refuse_nothing(call, "stack")
+        return Tensor.unknown()
+    shape = same_shape(call, parts, "can't stack {}")
+    return Tensor(_insert(call, shape, dim, len(parts)), promoted(*parts))
+
+
+def same_shape(call: Call, parts: Sequence[Tensor], headline: str) -> Shape:
+    """Return the one shape that tensors have; raises `Mismatch` where they have two."""
+    shapes = [call.facts.shape(part.shape) for part in parts]
+    whole = range(len(shapes))
+    rank = _common_rank(shapes, whole, headline)
+    result: tuple[Item, ...] = shapes[0].dims
+    for index in range(1, len(shapes)):
+        result = _agree(call, result, shapes, index, headline)
+    if rank is not None and len(result) != rank:
+        return Shape.of_rank(rank)
+    return Shape(result)
+
+
+def _agree(
+    call: Call, known: tuple[Item, ...], shapes: Sequence[Shape], index: int, headline: str
+) -> tuple[Item, ...]:
+    """Make the axes of one operand equal to what is known of those before it."""
+    try:
+        return meet_items(call, known, shapes[index].dims)
+    except Clash as clash:
+        raise _clash(call, shapes, range(len(shapes)), index, clash.axis, headline) from None
+
+
+def _insert(call: Call, shape: Shape, dim: Value, item: DimExpr) -> Shape:
+    """Return the shape with a new axis where `dim` says."""
+    if not isinstance(dim, int) or isinstance(dim, bool):
+        return Shape.unknown() if shape.rank is None else Shape.of_rank(shape.rank + 1)
+    position = call.axis(shape, dim, insert=True)
+    if position is None:
+        return Shape.unknown()
+    return Shape((*shape.dims[:position], item, *shape.dims[position:]))
+
+
+_LEAST = {"hstack": 1, "vstack": 2, "dstack": 3, "column_stack": 2}
+
+
+@rule("joined stack")
+def joined_stack(call: Call, tensors: Value, **rest: Value) -> Value:
+    """Concatenate after raising each tensor to a least rank: `hstack`, `vstack`, `dstack`."""
+    (family,) = call.extra
+    parts = tensors_of(tensors)
+    if parts is None:
+        return Tensor.unknown()
+    found = []
+    for part in parts:
+        shape = call.facts.shape(part.shape)
+        if shape.rank is None and shape.least_rank < _LEAST[family]:
+            return Tensor(Shape.unknown(), promote_all(parts))
+        found.append(Tensor(raised(shape, family), part.dtype))
+    flat = family == "hstack" and found and found[0].shape.rank == 1
+    axis = {"hstack": 0 if flat else 1, "vstack": 0, "dstack": 2, "column_stack": 1}[family]
+    return concatenate(call, found, axis)
+
+
+def raised(shape: Shape, family: str) -> Shape:
+    """Return a shape with the axes that a family of stacks puts in: `vstack` makes rows."""
+    if shape.rank is None or shape.rank >= _LEAST[family]:
+        return shape
+    old: tuple[Item, ...] = shape.dims
+    if family == "hstack":
+        return Shape((1,))
+    if family == "vstack":
+        return Shape((1, *(old or (1,))))
+    if family == "column_stack":
+        return Shape((*(old or (1,)), 1))
+    return Shape(((1, *(old or (1,))) if len(old) < 2 else old) + (1,))

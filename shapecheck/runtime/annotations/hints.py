@@ -1,0 +1,298 @@
+"""Reads a function's annotations: which parameters are tensors, and what else is checked.
+
+Annotations that are text (`from __future__ import annotations`, forward references) are looked up
+in the function's globals, its closure and the namespace in which it was decorated; one whose name
+doesn't exist yet is tried again at the first call.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Final, TypeAlias, Union
+
+import torch
+
+from shapecheck import dtypes
+from shapecheck.dims import Dim
+from shapecheck.runtime.annotations.parts import declared, is_record, within
+from shapecheck.types import ShapeAnnotationError, TensorSpec, read
+
+
+@dataclass(frozen=True, slots=True)
+class TensorHint:
+    """A tensor with a declared shape; `cls` is the class it must be of."""
+
+    cls: type
+    spec: TensorSpec
+    admits: frozenset[torch.dtype] | None
+
+
+@dataclass(frozen=True, slots=True)
+class MaybeHint:
+    """A tensor with a declared shape, or None."""
+
+    tensor: TensorHint
+
+
+@dataclass(frozen=True, slots=True)
+class TupleHint:
+    """A tuple of fixed length, each item a tensor or one or None or not checked."""
+
+    items: tuple[TensorHint | MaybeHint | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherHint:
+    """Anything else, which typeguard checks.
+
+    `quick`: instances of these classes certainly fit. `tensors`: whether tensors with
+    declared shapes are somewhere inside.
+    """
+
+    annotation: Any
+    quick: tuple[type, ...] = ()
+    tensors: bool = False
+
+
+Hint: TypeAlias = Union[TensorHint, MaybeHint, TupleHint, OtherHint, None]  # noqa: UP007
+"""What an annotation asks for; None asks for nothing."""
+
+_EVERY_DTYPE: Final = tuple(
+    {value for value in vars(torch).values() if isinstance(value, torch.dtype)}
+)
+
+
+def dtype_mask(dtype: torch.dtype) -> dtypes.DTypes:
+    """Return the set that holds just this dtype."""
+    return dtypes.of(str(dtype).removeprefix("torch."))
+
+
+def admitted(mask: dtypes.DTypes) -> frozenset[torch.dtype] | None:
+    """Return the dtypes of a set, None for all."""
+    if mask == dtypes.ANY:
+        return None
+    return frozenset(dtype for dtype in _EVERY_DTYPE if dtype_mask(dtype) & mask)
+
+
+def tensor_hint(origin: object, spec: TensorSpec) -> TensorHint:
+    """Return the hint for an annotated tensor."""
+    cls = origin if isinstance(origin, type) else torch.Tensor
+    return TensorHint(cls, spec, admitted(spec.dtypes))
+
+
+def classify(annotation: Any) -> Hint:
+    """Return what an annotation asks for. Raises `ShapeAnnotationError`."""
+    if annotation is inspect.Parameter.empty or annotation is Any:
+        return None
+    if isinstance(annotation, type) and annotation.__module__ == "shapecheck.types":
+        name = annotation.__name__
+        raise ShapeAnnotationError(
+            f'{name} says neither tensor type nor shape; write {name}[Tensor, "batch channels"]'
+        )
+    found = _tensor(annotation)
+    if found is not None:
+        return found
+    members = _members(annotation)
+    if len(members) == 2 and type(None) in members:
+        inner = _tensor(members[0] if members[1] is type(None) else members[1])
+        if inner is not None:
+            return MaybeHint(inner)
+    if typing.get_origin(annotation) is tuple:
+        items = typing.get_args(annotation)
+        if items and ... not in items and items != ((),):
+            parts = [classify(item) for item in items]
+            if any(isinstance(part, TensorHint | MaybeHint) for part in parts) and all(
+                part is None or isinstance(part, TensorHint | MaybeHint) for part in parts
+            ):
+                return TupleHint(tuple(parts))  # type: ignore[arg-type]  # just checked
+    inside = _holds_tensors(annotation)
+    quick = () if inside else tuple(filter(_is_plain_class, members))
+    return OtherHint(annotation, quick, inside)
+
+
+def unpacked(hint: Hint) -> Mapping[str, Hint] | None:
+    """Return what each keyword must be by `**kwargs: Unpack[Options]`, None for another hint."""
+    return _unpacked(hint.annotation) if isinstance(hint, OtherHint) and hint.tensors else None
+
+
+@lru_cache(maxsize=256)
+def _unpacked(annotation: Any) -> Mapping[str, Hint] | None:
+    if getattr(typing.get_origin(annotation), "_name", None) != "Unpack":
+        return None
+    (record,) = typing.get_args(annotation)
+    return {name: classify(one) for name, one in declared(record).items()}
+
+
+def is_plain(hint: Hint) -> bool:
+    """Whether an annotation has nothing to do with shapes."""
+    return hint is None or (isinstance(hint, OtherHint) and not hint.tensors)
+
+
+def or_default(hint: Hint, default: object) -> Hint:
+    """Return what an annotation asks for, or None where that is the default."""
+    if default is not None:
+        return hint
+    match hint:
+        case TensorHint():
+            return MaybeHint(hint)
+        case OtherHint(tensors=False):
+            return replace(hint, quick=(*hint.quick, type(None)))
+        case _:
+            return hint
+
+
+def _is_plain_class(annotation: Any) -> bool:
+    """Whether being an instance is all that an annotation asks for."""
+    return (
+        isinstance(annotation, type)
+        and not typing.get_args(annotation)
+        and not is_record(annotation)
+        and not getattr(annotation, "_is_protocol", False)
+    )
+
+
+def _tensor(annotation: Any) -> TensorHint | None:
+    found = read(annotation)
+    if found is None:
+        return None
+    origin, spec = found
+    if isinstance(origin, type) and not issubclass(origin, torch.Tensor):
+        return None
+    return tensor_hint(origin, spec)
+
+
+def _members(annotation: Any) -> tuple[Any, ...]:
+    if typing.get_origin(annotation) in (Union, types.UnionType):
+        return typing.get_args(annotation)
+    return (type(None),) if annotation is None else (annotation,)
+
+
+def _holds_tensors(annotation: Any) -> bool:
+    """Whether a tensor with a declared shape may be anywhere inside; in doubt, no."""
+    return any(
+        may_have_shape(one) if isinstance(one, str | typing.ForwardRef) else read(one) is not None
+        for one in within(annotation)
+    )
+
+
+def _shapes(annotation: Any) -> Iterator[TensorSpec]:
+    """Yield all declared shapes inside of an annotation."""
+    for one in within(annotation):
+        if (found := read(one)) is not None:
+            yield found[1]
+
+
+def dimension_names(annotation: Any) -> Iterator[str]:
+    """Yield the dimension names in all tensor annotations inside of an annotation."""
+    for one in _shapes(annotation):
+        yield from one.shape.names()
+
+
+def dims_in(annotations: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Dim]:
+    """Return the dimension names that are `Dim` objects where the function was written.
+
+    Those in the annotations themselves count before variables of the same name.
+    """
+    names = {name for one in annotations.values() for name in dimension_names(one)}
+    found = {name: dim for name in names if isinstance(dim := scope.get(name), Dim)}
+    given: dict[str, Dim] = {}
+    for where, annotation in annotations.items():
+        for name, dim in (pair for one in _shapes(annotation) for pair in one.dims):
+            if given.setdefault(name, dim) != dim:
+                raise ShapeAnnotationError(
+                    f'two dimensions are called "{name}"; one is in the annotation of "{where}"'
+                )
+    return {**found, **given}
+
+
+class Unresolved(Exception):
+    """Some annotation has a name in it that doesn't exist (yet)."""
+
+
+def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return a function's annotations as they were written. Raises `Unresolved`."""
+    try:
+        return dict(getattr(function, "__annotations__", None) or {})
+    except NameError as error:  # evaluated on demand, from Python 3.14 on
+        raise Unresolved(str(error)) from None
+
+
+def mentioned(function: Callable[..., Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a namespace that the text of the annotations mentions."""
+    try:
+        written = annotations_of(function).values()
+    except Unresolved:
+        return {}
+    names: set[str] = set()
+    for annotation in written:
+        names.update(node.id for node in _nodes(annotation) if isinstance(node, ast.Name))
+    return {name: namespace[name] for name in names if name in namespace}
+
+
+def may_have_shape(annotation: Any) -> bool:
+    """Whether the text of an annotation has text in brackets, as `Float[Tensor, "b c"]` has."""
+    inside = [n.slice for n in _nodes(annotation) if isinstance(n, ast.Subscript)]
+    nodes = [node for one in inside for node in ast.walk(one)]
+    return any(isinstance(n, ast.Constant) and isinstance(n.value, str) for n in nodes)
+
+
+def _nodes(annotation: Any) -> Iterator[ast.AST]:
+    """Yield the syntax of an annotation that is text, or has text in it."""
+    for one in _texts(annotation):
+        with suppress(SyntaxError):
+            yield from ast.walk(ast.parse(one, mode="eval"))
+
+
+def _texts(annotation: Any) -> list[str]:
+    if isinstance(annotation, str):
+        return [annotation]
+    if isinstance(annotation, typing.ForwardRef):
+        return [annotation.__forward_arg__]
+    return [text for part in typing.get_args(annotation) for text in _texts(part)]
+
+
+def closure(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the variables of enclosing functions that a function uses and that have a value."""
+    found: dict[str, Any] = {}
+    names = function.__code__.co_freevars if isinstance(function, types.FunctionType) else ()
+    for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=True):
+        with suppress(ValueError):  # empty until its variable is assigned
+            found[name] = cell.cell_contents
+    return found
+
+
+def resolve(
+    function: Callable[..., Any], namespace: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the annotations with all names looked up, and why some couldn't be."""
+    written = inspect.unwrap(function)
+    scope: dict[str, Any] = dict(getattr(written, "__globals__", {}))
+    scope.update(closure(written))
+    found: dict[str, Any] = {}
+    failed: dict[str, str] = {}
+    for name, annotation in annotations_of(function).items():
+        if not _texts(annotation) and annotation is not None:
+            found[name] = annotation
+            continue
+        holder = types.SimpleNamespace(__annotations__={name: annotation})
+        try:
+            hints = typing.get_type_hints(holder, scope, dict(namespace), include_extras=True)
+            found[name] = hints[name]
+        except NameError as error:
+            failed[name] = str(error)
+        except SyntaxError:
+            raise ShapeAnnotationError(
+                f'the annotation "{annotation}" of "{name}" isn\'t a Python expression'
+            ) from None
+        except (AttributeError, TypeError) as error:
+            if isinstance(error, ShapeAnnotationError):
+                raise
+            failed[name] = str(error)
+    return found, failed

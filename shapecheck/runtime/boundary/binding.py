@@ -1,0 +1,301 @@
+"""The thorough way to check a call: every annotation, every container, words for what fails.
+
+Generated code (see `codegen`) handles what is plain and fits. What it can't decide, and what
+doesn't fit, comes here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+import shapecheck.dims as dims
+from shapecheck import dtypes, explain, spec
+from shapecheck.dims import DimExpr, IntSize, Size, Sym
+from shapecheck.explain import Message
+from shapecheck.runtime.annotations.braced import Braced
+from shapecheck.runtime.annotations.hints import (
+    Hint,
+    MaybeHint,
+    OtherHint,
+    TensorHint,
+    TupleHint,
+    dtype_mask,
+)
+from shapecheck.runtime.annotations.plan import Plan, entry_spread
+from shapecheck.runtime.boundary import containers
+from shapecheck.runtime.errors import Failed, ShapeError
+from shapecheck.runtime.naming.batched import free_of, is_batched
+from shapecheck.runtime.naming.facts import ValueFacts, value_of
+from shapecheck.runtime.naming.records import Record, record, sizes_of
+from shapecheck.runtime.source import Place
+from shapecheck.shapes import Item, Matcher, Misfit, Run, Shape
+
+ShapeOf = Callable[[torch.Tensor], Shape]
+Saved = tuple[dict[str, DimExpr], dict[str, tuple[Item, ...]], list[Any], int]
+
+
+def plain_shape(tensor: torch.Tensor) -> Shape:
+    """Return a tensor's sizes as a shape without names; a nested tensor's may be unknown."""
+    sizes = sizes_of(tensor)
+    if sizes is not None:
+        return Shape(sizes)
+    return Shape(tuple([_size(tensor, axis) for axis in range(tensor.dim())]))
+
+
+def _size(tensor: torch.Tensor, axis: int) -> DimExpr:
+    """Return one size of a tensor, unknown where it differs from row to row."""
+    try:
+        size = tensor.size(axis)
+    except RuntimeError:
+        return dims.unknown()
+    return size if type(size) is int else dims.unknown()
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A tensor that met an annotation."""
+
+    tensor: torch.Tensor
+    hint: TensorHint
+    subject: str
+
+
+class Binding:
+    """The names of one call, and what they are bound to as its tensors are looked at.
+
+    `values` are those of the symbols that `names`, `runs` and the shapes are made of: none at the
+    boundary of a call from outside, where all dimensions are numbers. `origin`: by which parameter
+    names were bound.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        scope: Mapping[str, Any],
+        values: Mapping[Sym, int] | None = None,
+        shape_of: ShapeOf = plain_shape,
+        names: Mapping[str, DimExpr] | None = None,
+        runs: Mapping[str, tuple[Item, ...]] | None = None,
+        braced: Braced | None = None,
+    ) -> None:
+        self.plan = plan
+        self.scope = scope
+        self.values = values or {}
+        self.shape_of = shape_of
+        self.braced = braced or {}
+        self.leaves: list[Leaf] = []
+        self.texts: Mapping[str, str] = {}
+        self.origin: dict[str, str] = {}
+        self.matcher = Matcher(ValueFacts(self.values, strict=True), self.evaluate)
+        self.matcher.names.update(names or {})
+        self.matcher.runs.update(runs or {})
+
+    def evaluate(self, source: str) -> IntSize | None:
+        """Return the value of a `{...}` expression, or the dimension that it is here."""
+        expression = self.plan.expression(source)
+        dim, known = self.braced.get(source, (None, None))
+        if dim is not None and not self.scope.keys() >= set(expression.names):
+            return dim
+        value = expression(self.scope)
+        return value if dim is None or value != known else dim
+
+    def save(self) -> Saved:
+        """Return what is bound, for `restore`."""
+        matcher = self.matcher
+        return dict(matcher.names), dict(matcher.runs), list(matcher.pending), len(self.leaves)
+
+    def restore(self, saved: Saved) -> None:
+        """Forget what was bound since."""
+        names, runs, pending, leaves = saved
+        self.matcher.names, self.matcher.runs = dict(names), dict(runs)
+        self.matcher.pending = list(pending)
+        del self.leaves[leaves:]
+
+    def check(self, hint: Hint, value: Any, subject: str) -> None:
+        """Fit a value to what its annotation asks for. Raises `Failed`."""
+        match hint:
+            case None:
+                return
+            case TensorHint():
+                self.tensor(hint, value, subject)
+            case MaybeHint(tensor=tensor):
+                if value is not None:
+                    self.tensor(tensor, value, subject)
+            case TupleHint(items=items):
+                if not isinstance(value, tuple):
+                    raise Failed(Message(f"{subject} is {_kind(value)}, declared a tuple"))
+                if len(value) != len(items):
+                    raise Failed(
+                        Message(f"{subject} has {len(value)} items, declared {len(items)}")
+                    )
+                for index, (item, one) in enumerate(zip(items, value, strict=True)):
+                    self.check(item, one, f"item {index} of {subject}")
+            case OtherHint():
+                containers.check(self, hint, value, subject)
+
+    def tensor(self, hint: TensorHint, value: Any, subject: str) -> None:
+        """Fit a value to a tensor's annotation."""
+        is_tensor = isinstance(value, hint.cls) and isinstance(value, torch.Tensor)
+        if not is_tensor and not (hint.cls is torch.Tensor and is_batched(value)):
+            raise Failed(
+                Message(f'{subject} is {_kind(value)}, declared a tensor "{hint.spec.shape}"')
+            )
+        if hint.admits is not None and value.dtype not in hint.admits:
+            actual = dtypes.describe(dtype_mask(value.dtype))
+            raise Failed(
+                Message(
+                    f"{subject} is {actual}, declared {dtypes.describe(hint.spec.dtypes)}",
+                    "shape-dtype",
+                )
+            )
+        leaf = Leaf(value, hint, subject)
+        self.leaves.append(leaf)
+        misfit = self.matcher.match(hint.spec.shape, self.shape_of(value))
+        if misfit is not None:
+            raise Failed(self.message(leaf, misfit))
+
+    def message(self, leaf: Leaf, misfit: Misfit) -> Message:
+        """Return what to say of a tensor that doesn't fit."""
+        message = explain.boundary(
+            leaf.subject,
+            self.shape_of(leaf.tensor),
+            leaf.hint.spec.shape,
+            misfit,
+            self.texts.get(leaf.subject),
+            self.matcher.facts,
+            self.matcher.names,
+            free=free_of(leaf.tensor),
+        )
+        return explain.with_origins(message, misfit, self.matcher, self.origin)
+
+    def settle(self) -> None:
+        """Solve the equations that are left, once all arguments are known. Raises `Failed`."""
+        misfit = self.matcher.settle()
+        if misfit is None:
+            return
+        for leaf in self.leaves:
+            if any(_says(entry, misfit.expected) for entry in leaf.hint.spec.shape.entries):
+                shape = self.shape_of(leaf.tensor).dims
+                if misfit.axis is not None and -len(shape) <= misfit.axis < len(shape):
+                    if shape[misfit.axis] == misfit.actual:
+                        raise Failed(self.message(leaf, misfit))
+        raise Failed(Message(f"{misfit.actual} doesn't fit {misfit.expected}"))
+
+    def lend(self, lengths: Mapping[str, int]) -> None:
+        """Solve equations that are left with ints that are called like a name in them.
+
+        One that solves none is something else.
+        """
+        for name, value in lengths.items():
+            if value < 1 or not self.matcher.awaits(name):
+                continue
+            saved = self.save()
+            self.matcher.names[name] = value
+            if self.matcher.settle() is not None:
+                self.restore(saved)
+
+    def sizes(self) -> dict[str, int]:
+        """Return the value of every name that is bound."""
+        found = {name: value_of(dim, self.values) for name, dim in self.matcher.names.items()}
+        return {
+            name: value
+            for name, value in found.items()
+            if value is not None and not name.startswith("?")
+        }
+
+    def group_sizes(self) -> dict[str, tuple[int, ...]]:
+        """Return the sizes of every group that is bound."""
+        found: dict[str, tuple[int, ...]] = {}
+        for name, items in self.matcher.runs.items():
+            sizes = [
+                None if isinstance(item, Run) else value_of(item, self.values) for item in items
+            ]
+            if None not in sizes:
+                # its own type says that `*#b` may still grow
+                found[name] = type(items)(sizes)  # type: ignore[arg-type,assignment]
+        return found
+
+    def error(self, failed: Failed, place: Place | None) -> ShapeError:
+        """Return the exception for what failed."""
+        return ShapeError(failed.message, self.sizes(), None if place is None else str(place))
+
+
+class Namer:
+    """Gives tensors the names of their annotations, inside of one call.
+
+    `sizes` and `groups` are what the call's names are bound to, `braced` the dimensions that
+    expressions stand for. `symbols` collects the values.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        sizes: Mapping[str, int],
+        groups: Mapping[str, tuple[int, ...]],
+        braced: Braced | None = None,
+    ) -> None:
+        self.plan = plan
+        self.braced = braced or {}
+        self.symbols: dict[Sym, int] = {plan.symbol(n): size for n, size in sizes.items()}
+        for dim, value in self.braced.values():
+            self.symbols.update(dict.fromkeys(dims.symbols(dim), value))
+        self.names: dict[str, DimExpr] = {name: plan.size(name) for name in sizes}
+        self.runs: dict[str, tuple[Item, ...]] = {}
+        for group, parts in groups.items():
+            run: list[Item] = []
+            for index, size in enumerate(parts):
+                if size == 1:  # which may broadcast where the group is written `*#b`
+                    run.append(1)
+                    continue
+                label = f"*{group}" if len(parts) == 1 else f"{group}[{index}]"
+                self.symbols[Sym(label)] = size
+                run.append(Size.of(Sym(label)))
+            self.runs[group] = type(parts)(run)  # type: ignore[arg-type]
+
+    def adopt(self, names: Mapping[str, DimExpr], runs: Mapping[str, tuple[Item, ...]]) -> None:
+        """Let names and groups stand for these dimensions."""
+        self.names.update(names)
+        self.runs.update(runs)
+
+    def record(self, text: spec.Spec, tensor: torch.Tensor) -> Record | None:
+        """Return the names of a tensor by its annotation."""
+        sizes = sizes_of(tensor)
+        if sizes is None:
+            return None
+        places = entry_spread(text, len(sizes), {n: len(run) for n, run in self.runs.items()})
+        if places is None:
+            return None
+        matcher = Matcher(ValueFacts(self.symbols), names=dict(self.names), runs=self.runs)
+        found: list[DimExpr] = []
+        for entry, start, stop in places:
+            actual = sizes[start:stop]
+            if isinstance(entry, spec.Axis):
+                found.append(self._dim(matcher, entry, actual[0]))
+                continue
+            run = self.runs.get(entry.name or "", ())
+            plain = entry.anonymous or entry.broadcast or entry.leaf or len(run) != len(actual)
+            found += actual if plain else run  # type: ignore[arg-type]  # no Run among them
+        return record(tuple(found), sizes, self.symbols)
+
+    def _dim(self, matcher: Matcher, entry: spec.Axis, size: int) -> DimExpr:
+        if isinstance(entry.expr, spec.Braces) and entry.expr.source in self.braced:
+            own, value = self.braced[entry.expr.source]
+            return own if value == size else size
+        if entry.leaf or isinstance(entry.expr, spec.Wild | spec.Number | spec.Braces):
+            return size
+        if "{" in str(entry.expr):
+            return size
+        found = matcher.value(entry.expr)
+        return size if found is None or value_of(found, self.symbols) != size else found
+
+
+def _says(entry: spec.Entry, expected: str) -> bool:
+    return isinstance(entry, spec.Axis) and expected in (str(entry), str(entry.expr))
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else type(value).__name__

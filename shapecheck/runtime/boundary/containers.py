@@ -1,0 +1,147 @@
+"""Everything in a signature that is no plain tensor: typeguard checks it, and we the tensors."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Union
+
+import torch
+import typeguard
+from typeguard import (
+    CollectionCheckStrategy,
+    ForwardRefPolicy,
+    TypeCheckConfiguration,
+    TypeCheckError,
+    TypeCheckMemo,
+    check_type_internal,
+)
+
+from shapecheck import dtypes
+from shapecheck.explain import Message
+from shapecheck.runtime.annotations.hints import OtherHint, tensor_hint
+from shapecheck.runtime.annotations.parts import is_record
+from shapecheck.runtime.boundary.record_fields import check_record
+from shapecheck.runtime.errors import Failed
+from shapecheck.types import TensorSpec, parse, read
+
+if TYPE_CHECKING:
+    from shapecheck.runtime.boundary.binding import Binding
+
+_CONFIG: Final = TypeCheckConfiguration(
+    forward_ref_policy=ForwardRefPolicy.IGNORE,
+    collection_check_strategy=CollectionCheckStrategy.ALL_ITEMS,
+)
+_binding: Final[ContextVar[Binding | None]] = ContextVar("shapecheck_binding", default=None)
+
+
+class _LeafError(TypeCheckError):
+    """A tensor that doesn't fit, with the whole message."""
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(message.text)
+        self.shapes = message
+
+
+def check(binding: Binding, hint: OtherHint, value: Any, subject: str) -> None:
+    """Fit a value to an annotation. Raises `Failed`."""
+    if isinstance(value, hint.quick):
+        return
+    token = _binding.set(binding)
+    first = len(binding.leaves)
+    try:
+        scope = getattr(binding.plan.function, "__globals__", {})
+        check_type_internal(value, hint.annotation, TypeCheckMemo(scope, {}, config=_CONFIG))
+    except TypeCheckError as error:
+        path = " of ".join(getattr(error, "_path", ()))
+        where = f"{path} of {subject}" if path else subject
+        code = error.shapes.code if isinstance(error, _LeafError) else "shape"
+        notes = error.shapes.notes if isinstance(error, _LeafError) else ()
+        raise Failed(Message(f"{where} {error.args[0]}", code, notes)) from None
+    finally:
+        _binding.reset(token)
+    for index in range(first, len(binding.leaves)):
+        leaf = binding.leaves[index]
+        binding.leaves[index] = replace(leaf, subject=f"a tensor in {subject}")
+
+
+def lookup(
+    origin_type: Any, args: tuple[Any, ...], extras: tuple[Any, ...]
+) -> Callable[..., None] | None:
+    """Return the checker of annotated tensors, of unions and of records, while we are checking."""
+    if _binding.get() is None:
+        return None
+    if origin_type is Union or origin_type is types.UnionType:
+        return _union
+    if is_record(origin_type):
+        return check_record
+    for extra in extras:
+        if isinstance(extra, TensorSpec):
+            return _leaf(origin_type, extra)
+    if isinstance(origin_type, type):
+        if issubclass(origin_type, torch.Tensor):
+            for extra in extras:
+                if isinstance(extra, str):
+                    text = parse(extra, f'Annotated[..., "{extra}"]')
+                    return _leaf(origin_type, TensorSpec("Shaped", dtypes.ANY, text))
+        elif (found := read(origin_type)) is not None:
+            return _leaf(*found)
+    return None
+
+
+def _leaf(origin: object, spec: TensorSpec) -> Callable[..., None] | None:
+    if isinstance(origin, type) and not issubclass(origin, torch.Tensor):
+        return None
+    hint = tensor_hint(origin, spec)
+
+    def check_leaf(value: Any, origin_type: Any, args: Any, memo: TypeCheckMemo) -> None:
+        binding = _binding.get()
+        assert binding is not None
+        saved = binding.save()
+        try:
+            binding.tensor(hint, value, _HERE)
+        except Failed as failed:
+            binding.restore(saved)
+            message = failed.message
+            text = message.text.removeprefix(_HERE).lstrip()
+            raise _LeafError(Message(text, message.code, message.notes)) from None
+
+    return check_leaf
+
+
+_HERE: Final = "this"
+
+
+def _union(value: Any, origin_type: Any, args: tuple[Any, ...], memo: TypeCheckMemo) -> None:
+    """Try each alternative; one that fails leaves no bindings behind."""
+    binding = _binding.get()
+    assert binding is not None
+    failures: list[TypeCheckError] = []
+    for alternative in args:
+        saved = binding.save()
+        try:
+            check_type_internal(value, alternative, memo)
+        except TypeCheckError as error:
+            binding.restore(saved)
+            failures.append(error)
+        else:
+            return
+    leaves = [error for error in failures if isinstance(error, _LeafError)]
+    if isinstance(value, torch.Tensor) and len(leaves) == 1:
+        raise leaves[0]
+    said = "; ".join(
+        str(error) if isinstance(error, _LeafError) else f"{_spelled(alternative)}: {error}"
+        for alternative, error in zip(args, failures, strict=True)
+    )
+    raise TypeCheckError(f"fits none of its {len(args)} alternatives: {said}")
+
+
+def _spelled(alternative: Any) -> str:
+    """Return a type as it is written: `int`, `list[str]`."""
+    plain = isinstance(alternative, type) and not getattr(alternative, "__args__", ())
+    return alternative.__qualname__ if plain else str(alternative)
+
+
+typeguard.checker_lookup_functions.insert(0, lookup)

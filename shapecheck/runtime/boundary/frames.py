@@ -1,0 +1,332 @@
+"""One call in full mode: its frame, with the names of its arguments; its result, by name.
+
+`enter` opens the frame, `exit` closes it, and `leave` checks the result by the names it has and
+gives it those that it has at the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import torch
+from torch._C import (
+    _get_function_stack_at,
+    _len_torch_function_stack,
+    _pop_torch_function_stack,
+    _push_on_torch_function_stack,
+)
+
+import shapecheck.dims as dims
+from shapecheck.dims import DimExpr, Sym
+from shapecheck.runtime.annotations.braced import Braced, braced
+from shapecheck.runtime.annotations.hints import MaybeHint, TensorHint, TupleHint
+from shapecheck.runtime.annotations.plan import Plan, tensor_hints
+from shapecheck.runtime.boundary.binding import Binding, Namer
+from shapecheck.runtime.boundary.checks import bind_names, fit_result, shape_in
+from shapecheck.runtime.errors import Failed, ShapeError, own_fault
+from shapecheck.runtime.naming import first_class
+from shapecheck.runtime.naming.batched import dims_made, is_batched
+from shapecheck.runtime.naming.facts import value_of
+from shapecheck.runtime.naming.mode import NamesMode, thread_mode
+from shapecheck.runtime.naming.records import Frame, Record, agreed, record, sizes_of, state
+from shapecheck.runtime.source import return_place
+from shapecheck.shapes import Item
+from shapecheck.types import ShapeAnnotationError
+
+_ENTRIES: Final = 4096
+
+
+@dataclass(eq=False, slots=True)
+class Entry:
+    """What follows from the shapes and names of a call's arguments.
+
+    `sizes`, `symbols`: what the names are. `records`: of the plain tensor arguments, in order.
+    `outer`, `outer_runs`: the names in terms of the caller's dimensions. `braced`: what expressions
+    such as `{self.d}` stand for. `results` remembers what
+    was found out about results, by their names or sizes.
+    """
+
+    sizes: dict[str, int]
+    groups: dict[str, tuple[int, ...]]
+    symbols: dict[Sym, int]
+    records: tuple[Record | None, ...]
+    outer: dict[str, DimExpr]
+    outer_runs: dict[str, tuple[Item, ...]]
+    braced: Braced = field(default_factory=dict)
+    results: dict[object, tuple[Record | None, ...]] = field(default_factory=dict)
+
+
+Inside = list[tuple[torch.Tensor, Record]]
+
+
+def enter(plan: Plan, values: Sequence[Any], tensors: Sequence[Any]) -> Frame | None:
+    """Open the frame of a call: its arguments have their declared names in it.
+
+    `tensors` are the values of the plain tensor arguments. Raises `ShapeError` where the names
+    that they have at the caller contradict. Runs with torch functions disabled.
+    """
+    mode = thread_mode()
+    caller = mode.frame
+    try:
+        entry, inside = _entry(plan, values, tensors, caller)
+        frame = Frame(dict(entry.sizes), dict(entry.symbols), caller, plan, entry)
+        frame.born = dims_made()
+        for tensor, known in (*inside, *zip(tensors, entry.records, strict=True)):
+            if known is not None:
+                frame.name(tensor, known)
+    except (ShapeError, ShapeAnnotationError):
+        raise
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault(f"to name the arguments of {plan.label}", error)
+        return None
+    _open(mode, frame)
+    return frame
+
+
+def follow() -> Frame | None:
+    """Open the frame of a call without annotations: tensors have the names that `named` gave.
+
+    None inside of a call that is followed already, whose names simply go on.
+    """
+    mode = thread_mode()
+    if mode.frame is not None:
+        return None
+    frame = Frame({}, {}, None)
+    for reference, known in state.given.table.values():
+        tensor = reference()
+        if tensor is not None:
+            frame.name(tensor, known)
+            frame.symbols.update(known.values)
+    _open(mode, frame)
+    return frame
+
+
+def unfollow(frame: Frame | None) -> None:
+    """Close a frame that `follow` opened; what is left of its tensors keeps its names outside."""
+    if frame is None:
+        return
+    exit(frame)
+    left = {key: item for key, item in frame.table.items() if item[0]() is not None}
+    state.given.table = left
+    state.root.table.update(left)
+    state.root.sweep()
+
+
+def _open(mode: NamesMode, frame: Frame) -> None:
+    if not is_active(mode):
+        _push_on_torch_function_stack(mode)
+        frame.pushed = True
+    frame.alone = _get_function_stack_at(0) is mode
+    mode.frame = frame
+
+
+def is_active(mode: NamesMode) -> bool:
+    """Whether a mode is on torch's stack in this thread."""
+    return any(_get_function_stack_at(i) is mode for i in range(_len_torch_function_stack()))
+
+
+def exit(frame: Frame | None) -> None:
+    """Close the frame of a call."""
+    if frame is None:
+        return
+    mode = thread_mode()
+    mode.frame = frame.parent
+    if frame.pushed:
+        taken = _pop_torch_function_stack()
+        if taken is not mode:
+            _take_off(mode, taken)
+
+
+def _take_off(mode: NamesMode, taken: Any) -> None:
+    """Take our mode from below the modes that the call has left on torch's stack.
+
+    `taken` is the one on top. Where ours is gone the call has taken one off that was there before;
+    what it got was ours, so that the one on top is its.
+    """
+    above = [taken]
+    active = is_active(mode)
+    while active and above[-1] is not mode:
+        above.append(_pop_torch_function_stack())
+    for other in reversed(above[:-1]):
+        _push_on_torch_function_stack(other)
+
+
+def _entry(
+    plan: Plan, values: Sequence[Any], tensors: Sequence[Any], caller: Frame | None
+) -> tuple[Entry, Inside]:
+    if not plan.steady or plan.own:
+        return _new_entry(plan, values, tensors, caller)
+    key: tuple[object, ...] = tuple([_key(tensor, caller) for tensor in tensors])
+    places = {id(tensor): index for index, tensor in enumerate(tensors)}
+    if len(places) < len(key):
+        key += tuple([places[id(tensor)] for tensor in tensors])
+    if plan.namesakes:
+        key += (*plan.lengths(values).items(),)
+    found: Entry | None = plan.entries.get(key)
+    if found is None:
+        found, inside = _new_entry(plan, values, tensors, caller)
+        if len(plan.entries) >= _ENTRIES:
+            plan.entries.clear()
+        plan.entries[key] = found
+        return found, inside
+    return found, []
+
+
+def _key(tensor: Any, frame: Frame | None) -> object:
+    if not isinstance(tensor, torch.Tensor) and not is_batched(tensor):
+        return type(tensor)
+    known = None if frame is None else first_class.record_of(frame, tensor)
+    return sizes_of(tensor) if known is None else known
+
+
+def _new_entry(
+    plan: Plan, values: Sequence[Any], tensors: Sequence[Any], caller: Frame | None
+) -> tuple[Entry, Inside]:
+    """Return a call's entry, and the names of the tensors inside of containers."""
+    binding = bind_names(plan, values, caller)
+    sizes, groups = binding.sizes(), binding.group_sizes()
+    known = braced(
+        [leaf.hint.spec.shape for leaf in binding.leaves],
+        [hint.spec.shape for hint in tensor_hints(plan.result)],
+        lambda source: plan.expression(source)(binding.scope),
+    )
+    namer = Namer(plan, sizes, groups, known)
+    for name, value in plan.lengths(values).items():
+        namer.symbols.setdefault(plan.symbol(name), value)
+    records: dict[int, Record | None] = {}
+    for leaf in binding.leaves:
+        names = namer.record(leaf.hint.spec.shape, leaf.tensor)
+        if id(leaf.tensor) in records:
+            names = agreed(records[id(leaf.tensor)], names)
+        records[id(leaf.tensor)] = names
+    entry = Entry(
+        sizes,
+        groups,
+        namer.symbols,
+        tuple([records.get(id(tensor)) for tensor in tensors]),
+        dict(binding.matcher.names),
+        dict(binding.matcher.runs),
+        known,
+    )
+    inside = [(leaf.tensor, records[id(leaf.tensor)]) for leaf in binding.leaves]
+    return entry, [(tensor, known) for tensor, known in inside if known is not None]
+
+
+def leave(frame: Frame | None, values: Sequence[Any], result: Any) -> None:
+    """Check a result by its names, and give it the names that it has at the caller.
+
+    Runs with torch functions disabled, after the frame was closed. Raises `ShapeError`.
+    """
+    if frame is None:
+        return
+    try:
+        _leave(frame, values, result)
+    except (ShapeError, ShapeAnnotationError):
+        raise
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault(f"to name the result of {frame.plan.label}", error)
+
+
+def _leave(frame: Frame, values: Sequence[Any], result: Any) -> None:
+    plan: Plan = frame.plan
+    entry: Entry = frame.entry
+    steady = isinstance(plan.result, TensorHint | MaybeHint | TupleHint) and plan.steady
+    parts = list(_parts(result))
+    if steady and frame.names == entry.sizes:
+        key = tuple([_key(part, frame) for part in parts])
+        known = entry.results.get(key)
+        if known is None:
+            known = _new_result(frame, values, result, parts)
+            if len(entry.results) < _ENTRIES:
+                entry.results[key] = known
+    else:
+        known = _new_result(frame, values, result, parts)
+    receiver = frame.parent or state.root
+    for part, names in zip(parts, known, strict=True):
+        if names is not None:
+            receiver.name(part, names)
+    if frame.parent is None:
+        receiver.sweep()
+
+
+def _parts(result: Any) -> Iterator[Any]:
+    """Yield a result, or the items of a tuple."""
+    if isinstance(result, tuple):
+        yield from result
+    else:
+        yield result
+
+
+def _new_result(
+    frame: Frame, values: Sequence[Any], result: Any, parts: Sequence[Any]
+) -> tuple[Record | None, ...]:
+    """Check a result by its names; return what its parts are called at the caller."""
+    plan: Plan = frame.plan
+    entry: Entry = frame.entry
+    scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
+    namer = Namer(plan, frame.names, entry.groups, entry.braced)
+    namer.adopt(frame.aliases, frame.runs)
+    binding = Binding(
+        plan, scope, frame.symbols, shape_in(frame), namer.names, namer.runs, entry.braced
+    )
+    fit_result(binding, plan, result)
+    _refuse_left_over(frame, binding, result)
+    outside = dict(frame.parent.symbols) if frame.parent is not None else {}
+    translated: dict[int, Record | None] = {}
+    for leaf in binding.leaves:
+        inside = Namer(plan, binding.sizes(), binding.group_sizes())
+        known = inside.record(leaf.hint.spec.shape, leaf.tensor)
+        if known is None:
+            continue
+        if frame.parent is None:
+            translated[id(leaf.tensor)] = known
+        else:
+            translated[id(leaf.tensor)] = _translated(known, entry, outside)
+    return tuple(translated.get(id(part)) for part in parts)
+
+
+def _refuse_left_over(frame: Frame, binding: Binding, result: Any) -> None:
+    """Refuse a result with first-class dimensions that the function made for itself."""
+    for leaf in binding.leaves:
+        said = first_class.left_over(frame, leaf.subject, leaf.tensor, result)
+        if said is not None:
+            raise binding.error(Failed(said), return_place(frame.plan.function)[0])
+
+
+def _translated(known: Record, entry: Entry, outside: Mapping[Sym, int]) -> Record | None:
+    """Return a result's dimensions in the caller's names; those without one there are plain."""
+    swap: dict[Any, Any] = {}
+    composite: dict[Sym, DimExpr] = {}
+    for name, dim in entry.outer.items():
+        swap[Sym(name)] = dims.size_of(dim)
+        composite[Sym(name)] = dim
+    for group, run in entry.outer_runs.items():
+        for index, item in enumerate(run):
+            label = f"*{group}" if len(run) == 1 else f"{group}[{index}]"
+            composite[Sym(label)] = item  # type: ignore[assignment]  # no Run at run time
+            swap[Sym(label)] = dims.size_of(item)  # type: ignore[arg-type]
+    found: list[DimExpr] = []
+    for dim, size in zip(known.dims, known.sizes, strict=True):
+        found.append(_translate(dim, size, swap, composite, outside))
+    return record(tuple(found), known.sizes, outside)
+
+
+def _translate(
+    dim: DimExpr,
+    size: int,
+    swap: Mapping[Any, Any],
+    composite: Mapping[Sym, DimExpr],
+    outside: Mapping[Sym, int],
+) -> DimExpr:
+    if isinstance(dim, int) or not dims.symbols(dim) <= set(swap):
+        return size
+    new: DimExpr
+    if isinstance(dim, dims.Composite):
+        new = dims.merge(_translate(part, 0, swap, composite, outside) for part in dim.parts)
+    elif dim.symbol is not None:
+        new = composite[dim.symbol]
+    else:
+        new = dims.substitute(dim, swap)
+    return new if size == 0 or value_of(new, outside) == size else size

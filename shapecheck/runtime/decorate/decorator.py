@@ -1,0 +1,452 @@
+"""The decorator `@shapecheck`, on functions, methods and classes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from textwrap import indent
+from typing import Any, Final, TypeVar, overload
+
+import torch
+
+from shapecheck.dims import Dim
+from shapecheck.runtime import settings
+from shapecheck.runtime.annotations.hints import (
+    Hint,
+    MaybeHint,
+    TensorHint,
+    Unresolved,
+    annotations_of,
+    classify,
+    closure,
+    dims_in,
+    is_plain,
+    may_have_shape,
+    mentioned,
+    or_default,
+    resolve,
+)
+from shapecheck.runtime.annotations.plan import (
+    Param,
+    Plan,
+    gives_its_result,
+    is_steady,
+    is_wrapper,
+    kind_of,
+)
+from shapecheck.runtime.boundary.attributes import guard
+from shapecheck.runtime.boundary.generators import DELEGATE
+from shapecheck.runtime.boundary.variables import names_in_variables, with_variables
+from shapecheck.runtime.compiling import names_in_trace
+from shapecheck.runtime.decorate.codegen import compile_checks
+from shapecheck.runtime.decorate.codegen_values import parameters
+from shapecheck.runtime.errors import LOCK, hidden, own_fault
+from shapecheck.runtime.source import filename_for
+from shapecheck.types import ShapeAnnotationError
+
+T = TypeVar("T")
+
+MARK: Final = "__shapecheck__"
+
+
+@overload
+def shapecheck(target: T, /, *, dims: str = ..., variables: bool = ...) -> T: ...
+
+
+@overload
+def shapecheck(*, dims: str = ..., variables: bool = ...) -> Callable[[T], T]: ...
+
+
+def shapecheck(target: Any = None, /, *, dims: str = "", variables: bool = False) -> Any:
+    """Check the tensors of a function, method or class against their annotations.
+
+        @shapecheck
+        def attend(q: Float[Tensor, "b n d"], k: Float[Tensor, "b m d"]) -> Float[Tensor, "b n m"]:
+            return q @ k.transpose(-2, -1)
+
+    On a class, all its annotated methods are checked; `dims="d_model heads"` says that these names
+    belong to the instance, with one value for all its methods. With `variables=True` annotated
+    local variables are checked too, whenever they are assigned.
+
+    Arguments and results are checked for dtype, rank and sizes, and inside of the call every torch
+    op by the names of the dimensions. The environment variable `SHAPECHECK` says how much: `full`
+    (the default), `boundary` (arguments and results only), or `off` (functions stay as they are).
+
+    Raises `ShapeError`, and `ShapeAnnotationError` for an annotation that means nothing.
+    """
+    namespace = sys._getframe(1).f_locals
+    names = frozenset(dims.replace(",", " ").split())
+    for name in names:
+        if not name.isidentifier():
+            raise ValueError(f'shapecheck(dims="{dims}"): "{name}" is no name for a dimension')
+    if target is None:
+        return lambda given: decorate_in(given, sys._getframe(1).f_locals, names, variables)
+    return decorate_in(target, namespace, names, variables)
+
+
+def decorate_in(
+    target: Any,
+    namespace: Mapping[str, Any],
+    own: frozenset[str] = frozenset(),
+    variables: bool = False,
+    shapes_only: bool = False,
+) -> Any:
+    """Decorate what is defined in a namespace; `own` are names that belong to the instances.
+
+    `variables`: annotated local variables are checked too. `shapes_only`: what isn't about a shape
+    is not.
+    """
+    mode = Asked(settings.mode(), variables, shapes_only)
+    if isinstance(target, type):
+        return _on_class(target, own, mode, namespace)
+    if own and not mode.off:
+        raise TypeError('shapecheck(dims="...") goes on a class: the names belong to its instances')
+    return _on_member(target, own, mode, namespace)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be checked: by the environment, and as `decorate_in` says."""
+
+    mode: settings.Mode
+    variables: bool = False
+    shapes_only: bool = False
+
+    @property
+    def off(self) -> bool:
+        """Whether nothing is."""
+        return self.mode is settings.Mode.OFF
+
+
+def _on_class(cls: type, own: frozenset[str], mode: Asked, around: Mapping[str, Any]) -> type:
+    """Decorate the members of a class; `around` is the namespace that it is defined in."""
+    module = vars(sys.modules.get(cls.__module__, types))
+    scope = {**module, **around, cls.__name__: cls, **vars(cls)}
+    for name, member in list(vars(cls).items()):
+        if isinstance(member, type):
+            continue
+        wrapped = _on_member(member, own, mode, scope, strict=False)
+        if wrapped is not member:
+            if isinstance(wrapped, functools.cached_property):
+                wrapped.__set_name__(cls, name)
+            _put(cls, name, wrapped)
+    if mode.off:
+        return cls
+    guard(cls, own, scope)
+    if issubclass(cls, torch.nn.Module) and "__prepare_scriptable__" not in vars(cls):
+        _put(cls, "__prepare_scriptable__", _refuse_script)  # torch asks for it
+    return cls
+
+
+def _put(cls: type, name: str, value: Any) -> None:
+    """Set an attribute of a class, unless its metaclass forbids that."""
+    try:
+        setattr(cls, name, value)
+    except (AttributeError, TypeError) as error:
+        warnings.warn(
+            f"shapecheck: {cls.__qualname__}.{name} isn't checked: {error}",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+
+
+def _refuse_script(module: torch.nn.Module) -> None:
+    """Refuse to become TorchScript, which knows neither shape annotations nor wrapped functions."""
+    raise TypeError(_NO_SCRIPT.format(type(module).__qualname__))
+
+
+_NO_SCRIPT: Final = (
+    "{} is decorated with @shapecheck, and TorchScript can't read shape annotations; use "
+    "torch.compile or torch.export"
+)
+
+
+def _on_member(
+    member: Any,
+    own: frozenset[str],
+    mode: Asked,
+    namespace: Mapping[str, Any],
+    strict: bool = True,
+) -> Any:
+    """Wrap a function, or the function inside of a method object.
+
+    One that uses operations by name needs the names, however much is to be checked.
+    """
+    if mode.off and not isinstance(member, _HOLDERS):
+        if not isinstance(member, types.FunctionType) or not names_in_trace.uses_names(member):
+            return member
+    match member:
+        case staticmethod() | classmethod():
+            inner = _on_member(member.__func__, frozenset(), mode, namespace, strict)
+            return member if inner is member.__func__ else type(member)(inner)
+        case property():
+            get, set_, delete = (
+                _on_member(part, own, mode, namespace, strict) if part else None
+                for part in (member.fget, member.fset, member.fdel)
+            )
+            made: Any = member
+            return made.getter(get).setter(set_).deleter(delete)  # a subclass stays one
+        case functools.cached_property() if type(member) is functools.cached_property:
+            inner = _on_member(member.func, own, mode, namespace, strict)
+            return member if inner is member.func else functools.cached_property(inner)
+        case types.FunctionType():
+            full = mode.mode is settings.Mode.FULL or names_in_trace.uses_names(member)
+            variables = mode.variables and not mode.off
+            given: dict[str, Any] | None = {} if mode.shapes_only else None
+            return _wrap(member, own, full, namespace, variables, given)
+        case _:
+            if strict:
+                raise TypeError(
+                    f"@shapecheck goes on functions, methods and classes, not on {member!r}"
+                )
+            return member
+
+
+_HOLDERS: Final = (staticmethod, classmethod, property, functools.cached_property)
+
+
+def _wrap(
+    function: types.FunctionType,
+    own: frozenset[str],
+    full: bool,
+    namespace: Mapping[str, Any],
+    variables: bool,
+    given: Mapping[str, Any] | None,
+) -> Any:
+    done: Pending | None = function.__dict__.get(MARK)
+    if done is not None:
+        if not own:
+            return function
+        function, namespace = done.function, done.namespace
+        variables, given = variables or done.variables, done.given
+    pending = Pending(function, own, full, namespace, given, variables)
+    return pending.wrapper() if pending.useful else function
+
+
+class Pending:
+    """A decorated function before its first call, when its checks are compiled.
+
+    `given`: only shapes are checked, since the function's author didn't ask for more. These
+    annotations come before its own. `variables`: so are its annotated local variables.
+    """
+
+    def __init__(
+        self,
+        function: types.FunctionType,
+        own: frozenset[str],
+        full: bool,
+        namespace: Mapping[str, Any],
+        given: Mapping[str, Any] | None = None,
+        variables: bool = False,
+    ) -> None:
+        names = names_in_variables(function) if variables else None
+        self.variables = names is not None
+        self.function = function
+        self.own = own
+        self.full = full
+        self.given = given
+        self.useful = True
+        self.namespace: Mapping[str, Any] = {}
+        self.annotations: dict[str, Any] = {}
+        self.hints: dict[str, Any] | None = None
+        self.dims: dict[str, Dim] = {}
+        if not _is_annotated(function) and not given and not self.variables:
+            self.useful = False
+            return
+        try:
+            found, failed = self.resolve(namespace)
+        except Unresolved:
+            found, failed = {}, {"": ""}
+        hints = self.classify(found)
+        self.dims = dims_in(found, namespace)
+        self.namespace = {name: namespace[name] for name in names or () if name in namespace}
+        if failed:
+            self.namespace = {**self.namespace, **mentioned(function, namespace)}
+        else:
+            self.hints = hints
+            self.annotations = found
+            self.useful = given is None or any(hint is not None for hint in hints.values())
+
+    def resolve(self, namespace: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the annotations that can be read by now, and why others can't."""
+        given = self.given or {}
+        found, failed = resolve(self.function, namespace)
+        left = {name: reason for name, reason in failed.items() if name not in given}
+        if self.given is not None:
+            left = {name: left[name] for name in left if self.may_have_shape(name)}
+        return {**found, **given}, left
+
+    def may_have_shape(self, name: str) -> bool:
+        """Whether an annotation that can't be read looks as if it had a shape.
+
+        Others are often imported for type checkers only.
+        """
+        return may_have_shape(annotations_of(self.function)[name])
+
+    def classify(self, annotations: Mapping[str, Any]) -> dict[str, Hint]:
+        """Return what the annotations ask for."""
+        hints = {name: classify(annotation) for name, annotation in annotations.items()}
+        if self.given is None:
+            return hints
+        parameters = inspect.signature(self.function).parameters
+        for name, hint in hints.items():
+            if is_plain(hint):
+                hints[name] = None
+            elif isinstance(hint, TensorHint) and name in parameters:
+                hints[name] = MaybeHint(hint) if parameters[name].default is None else hint
+        return hints
+
+    def wrapper(self) -> Any:
+        """Return the function that takes the place of the decorated one.
+
+        Its first call compiles the checks and becomes them: it gets their code.
+        """
+        function = self.function
+        space: dict[str, Any] = {
+            "__shapecheck_dynamo__": torch.compiler.is_dynamo_compiling,
+            "__tracebackhide__": hidden,
+        }
+        head = passed = "*args, **kwargs"
+        if not is_wrapper(function):  # so that dynamo sees the same frame as without us
+            head, passed, defaults = parameters(function)
+            space.update(defaults)
+        source = _FIRSTS[kind_of(function)].format(head=head, passed=passed)
+        exec(compile(source, filename_for(function.__qualname__), "exec"), space)
+        made = space["first"]
+        made.__code__ = made.__code__.replace(co_firstlineno=function.__code__.co_firstlineno)
+
+        def become() -> Any:
+            with LOCK:
+                if _READY not in space:
+                    checks = self.compiled()
+                    if checks is self.function:
+                        space[_READY] = checks
+                        return checks
+                    space.update({k: v for k, v in checks.__globals__.items() if k not in space})
+                    made.__defaults__ = checks.__defaults__
+                    made.__kwdefaults__ = checks.__kwdefaults__
+                    made.__code__ = checks.__code__
+                    space[_READY] = made
+            return space[_READY]
+
+        def prepare(context: Any) -> None:
+            """Compile the checks for dynamo, which would trace the function again for new code."""
+            with LOCK:
+                if _READY not in space:
+                    space[_READY] = self.compiled()
+
+        space["__shapecheck_become__"] = become
+        space["__shapecheck_prepare__"] = prepare
+        functools.update_wrapper(made, function)
+        made.__dict__["__script_unsupported"] = _NO_SCRIPT.format(function.__qualname__)
+        made.__dict__[MARK] = self
+        return made
+
+    def compiled(self) -> types.FunctionType:
+        """Return the checks; the function itself where writing them fails for a defect of ours."""
+        try:
+            return self.compile()
+        except (ShapeAnnotationError, RuntimeWarning):  # warnings may be asked to be errors
+            raise
+        except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+            own_fault(f"to read the annotations of {self.function.__qualname__}", error)
+            return self.function
+
+    def compile(self) -> types.FunctionType:
+        """Write the checks."""
+        return compile_checks(self.plan(), self.full, kind_of(self.function))
+
+    def plan(self) -> Plan:
+        """Read what is left of the annotations; return what is known of the function."""
+        function = self.function
+        hints, found = self.hints, self.annotations
+        if hints is None:
+            found, failed = self.resolve(self.namespace)
+            for name, reason in failed.items():
+                if not self.may_have_shape(name):
+                    continue
+                warnings.warn(
+                    f'shapecheck: the annotation of "{name}" of {function.__qualname__} isn\'t '
+                    f"checked: {reason}",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+            hints = self.classify(found)
+        params = tuple(
+            Param(one.name, one.kind, or_default(hints.get(one.name), one.default), one.default)
+            for one in inspect.signature(function).parameters.values()
+        )
+        written = inspect.unwrap(function)
+        scope = {**written.__globals__, **closure(written)}
+        checked = with_variables(function, self.namespace) if self.variables else None
+        if checked is not None:
+            function, found = checked.function, {**checked.annotations, **found}
+        dims = {**dims_in(found, self.namespace), **dims_in(found, scope), **self.dims}
+        plan = Plan(
+            function,
+            function.__qualname__.rpartition("<locals>.")[2],
+            params,
+            hints.get("return") if gives_its_result(self.function) else None,
+            self.own,
+            dims,
+        )
+        plan.steady = is_steady(params)
+        if checked is not None:
+            plan.variables = True
+            checked.plan.append(plan)
+        return plan
+
+
+_READY: Final = "__shapecheck_ready__"
+_FIRST: Final = """
+def first({head}):
+    if __shapecheck_dynamo__():
+        from torch._dynamo.comptime import comptime as __shapecheck_comptime__
+        __shapecheck_comptime__(__shapecheck_prepare__)
+        return __shapecheck_ready__({passed})
+    return __shapecheck_become__()({passed})
+"""
+_FIRST_ASYNC: Final = """
+async def first({head}):
+    return await __shapecheck_become__()({passed})
+"""
+_FIRST_GENERATOR: Final = """
+def first({head}):
+    if __shapecheck_dynamo__():
+        from torch._dynamo.comptime import comptime as __shapecheck_comptime__
+        __shapecheck_comptime__(__shapecheck_prepare__)
+        return (yield from __shapecheck_ready__({passed}))
+    return (yield from __shapecheck_become__()({passed}))
+"""
+_FIRST_ASYNC_GENERATOR: Final = """
+async def first({head}):
+    from functools import partial as __shapecheck_partial__
+    __shapecheck_checks__, __shapecheck_made__ = None, __shapecheck_become__()({passed})
+""" + indent(
+    DELEGATE.format(
+        **{
+            name: f"__shapecheck_{name}__"
+            for name in ("step", "made", "item", "checks", "sent", "thrown", "partial")
+        }
+    ),
+    "    ",
+)
+_FIRSTS: Final = {
+    "plain": _FIRST,
+    "async": _FIRST_ASYNC,
+    "generator": _FIRST_GENERATOR,
+    "async generator": _FIRST_ASYNC_GENERATOR,
+}
+"""The function before its first call: of the same kind, as others ask what kind it is of."""
+
+
+def _is_annotated(function: types.FunctionType) -> bool:
+    try:
+        return bool(function.__annotations__)
+    except NameError:
+        return True

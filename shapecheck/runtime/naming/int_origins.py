@@ -1,0 +1,379 @@
+"""Which dimension a plain int in the user's code is: `t` in `b, t, d = x.shape; y.view(b, t, -1)`.
+
+At run time `x.shape` holds ints, which know nothing of names. So each reading of a shape is noted
+by where it stands in the code; and where a size is passed to an op, its expression is followed back
+in the source to the readings that it is made of. That is done once for a place in the code. What
+was followed counts only if it comes to the very number that is passed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import CodeType, FrameType, FunctionType
+from typing import Any, Final
+
+import torch
+
+import shapecheck.dims as dims
+from shapecheck.dims import DimExpr, Kind, Size, Sym, size_of
+from shapecheck.runtime.naming.facts import MIXED, NUMBER, marked, value_of
+from shapecheck.runtime.naming.keys import GETITEM, SETITEM
+from shapecheck.runtime.naming.records import Frame, Record
+from shapecheck.runtime.naming.written_sizes import CallPlace, call_place, is_len
+from shapecheck.runtime.source import users_frame
+
+READ: Final[frozenset[Any]] = frozenset(
+    (torch.Tensor.shape.__get__, torch.Tensor.size, torch.Tensor.__len__)  # type: ignore[attr-defined]
+)
+"""What gives the sizes of a tensor."""
+
+GIVEN: Final[frozenset[Any]] = frozenset(
+    getattr(owner, name)
+    for owner, names in (
+        (
+            torch,
+            "arange broadcast_to empty eye full linspace normal ones rand randint randn randperm "
+            "reshape split tile unflatten zeros",
+        ),
+        (
+            torch.Tensor,
+            "broadcast_to expand new_empty new_full new_ones new_zeros repeat reshape split tile "
+            "unflatten view",
+        ),
+    )
+    for name in names.split()
+)
+"""Ops that take sizes."""
+
+INDEXING: Final[frozenset[Any]] = frozenset((GETITEM, SETITEM))
+
+CUTTING: Final[frozenset[Any]] = INDEXING | {torch.nn.functional.pad}
+"""Ops that leave as much of an axis as the numbers say, or put as much to it."""
+
+_IN_PYTHON: Final = frozenset(
+    func for func in GIVEN | READ | CUTTING if isinstance(func, FunctionType)
+)
+"""What is called by torch's own code, not by the user's."""
+
+_NOTED: Final = 4096
+Place = tuple[int, int]
+"""The id of code, and an offset in it."""
+Passed = tuple[Any, ...]
+"""What decides which sizes are passed: a `CallPlace`, the plan whose parameters count and their
+values, and records."""
+Told = Any
+"""What is known of an argument: a dimension, a tuple of such, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """What is known of the sizes that are passed at one place.
+
+    `records` are what the readings were of; `frame` is the call whose parameters count.
+    """
+
+    place: CallPlace
+    records: tuple[Record | None, ...]
+    frame: Frame | None
+
+    def values(self) -> dict[Sym, int]:
+        """Return the values of all symbols in what is told."""
+        found: dict[Sym, int] = {}
+        for one in self.records:
+            found.update(one.values if one is not None else {})
+        if self.frame is not None:
+            found.update(self.frame.symbols)
+        return found
+
+    def told(
+        self, args: list[Any], kwargs: Mapping[str, Any], cutting: bool = False
+    ) -> tuple[list[Any], dict[str, Any], bool]:
+        """Return an op's arguments with dimensions in the place of numbers that are known.
+
+        Third, whether nothing is left that may be one: the other numbers stand in the source.
+        `cutting`: lists say how much of each axis is left.
+        """
+        if self.place.call is None:
+            return args, dict(kwargs), True
+        if isinstance(self.place.call, ast.Subscript):
+            tensor, index, *assigned = args
+            told = self._tell(self.place.call.slice)
+            return [tensor, clear(index, told, self.values()), *assigned], dict(kwargs), False
+        given = [self._spread(node) for node in self.place.call.args]
+        flat = [one for part in given for one in part]
+        known = self.values()
+        flat = flat[: len(args)]  # what is behind them was passed on by name
+        behind = len(args) - len(flat)  # the tensor itself comes first where it is a method
+        if behind not in (0, 1):
+            flat, behind = [], len(args)
+        parts = [
+            flat[i - behind] if 0 <= i - behind < len(flat) else None for i in range(len(args))
+        ]
+        found = [_fitted(arg, part, known) for arg, part in zip(args, parts, strict=True)]
+        keywords = {one.arg: one.value for one in self.place.call.keywords if one.arg is not None}
+        named = {name: self._tell(keywords[name]) if name in keywords else None for name in kwargs}
+        words = {name: _fitted(arg, named[name], known) for name, arg in kwargs.items()}
+        both = [*zip(found, parts, strict=True), *((words[name], named[name]) for name in kwargs)]
+        sure = all(_is_sure(one, part) for one, part in both)
+        if cutting:
+            found = [_opened(one, part) for one, part in zip(found, parts, strict=True)]
+            words = {name: _opened(one, named[name]) for name, one in words.items()}
+        return found, words, sure
+
+    def _spread(self, node: ast.expr) -> list[Told]:
+        if not isinstance(node, ast.Starred):
+            return [self._tell(node)]
+        inside = self._tell(node.value)
+        return list(inside) if isinstance(inside, tuple) else [None]
+
+    def _tell(self, node: ast.expr, depth: int = 0) -> Told:
+        """Return the dimension, or the tuple of them, that an expression is."""
+        if depth > 8:
+            return None
+        if node in self.place.index:
+            return self._read(node)
+        match node:
+            case ast.Constant(value=int(number)) if not isinstance(number, bool):
+                return number
+            case ast.Name(id=name) if name in self.place.values:
+                value, at = self.place.values[name]
+                whole = self._tell(value, depth + 1)
+                return whole if at is None else _item(whole, at)
+            case ast.Name(id=name):
+                return self._parameter(name)
+            case ast.Tuple() | ast.List():
+                parts = [self._spread(item) for item in node.elts]
+                return tuple(one for part in parts for one in part)
+            case ast.Slice(lower=lower, upper=upper, step=step):
+                bounds = (lower, upper, step)
+                return slice(*(None if one is None else self._tell(one) for one in bounds))
+            case ast.Subscript(value=value, slice=part):
+                return _item(self._tell(value, depth + 1), _literal(part))
+            case ast.BinOp(left=left, op=op, right=right):
+                return _computed(op, self._tell(left, depth + 1), self._tell(right, depth + 1))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return _computed(ast.Sub(), 0, self._tell(operand, depth + 1))
+            case _:
+                return None
+
+    def _read(self, node: ast.AST) -> Told:
+        found = self.records[self.place.index[node]]
+        if found is None:
+            return None
+        whole = tuple(None if _unclear(dim) else dim for dim in found.dims)
+        if is_len(node):
+            return _item(whole, 0)
+        if isinstance(node, ast.Call) and node.args:
+            return _item(whole, _literal(node.args[0]))
+        return whole
+
+    def _parameter(self, name: str) -> Told:
+        """An int parameter that is called like a dimension of the signature is that dimension."""
+        if self.frame is None or name not in self.place.params:
+            return None
+        size: Size = self.frame.plan.size(name)
+        return size if size.symbol in self.frame.symbols else None
+
+
+class Readings:
+    """The shapes that the user's code has read, by where; one object for a thread.
+
+    What is noted and what is passed are kept by the code's identity: to hash code takes longer than
+    most ops. It is held on to, so that nothing else gets its id.
+    """
+
+    def __init__(self) -> None:
+        self.noted: dict[Place, tuple[CodeType, int, Record]] = {}
+        self.places: dict[tuple[int, int, bool], tuple[CodeType, CallPlace | None]] = {}
+
+    def note(self, func: Any, caller: FrameType, known: Record | None) -> None:
+        """Note what is known of a tensor whose sizes are read here."""
+        if func in _IN_PYTHON:
+            caller = users_frame(caller) or caller
+        caller = _behind_modes(caller)
+        code = caller.f_code
+        where = (id(code), caller.f_lasti)
+        if known is None:
+            self.noted.pop(where, None)
+            return
+        if len(self.noted) >= _NOTED:
+            self.noted.clear()
+        self.noted[where] = (code, id(caller), known)
+
+    def at(self, func: Any, caller: FrameType, frame: Frame) -> Passed | None:
+        """Return what decides which sizes are passed here, None if nothing is known of them."""
+        if func in _IN_PYTHON:
+            caller = users_frame(caller) or caller
+        caller = _behind_modes(caller)
+        code = caller.f_code
+        offset = caller.f_lasti
+        cutting = func in CUTTING
+        found = self.places.get((id(code), offset, cutting))
+        if found is None:
+            if len(self.places) >= _NOTED:
+                self.places.clear()
+            found = code, call_place(code, offset, cutting)
+            self.places[id(code), offset, cutting] = found
+        place = found[1]
+        if place is None:
+            return None
+        plan = frame.plan if place.params and frame.plan and frame.plan.code is code else None
+        records = [self._record(code, offsets, id(caller)) for offsets in place.reads]
+        if plan is None:
+            return (place, None, (), *records) if cutting or any(records) else None
+        values = tuple([frame.symbols.get(plan.symbol(name)) for name in place.params])
+        return (place, plan, values, *records)
+
+    def _record(self, code: CodeType, offsets: tuple[int, ...], caller: int) -> Record | None:
+        for offset in offsets:
+            found = self.noted.get((id(code), offset))
+            if found is not None and found[1] == caller:
+                return found[2]
+        return None
+
+
+def _behind_modes(caller: FrameType) -> FrameType:
+    """Return the user's frame, where a mode such as `torch.device(...)` stands between."""
+    if caller.f_code.co_name == "__torch_function__":
+        return users_frame(caller) or caller
+    return caller
+
+
+def lengths_of(passed: Passed, frame: Frame) -> Lengths:
+    """Return what is known of the sizes that are passed in a call."""
+    place, plan, _, *records = passed
+    return Lengths(place, tuple(records), None if plan is None else frame)
+
+
+# Values -------------------------------------------------------------------------------------------
+
+
+def _unclear(dim: DimExpr) -> bool:
+    return any(marked(symbol, MIXED) for symbol in dims.symbols(dim))
+
+
+def _literal(node: ast.expr) -> int | slice | None:
+    """Return the number or the slice that an index is written as."""
+    try:
+        if isinstance(node, ast.Slice):
+            parts = (node.lower, node.upper, node.step)
+            return slice(*(None if one is None else ast.literal_eval(one) for one in parts))
+        found = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return found if isinstance(found, int) else None
+
+
+def _item(whole: Told, at: int | slice | None) -> Told:
+    if not isinstance(whole, tuple) or at is None:
+        return None
+    try:
+        return whole[at]
+    except (IndexError, TypeError, ValueError):
+        return None
+
+
+def _computed(op: ast.operator, left: Told, right: Told) -> Told:
+    if left is None or right is None or isinstance(left, tuple) or isinstance(right, tuple):
+        return None
+    a, b = size_of(left), size_of(right)
+    match op:
+        case ast.Add():
+            return a + b
+        case ast.Sub():
+            return a - b
+        case ast.Mult():
+            return a * b
+        case ast.FloorDiv() if b != 0:
+            return dims.floordiv(a, b)
+        case _:
+            return None
+
+
+def _fitted(actual: Any, told: Told, values: Mapping[Sym, int]) -> Any:
+    """Return what is told of an argument, as far as it comes to the actual number."""
+    if isinstance(actual, tuple | list):
+        if not isinstance(told, tuple) or len(told) != len(actual):
+            return actual
+        return [_fitted(one, dim, values) for one, dim in zip(actual, told, strict=True)]
+    if type(actual) is not int or told is None or isinstance(told, int | tuple):
+        return actual
+    return told if value_of(told, values) == actual else actual
+
+
+def clear(index: Any, told: Told, values: Mapping[Sym, int]) -> Any:
+    """Return an index with symbols for the bounds of slices that may be anything.
+
+    `told` is what is known of it. With 5 for `t`, `t-2` isn't 3: `x[t-2:]` are two items.
+    """
+    if isinstance(index, tuple):
+        fits = isinstance(told, tuple) and len(told) == len(index)
+        parts = told if fits else (None,) * len(index)
+        return tuple(clear(one, part, values) for one, part in zip(index, parts, strict=True))
+    if not isinstance(index, slice):
+        return index
+    actual = (index.start, index.stop, index.step)
+    known = (told.start, told.stop, told.step) if isinstance(told, slice) else (None,) * 3
+    return slice(*(_bound(one, dim, values) for one, dim in zip(actual, known, strict=True)))
+
+
+def _bound(actual: Any, told: Told, values: Mapping[Sym, int]) -> Any:
+    return _open(_fitted(actual, told, values), told)
+
+
+def _open(found: Any, told: Told) -> Any:
+    """Return a symbol for a number that may be anything."""
+    if type(found) is not int or _is_sure(found, told):
+        return found
+    number = Size.of(Sym(f"<{abs(found)}>", Kind.OWN, (NUMBER, abs(found))))
+    return number if found >= 0 else -number
+
+
+def _opened(found: Any, told: Told) -> Any:
+    if not isinstance(found, tuple | list):
+        return found
+    parts = told if isinstance(told, tuple) and len(told) == len(found) else [None] * len(found)
+    return [_open(one, part) for one, part in zip(found, parts, strict=True)]
+
+
+def untold(func: Any, arg: Any) -> Any:
+    """Return what an op is told of how much it leaves, where nothing is known of the numbers."""
+    return clear(arg, None, {}) if func in INDEXING else _opened(arg, None)
+
+
+def numbers(given: Any) -> dict[Sym, int]:
+    """Return the values of the symbols for numbers that may be anything."""
+    if isinstance(given, slice):
+        given = (given.start, given.stop, given.step)
+    if isinstance(given, tuple | list):
+        return {symbol: value for one in given for symbol, value in numbers(one).items()}
+    found = dims.symbols(given) if isinstance(given, Size) else ()
+    return {s: s.scope[1] for s in found if marked(s, NUMBER)}  # type: ignore[index]
+
+
+def is_cut(func: Any, args: tuple[Any, ...]) -> bool:
+    """Whether it depends on numbers how much of an axis an op leaves."""
+    return func in CUTTING and (func not in INDEXING or _has_bounds(args[1]))
+
+
+def _has_bounds(index: Any) -> bool:
+    if isinstance(index, tuple):
+        return any(map(_has_bounds, index))
+    return isinstance(index, slice) and int in map(type, (index.start, index.stop, index.step))
+
+
+def _is_sure(found: Any, told: Told) -> bool:
+    """Whether an argument has no number in it that may be anything, by what is told of it."""
+    if isinstance(found, tuple | list):
+        parts = told if isinstance(told, tuple) and len(told) == len(found) else [None] * len(found)
+        return all(_is_sure(one, part) for one, part in zip(found, parts, strict=True))
+    return type(found) is not int or found == told
+
+
+def is_told(value: Any) -> bool:
+    """Whether sizes are all told of, but for 1 and the -1 that is left to the op."""
+    if isinstance(value, tuple | list):
+        return all(is_told(one) for one in value)
+    return isinstance(value, Size | dims.Composite) or value in (1, -1)

@@ -1,0 +1,412 @@
+"""Carries names through torch's ops: a torch function mode that asks the op rules.
+
+In the steady state an op is one look-up: the function, the records of its named operands, the
+sizes of the others and the plain arguments lead to the record of the result. Rules run only for
+what wasn't seen before.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from shapecheck.dims import Sym
+from shapecheck.ops import UNKNOWN, Repeated, Value
+from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
+from shapecheck.runtime.naming import fast_paths, first_class, op_errors, ops, transforms
+from shapecheck.runtime.naming.facts import simplest, value_of
+from shapecheck.runtime.naming.int_origins import (
+    CUTTING,
+    GIVEN,
+    READ,
+    Passed,
+    Readings,
+    is_cut,
+    lengths_of,
+    numbers,
+    untold,
+)
+from shapecheck.runtime.naming.keys import GETITEM, PLAIN, SETITEM, Key, key_of
+from shapecheck.runtime.naming.lookup import Lookup, keep
+from shapecheck.runtime.naming.op_calls import Question
+from shapecheck.runtime.naming.outer_products import outer
+from shapecheck.runtime.naming.records import (
+    Frame,
+    Record,
+    Table,
+    record,
+    sizes_of,
+    state,
+)
+from shapecheck.runtime.naming.regroup import REGROUPING, crossed, in_place, regrouped, solved
+from shapecheck.shapes import Mismatch, Run
+from shapecheck.shapes import Tensor as Known
+
+_compiling: Final = torch.compiler.is_dynamo_compiling
+_levels: Final = transforms.levels
+_CACHED: Final = 1 << 14
+_NEW: Final = object()
+_DROP: Final = object()
+_WRITES: Final = object()
+_REFUSED: Final = object()
+
+
+class _Likely:
+    """The record of a result whose sizes may come out otherwise next time."""
+
+    __slots__ = ("record",)
+
+    def __init__(self, known: Record) -> None:
+        self.record = known
+
+
+class _Blind:
+    """The outcome of an op that counts padding, and what is said of it where nobody minds it."""
+
+    __slots__ = ("outcome", "symbol")
+
+    def __init__(self, outcome: object, symbol: Sym) -> None:
+        self.outcome, self.symbol = outcome, symbol
+
+
+class Placed:
+    """Where the outcome depends on how numbers are written: it is kept with what is passed."""
+
+    __slots__ = ()
+
+
+_cache: dict[object, object] = {}
+"""From an op's key to its outcome.
+
+A `Record` (the result's, whose sizes follow from the key), a `_Likely`, a tuple of records and
+Nones (of a result that is a tuple), None (the result has no names), `_DROP` (an operand loses its
+names), `_WRITES` (data gets into the first operand), `_REFUSED`, or one of these in a `_Blind`.
+"""
+
+_find: Final = (
+    None
+    if Lookup is None
+    else Lookup(
+        cache=_cache,
+        plain=tuple(PLAIN),
+        tensor=torch.Tensor,
+        parameter=torch.nn.Parameter,
+        record=Record,
+        placed=Placed,
+        getitem=GETITEM,
+        given=GIVEN,
+        other=READ | {SETITEM},
+        transforming=transforms.transforming,
+    )
+)
+"""What looks most ops up: a record or a `Placed`, False if no operand has a name, else None."""
+
+
+class NamesMode(TorchFunctionMode):
+    """The mode of one thread; `frame` is the decorated call that is running."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frame: Frame | None = None
+        self.readings = Readings()
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        frame = self.frame
+        if frame is None or (kwargs is not None and _compiling()):  # dynamo passes a dict
+            return func(*args, **kwargs) if kwargs else func(*args)
+        outcome: object = None
+        key: Key | None = None
+        passed: Passed | None = None
+        if _find is not None:
+            outcome = _find(frame.table, frame.alone, frame.read, func, args, kwargs)
+            if outcome is False:
+                return func(*args, **kwargs) if kwargs else func(*args)
+        if outcome is None:
+            if func in READ:
+                frame.read = True
+                self.readings.note(func, sys._getframe(1), transforms.known(args[0], frame.table))
+                return _run(frame, func, args, kwargs or {})
+            if frame.read and func in GIVEN:
+                passed = self.readings.at(func, sys._getframe(1), frame)
+            key = key_of(func, args, kwargs or {}, frame, passed)
+            if key is None:
+                return func(*args, **kwargs) if kwargs else func(*args)
+            outcome = _cache.get(key, _NEW)
+            if outcome is _NEW and is_cut(func, args):
+                outcome = Placed()
+                _remember(key, outcome)
+        if type(outcome) is Placed:
+            passed = self.readings.at(func, sys._getframe(1), frame)
+            key = (outcome, passed)
+            outcome = _cache.get(key, _NEW)
+        if type(outcome) is Record:
+            try:
+                result = func(*args, **kwargs) if kwargs else func(*args)
+            except Exception as error:
+                _retell(error, frame, func, args, kwargs or {})
+                raise
+            keep(frame.table, result, outcome)
+        else:
+            assert key is not None  # only what is kept under one is a `Record`
+            result = _other(frame, outcome, key, func, args, kwargs or {}, passed)
+        if _levels and transforms.transforming() is not None:
+            _hand_down(result, (*args, *(kwargs or {}).values()), frame.table)
+        return result
+
+
+def _hand_down(result: Any, operands: tuple[Any, ...], table: Table) -> None:
+    try:
+        transforms.hand_down(result, operands, table)
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault("inside of a transform", error)
+
+
+def _run(
+    frame: Frame, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Run an op; where it fails and its rule says why, raise that."""
+    try:
+        return func(*args, **kwargs)
+    except Exception as error:
+        _retell(error, frame, func, args, kwargs)
+        raise
+
+
+def _other(
+    frame: Frame,
+    outcome: object,
+    key: Key,
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    passed: Passed | None,
+) -> Any:
+    """Run an op whose outcome is no certain record, or isn't known yet."""
+    if outcome is _NEW or outcome is _REFUSED:
+        return _first_time(frame, key, func, args, kwargs, passed)
+    if isinstance(outcome, _Blind):
+        op_errors.caution(frame, func, outcome.symbol)
+        outcome = outcome.outcome
+    result = _run(frame, func, args, kwargs)
+    if outcome is _DROP:
+        _drop(frame, result, args, kwargs)
+    elif outcome is _WRITES:
+        _written(frame, args[0])
+    elif isinstance(outcome, _Likely):
+        if sizes_of(result) == outcome.record.sizes:
+            frame.name(result, outcome.record)
+    elif isinstance(outcome, tuple) and isinstance(result, tuple | list):
+        for item, known in zip(result, outcome, strict=False):
+            if known is not None and isinstance(item, torch.Tensor):
+                if sizes_of(item) == known.sizes:
+                    frame.name(item, known)
+    return result
+
+
+def _written(frame: Frame, tensor: torch.Tensor) -> None:
+    """Note that data was put into a tensor."""
+    known = frame.of(tensor)
+    if known is not None:
+        frame.name(tensor, known.written())
+
+
+def _drop(frame: Frame, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    for value in (result, *args[:1], kwargs.get("out")):
+        if isinstance(value, torch.Tensor):
+            frame.forget(value)
+
+
+def _first_time(
+    frame: Frame,
+    key: tuple[Any, ...],
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    passed: Passed | None,
+) -> Any:
+    """Ask the rule, run the op, and remember the outcome."""
+    known: Value = UNKNOWN
+    values: dict[Any, int] = {}
+    asked: Question | None = None
+    lasting = True
+    first_class.install()
+    try:
+        with LOCK:
+            asked = Question(frame, func, args, kwargs)
+            if passed is not None:
+                asked.tell(lengths_of(passed, frame))
+            elif func in CUTTING:
+                asked.args[1:2] = [untold(func, arg) for arg in asked.args[1:2]]
+            if func in CUTTING:
+                asked.values.update(numbers(asked.given))
+            values = asked.values
+            known = asked.named_surely(asked.answer())
+    except Mismatch as refused:
+        assert asked is not None
+        # A view's sizes are plain numbers, which may be a name's size by chance: see `regroup`.
+        certain = func not in REGROUPING or asked.told
+        if certain and asked.by_names(refused.problem):
+            found = outer(asked, refused.problem)
+            if found is None:
+                _remember(key, _REFUSED)
+                raise op_errors.op_error(frame, asked, refused.problem, None) from None
+            known, lasting = found, False
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault(f"on {getattr(func, '__name__', func)}", error)
+    moved = ops.reshapes_in_place(func)
+    result = _run(frame, func, args, kwargs)
+    try:
+        outcome = _outcome(known, result, values)
+        if func in REGROUPING and asked is not None and isinstance(result, torch.Tensor):
+            outcome = _regrouped(asked, outcome, result)
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault(f"on {getattr(func, '__name__', func)}", error)
+        outcome = None
+    if moved or (outcome is None and ops.writes(func, kwargs)):
+        _drop(frame, result, args, kwargs)
+        if isinstance(outcome, Record) and isinstance(result, torch.Tensor):
+            frame.name(result, outcome)
+        outcome = _NEW if isinstance(outcome, Record) else _DROP
+    elif func is SETITEM and asked is not None and asked.known and asked.known[0].blank:
+        _written(frame, args[0])
+        outcome = _WRITES
+    elif isinstance(outcome, Record):
+        frame.name(result, outcome)
+    elif isinstance(outcome, tuple):
+        for item, part in zip(result, outcome, strict=False):
+            if part is not None:
+                frame.name(item, part)
+    if lasting and outcome is not _NEW:
+        symbol = None if asked is None else asked.padded(known)
+        if isinstance(outcome, Record):  # `Frame.name` must see a parameter
+            sure = symbol is None and _decided(known, values)
+            if not sure or isinstance(result, torch.nn.Parameter):
+                outcome = _Likely(outcome)
+        if symbol is not None:
+            op_errors.caution(frame, func, symbol)
+            outcome = _Blind(outcome, symbol)
+        _remember(key, outcome)
+    frame.sweep()
+    return result
+
+
+def _remember(key: tuple[Any, ...], outcome: object) -> None:
+    if len(_cache) >= _CACHED:
+        _cache.clear()
+    _cache[key] = outcome
+
+
+def _outcome(known: Value, result: Any, values: Mapping[Any, int]) -> object:
+    """Return the records of a result from what a rule says of it and what it really is."""
+    if isinstance(known, Known) and isinstance(result, torch.Tensor):
+        return _record(known, result, values)
+    if isinstance(known, Repeated) and isinstance(result, tuple | list):
+        known = [known.element] * len(result)
+    if isinstance(known, tuple | list) and isinstance(result, tuple | list):
+        if len(known) != len(result):
+            return None
+        parts = tuple(
+            _record(one, item, values)
+            if isinstance(one, Known) and isinstance(item, torch.Tensor)
+            else None
+            for one, item in zip(known, result, strict=True)
+        )
+        return parts if any(part is not None for part in parts) else None
+    return None
+
+
+def _decided(known: Value, values: Mapping[Any, int]) -> bool:
+    """Whether a rule said all sizes of a result, so that they are the same another time."""
+    return isinstance(known, Known) and all(
+        not isinstance(item, Run) and value_of(item, values) is not None
+        for item in known.shape.dims
+    )
+
+
+def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record | None:
+    """Mark the axes of a view that cut across dimensions.
+
+    What an axis is made of counts before what the user calls its size.
+    """
+    sizes = sizes_of(result)
+    before = asked.known[0].shape.known
+    if asked.known[0].blank and isinstance(outcome, Record):
+        return outcome
+    if sizes is None or before is None:
+        return None
+    told = outcome.dims if isinstance(outcome, Record) else sizes
+    if not asked.sure:
+        told = in_place(told, before, sizes, asked.values, asked.given)
+    inserted = isinstance(outcome, Record) and outcome.inserted
+    targets = told
+    if asked.lengths is not None:
+        made = _by_numbers(asked, result)
+        by_numbers = made.dims if isinstance(made, Record) else sizes
+        targets = in_place(by_numbers, before, sizes, asked.values)
+    found, values, cutting = regrouped(before, asked.values, targets, sizes)
+    if asked.lengths is not None:
+        found = crossed(found, told, sizes, values, cutting)
+    return record(found, sizes, values, inserted)
+
+
+def _by_numbers(asked: Question, result: torch.Tensor) -> object:
+    """Return the outcome of a view that is told nothing of its sizes but the numbers."""
+    try:
+        return _outcome(solved(asked.answer(replaced={}), asked.known), result, asked.values)
+    except Mismatch:
+        return None
+
+
+def _record(known: Known, result: torch.Tensor, values: Mapping[Any, int]) -> Record | None:
+    sizes = sizes_of(result)
+    if sizes is None or len(known.shape.dims) != len(sizes):
+        return None
+    found: list[Any] = []
+    for item, size in zip(known.shape.dims, sizes, strict=True):
+        if isinstance(item, Run):
+            return None
+        value = value_of(item, values)
+        if value is not None and value != size:
+            return None
+        found.append(size if value is None else simplest(item, values))
+    return record(tuple(found), sizes, values, known.inserted, known.blank)
+
+
+def _retell(
+    error: Exception,
+    frame: Frame,
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
+    """Raise our text in the place of torch's, where the op's rule refuses too."""
+    if isinstance(error, ShapeError | CarriedError):
+        return
+    try:
+        with LOCK:
+            asked = Question(frame, func, args, kwargs, strict=True)
+            asked.answer()
+            asked.answer(replaced=asked.plain())  # what fails for the numbers alone
+    except Mismatch as refused:
+        raise op_errors.op_error(frame, asked, refused.problem, error) from error
+    except Exception as fault:  # noqa: BLE001 - torch's own error is told anyway
+        own_fault(f"on the failure of {getattr(func, '__name__', func)}", fault)
+
+
+def thread_mode() -> NamesMode:
+    """Return this thread's mode object."""
+    found = state.mode
+    if found is None:
+        fast_paths.install()
+        found = state.mode = NamesMode()
+    return found

@@ -1,0 +1,166 @@
+"""A call of an op as its rule sees it: tensors with their names, and sizes that are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from shapecheck.dims import Dim, Sym, symbols
+from shapecheck.dtypes import ANY
+from shapecheck.ops import UNKNOWN, DType, Value
+from shapecheck.ops.math import ragged
+from shapecheck.runtime.annotations.hints import dtype_mask
+from shapecheck.runtime.boundary.binding import plain_shape
+from shapecheck.runtime.naming import ops
+from shapecheck.runtime.naming.facts import ValueFacts
+from shapecheck.runtime.naming.int_origins import CUTTING, GIVEN, Lengths, is_told
+from shapecheck.runtime.naming.records import Frame, apart, dtype_of, sizes_of
+from shapecheck.runtime.naming.regroup import REGROUPING, solved
+from shapecheck.shapes import Mismatch, Problem, Shape
+from shapecheck.shapes import Tensor as Known
+from shapecheck.signatures import Signature
+
+
+class Question:
+    """One call of an op, as its rule sees it."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        func: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        strict: bool = False,
+        dtypes: bool = False,
+    ) -> None:
+        self.func = func
+        self.frame = frame
+        self.tensors: list[torch.Tensor] = []
+        self.known: list[Known] = []
+        self.values: dict[Any, int] = {}
+        self.strict = strict
+        self.dtypes = dtypes or strict or func in ops.DTYPE_MATTERS
+        self.raw = (args, kwargs)
+        self.args = [self.convert(arg) for arg in args]
+        self.kwargs = {name: self.convert(arg) for name, arg in kwargs.items()}
+        self.signature: Signature | None = ops.signature_of(func)
+        self.numbers: tuple[Sequence[Value], Mapping[str, Value]] = (self.args, self.kwargs)
+        self.told = self.sure = False
+        self.lengths: Lengths | None = None
+
+    def tell(self, lengths: Lengths) -> None:
+        """Put dimensions in the place of the numbers that are known to be some."""
+        self.lengths = lengths
+        self.args, self.kwargs, self.sure = lengths.told(
+            self.args, self.kwargs, self.func in CUTTING
+        )
+        for symbol, value in lengths.values().items():
+            self.values.setdefault(symbol, value)
+        listed = [arg for arg in self.given if isinstance(arg, tuple | list)]
+        self.told = is_told(listed or self.given)  # beside sizes in a tuple stands an axis
+
+    def convert(self, arg: Any) -> Value:
+        """Return an argument as rules see it."""
+        if isinstance(arg, torch.Tensor):
+            return self.tensor(arg)
+        if arg is None or arg is ... or isinstance(arg, bool | int | float | complex | str):
+            return arg
+        if isinstance(arg, slice):
+            return slice(self.convert(arg.start), self.convert(arg.stop), self.convert(arg.step))
+        if isinstance(arg, tuple | list):
+            parts = [self.convert(item) for item in arg]
+            return parts if isinstance(arg, list) else tuple(parts)
+        if isinstance(arg, torch.dtype):
+            return DType(dtype_mask(arg))
+        if isinstance(arg, Dim) and isinstance(arg.size, int):  # torch takes its `__index__`
+            self.values.update({s: s.size for s in symbols(arg.dim) if isinstance(s.size, int)})
+            return arg.dim
+        return UNKNOWN
+
+    def tensor(self, arg: torch.Tensor) -> Known:
+        """Return a tensor with the names that the running call knows."""
+        found = self.frame.of(arg)
+        mask = dtype_mask(dtype_of(arg)) if self.dtypes else ANY
+        sizes = sizes_of(arg)
+        if sizes is None:
+            made = Known(Shape.unknown(), mask)
+        elif found is None or found.sizes != sizes:
+            made = Known(Shape(sizes), mask)
+        else:
+            found = apart(found, self.values)
+            made = Known(Shape(found.dims), mask, found.inserted, blank=found.blank)
+            self.values.update(found.values)
+        self.tensors.append(arg)
+        self.known.append(made)
+        return made
+
+    def with_dtypes(self) -> Question:
+        """Return the same question, with what is known of the operands' dtypes."""
+        return Question(self.frame, self.func, *self.raw, dtypes=True)
+
+    def answer(
+        self,
+        label: str = "",
+        replaced: Mapping[int, Known] | None = None,
+        meant: bool = False,
+    ) -> Value:
+        """Return what the rule says of the result; raises `Mismatch`.
+
+        `replaced` puts other tensors in the place of some, by their index in `known`.
+        `meant`: see `Call`.
+        """
+        if self.signature is None:
+            return UNKNOWN
+        args, kwargs = (self.args, self.kwargs) if replaced is None else self.numbers
+        if replaced:
+            by_identity = {id(self.known[index]): new for index, new in replaced.items()}
+            args = [_swapped(arg, by_identity) for arg in args]
+            kwargs = {name: _swapped(arg, by_identity) for name, arg in kwargs.items()}
+        facts = ValueFacts(self.values, self.strict)
+        return self.signature.apply(facts, args, kwargs, label, meant=meant)
+
+    def named_surely(self, known: Value) -> Value:
+        """Return a result without the names that it has only if a number is what it seems to be."""
+        made = self.func in GIVEN and not self.known
+        solving = made or self.func in REGROUPING
+        return solved(known, self.known, self.given) if solving and not self.sure else known
+
+    @property
+    def given(self) -> list[Value]:
+        """What is given but for tensors: sizes, axes and the like."""
+        return [arg for arg in (*self.args, *self.kwargs.values()) if not isinstance(arg, Known)]
+
+    def padded(self, known: Value) -> Sym | None:
+        """Return the padded dimension that an op counts the padding of, by its rule's answer."""
+        if self.signature is None:
+            return None
+        return ragged.blind(self.signature.name, self.args, self.kwargs, known)
+
+    def by_names(self, problem: Problem) -> bool:
+        """Whether an op is refused for its names alone: with plain sizes the rule accepts it.
+
+        Otherwise torch decides, so that a wrong rule is no false alarm.
+        """
+        if problem.code == "shape-dtype":
+            return False
+        try:
+            self.answer(replaced=self.plain())
+        except Mismatch:
+            return False
+        return True
+
+    def plain(self) -> dict[int, Known]:
+        """Return the tensors without names, by their index in `known`."""
+        return {
+            index: Known(plain_shape(tensor), known.dtype)
+            for index, (tensor, known) in enumerate(zip(self.tensors, self.known, strict=True))
+        }
+
+
+def _swapped(arg: Value, new: Mapping[int, Known]) -> Value:
+    if isinstance(arg, tuple | list):
+        parts = [_swapped(item, new) for item in arg]
+        return parts if isinstance(arg, list) else tuple(parts)
+    return new.get(id(arg), arg)

@@ -1,0 +1,210 @@
+"""What to say of an op that can't be: the op as the user wrote it, its operands, their sizes."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import CodeType, MethodDescriptorType
+from typing import TYPE_CHECKING, Final
+
+from shapecheck import explain
+from shapecheck.dims import Sym
+from shapecheck.ops.math import ragged
+from shapecheck.runtime.errors import (
+    RaggedWarning,
+    ShapeError,
+    carried,
+    error_like,
+    own_fault,
+)
+from shapecheck.runtime.naming import ops
+from shapecheck.runtime.naming.records import Frame, state
+from shapecheck.runtime.source import Place, by_operator, call_label, user_place
+from shapecheck.shapes import Mismatch, Problem
+from shapecheck.shapes import Tensor as Known
+
+if TYPE_CHECKING:
+    from shapecheck.runtime.naming.op_calls import Question
+
+_SYMBOLS: Final[Mapping[type[ast.AST], str]] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.USub: "-",
+    ast.Invert: "~",
+}
+
+_OPERATORS: Final = frozenset(
+    f"__{side}{name}__"
+    for name in "add sub mul truediv div floordiv mod pow matmul and or xor lshift rshift".split()
+    for side in ("", "r", "i")
+)
+
+Spelled = tuple[str, list[tuple[str, ast.expr | None]]]
+
+
+def op_error(
+    frame: Frame, asked: Question, problem: Problem, cause: Exception | None
+) -> ShapeError:
+    """Return the exception for an op that its rule refuses; `cause` is torch's own, if any."""
+    place = user_place()
+    label, texts = _spelling(asked, place)
+    problem = _relabelled(asked, problem, label)
+    operands = _operands(asked, texts, place)
+
+    def retry(changed: Mapping[int, Known]) -> Known | None:
+        try:
+            result = asked.answer(label, changed)
+        except Mismatch:
+            return None
+        return result if isinstance(result, Known) else None
+
+    message = explain.operation(label, problem, operands, retry)
+    where = None if place is None else str(place)
+    error = error_like(cause)(message, known_sizes(frame, asked), where)
+    error.__cause__ = cause
+    name = str(getattr(asked.func, "__name__", ""))
+    return carried(error) if by_operator() or name in _OPERATORS else error
+
+
+def caution(frame: Frame, func: object, symbol: Sym) -> None:
+    """Warn of an op that counts padding, where nothing in the function speaks of lengths."""
+    if frame.plan is None or state.minding:
+        return
+    place = user_place()
+    code = getattr(inspect.unwrap(frame.plan.function), "__code__", None)
+    codes = [one for one in (code, place and place.code) if isinstance(one, CodeType)]
+    if place is None or any(_minds_padding(one) for one in codes):
+        return
+    name = str(getattr(func, "__name__", func))
+    method = isinstance(func, MethodDescriptorType)
+    message = ragged.message(name if method else call_label(place, name), symbol)
+    lines = [f"{message.text}  [{message.code}]", *(f"  note: {note}" for note in message.notes)]
+    text = "\n".join(lines)
+    seen = _warned.setdefault(place.code.co_filename, {})
+    warnings.warn_explicit(text, RaggedWarning, place.code.co_filename, place.line, registry=seen)
+
+
+_warned: Final[dict[str, dict[str | tuple[str, type[Warning], int], int]]] = {}
+
+
+@lru_cache(maxsize=1024)
+def _minds_padding(code: CodeType) -> bool:
+    """Whether a function speaks of masks or lengths, the functions in it included."""
+    inner = (one for one in code.co_consts if isinstance(one, CodeType))
+    words = (*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars)
+    return ragged.minds_padding(words) or any(map(_minds_padding, inner))
+
+
+def known_sizes(frame: Frame, asked: Question | None = None) -> dict[str, int]:
+    """Return the values of all names that are bound here, for the end of a message."""
+    sizes = dict(frame.names)
+    for symbol, value in asked.values.items() if asked is not None else ():
+        sizes.setdefault(symbol.name, value)
+    return sizes
+
+
+def _relabelled(asked: Question, problem: Problem, label: str) -> Problem:
+    """Ask again under the op's spelling, which some rules use in their words."""
+    try:
+        asked.answer(label)
+    except Mismatch as refused:
+        return refused.problem
+    except Exception as error:  # noqa: BLE001 - the first words will do
+        own_fault("to explain an error", error)
+    return problem
+
+
+def _spelling(asked: Question, place: Place | None) -> Spelled:
+    """Return the op as the user wrote it, and the roles and expressions of its operands."""
+    node = place.node if place is not None else None
+    match node:
+        case ast.BinOp(left=left, op=op, right=right):
+            return _SYMBOLS[type(op)], [("left operand", left), ("right operand", right)]
+        case ast.AugAssign(target=left, op=op, value=right):
+            return _SYMBOLS[type(op)] + "=", [("left operand", left), ("right operand", right)]
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _SYMBOLS.get(type(op), "=="), [("left operand", left), ("right operand", right)]
+        case ast.UnaryOp(op=op, operand=operand):
+            return _SYMBOLS.get(type(op), "-"), [("operand", operand)]
+        case ast.Subscript(value=value, ctx=ast.Load()):
+            return "[...]", [("tensor", value)]
+        case ast.Subscript(value=value):
+            return "[...] =", [("tensor", value)]
+        case ast.Attribute(value=value, attr=attr):
+            return attr, [("tensor", value)]
+        case ast.Call():
+            return _call(asked, node)
+        case _:
+            return _plain_name(asked), []
+
+
+def _plain_name(asked: Question) -> str:
+    dotted = ops.dotted_names().get(asked.func, "")
+    return dotted.rpartition(".")[2] or str(getattr(asked.func, "__name__", asked.func))
+
+
+def _call(asked: Question, node: ast.Call) -> Spelled:
+    function = node.func
+    last = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
+    dotted = ops.dotted_names().get(asked.func, "")
+    given: list[tuple[str, ast.expr | None]] = [("argument", arg) for arg in node.args]
+    if last.strip("_") != _plain_name(asked).strip("_"):
+        return ast.unparse(function), given
+    if dotted.startswith("torch.Tensor.") and isinstance(function, ast.Attribute):
+        return last, [("tensor", function.value), *given]
+    return ast.unparse(function), given
+
+
+def _operands(
+    asked: Question, texts: Sequence[tuple[str, ast.expr | None]], place: Place | None
+) -> list[explain.Operand]:
+    """Return the op's tensors as messages show them."""
+    spoken: list[explain.Operand] = []
+    for known, (role, node) in zip(asked.known, _paired(asked, texts), strict=True):
+        if node is None:
+            spoken.append(explain.Operand(role, known))
+            continue
+        since = place.since(node.id) if place is not None and isinstance(node, ast.Name) else None
+        spoken.append(explain.Operand(role, known, ast.unparse(node), since))
+    return spoken
+
+
+def operand_nodes(asked: Question, place: Place) -> list[ast.expr | None]:
+    """Return the expressions of an op's tensors, None where it isn't certain which it is."""
+    return [node for _, node in _paired(asked, _spelling(asked, place)[1])]
+
+
+def _paired(
+    asked: Question, texts: Sequence[tuple[str, ast.expr | None]]
+) -> Iterator[tuple[str, ast.expr | None]]:
+    """Yield the role and the source of each of an op's tensors."""
+    expressions = _flat(texts)
+    positions = [i for i, arg in enumerate(asked.args) if isinstance(arg, Known)]
+    for index in range(len(asked.known)):
+        at = positions[index] if index < len(positions) else len(expressions)
+        yield expressions[at] if at < len(expressions) else ("argument", None)
+
+
+def _flat(texts: Sequence[tuple[str, ast.expr | None]]) -> list[tuple[str, ast.expr | None]]:
+    stop = next((i for i, (_, node) in enumerate(texts) if isinstance(node, ast.Starred)), None)
+    return list(texts[:stop])

@@ -1,0 +1,272 @@
+"""What a `view` with plain sizes does to names where its boundaries cut across dimensions.
+
+`(b h t d).view(b, t, h*d)` doesn't give `b t (h d)`: each row of the result holds pieces of several
+heads and positions. Sizes alone can't tell; so such axes get a name of their own, which is no other
+name's equal. A view back to the sizes that were there restores the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any, Final
+
+import torch
+
+import shapecheck.dims as dims
+from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
+from shapecheck.ops import Value
+from shapecheck.runtime.naming.facts import MIXED, OF_SIZE, marked, value_of
+from shapecheck.shapes import Shape, Tensor
+
+REGROUPING: Final[frozenset[Any]] = frozenset(
+    (
+        torch.reshape,
+        torch.unflatten,
+        torch.Tensor.reshape,
+        torch.Tensor.unflatten,
+        torch.Tensor.view,
+    )
+)
+Factor = tuple[DimExpr, int, bool]
+"""A dimension that an axis is made of, its size, and whether it was merged with others."""
+
+
+def regrouped(
+    source: Sequence[DimExpr],
+    values: Mapping[Sym, int],
+    targets: Sequence[DimExpr],
+    sizes: Sequence[int],
+) -> tuple[tuple[DimExpr, ...], dict[Sym, int], frozenset[int]]:
+    """Return a regrouping's dimensions with mixed axes marked, and the symbols' values.
+
+    Third, which axes cut across dimensions, marked or not. `targets` are the dimensions that the
+    op's rule gives the result, `sizes` its sizes.
+    """
+    known = dict(values)
+    if 0 in sizes:
+        return tuple(targets), known, frozenset()
+    found = _ones(source, known, targets, sizes)
+    cutting: set[int] = set()
+    factors, restored = _restored(_factors(source, known), known)
+    places = [index for index, size in enumerate(sizes) if size != 1]
+    i = j = 0
+    while i < len(factors) and j < len(places):
+        first, start = i, j
+        left, right = factors[i][1], sizes[places[j]]
+        i, j = i + 1, j + 1
+        while left != right:
+            if left < right and i < len(factors):
+                left *= factors[i][1]
+                i += 1
+            elif left > right and j < len(places):
+                right *= sizes[places[j]]
+                j += 1
+            else:
+                return tuple(found), known, frozenset(cutting)
+        group = [places[p] for p in range(start, j)]
+        _name(factors[first:i], group, found, sizes, known, restored)
+        cutting |= set(group) if i - first > 1 and len(group) > 1 else set()
+    return tuple(found), known, frozenset(cutting)
+
+
+def _name(
+    group: Sequence[Factor],
+    places: Sequence[int],
+    found: list[DimExpr],
+    sizes: Sequence[int],
+    known: dict[Sym, int],
+    restored: bool,
+) -> None:
+    """Name the axes of one group of equal product."""
+    if len(group) == 1 and len(places) == 1:
+        if restored:
+            found[places[0]] = group[0][0]
+        return
+    merging = len(places) < len(group) or all(merged for _, _, merged in group)
+    plain = all(_is_bare(dim) for dim, _, _ in group)
+    if len(group) < 2 or len(places) < 2 or plain or not merging:
+        return
+    _mark(tuple((dim, size) for dim, size, _ in group), places, found, sizes, known)
+
+
+def solved(known: Value, operands: Sequence[Tensor], given: Sequence[Value] = ()) -> Value:
+    """Return an op's result without names for the sizes that were solved from plain numbers.
+
+    A number may be the size of a dimension: with 4 for `h`, `-1` isn't `b*h*w//4` but `b*w`. What
+    is told (`given`) or was there (`operands`) keeps its name.
+    """
+    if not isinstance(known, Tensor):
+        return known
+    there: set[object] = {item for one in operands for item in one.shape.dims}
+    there.update(_told(given))
+    items = (
+        dims.unknown() if isinstance(item, Size) and not item.symbol and item not in there else item
+        for item in known.shape.dims
+    )
+    return replace(known, shape=Shape(tuple(items)))
+
+
+def in_place(
+    known: Sequence[DimExpr],
+    source: Sequence[DimExpr],
+    sizes: Sequence[int],
+    values: Mapping[Sym, int],
+    given: Sequence[Value] = (),
+) -> tuple[DimExpr, ...]:
+    """Return a regrouping's dimensions without the names that stand where their dimension didn't.
+
+    What is left once numbers have cancelled may be called like one of them: of `(32 h) 64`, seen as
+    `32, 4, -1, 16`, a `h` of 4 isn't the `-1`. What the user told by name (`given`) keeps it.
+    """
+    there: set[object] = set(_told(given))
+    product = 1
+    for dim, value, _ in _factors(source, values):
+        there.add((product, dim))
+        product *= value
+    found: list[DimExpr] = []
+    product = 1
+    for dim, size in zip(known, sizes, strict=True):
+        moved = size != 1 and _is_name(dim) and dim not in there and (product, dim) not in there
+        found.append(size if moved else dim)
+        product *= size
+    return tuple(found)
+
+
+def _told(given: Sequence[Value]) -> Iterator[Value]:
+    """Yield the sizes in an op's arguments, but for tensors."""
+    for arg in given:
+        if not isinstance(arg, Tensor):
+            yield from arg if isinstance(arg, tuple | list) else (arg,)
+
+
+def crossed(
+    made: Sequence[DimExpr],
+    told: Sequence[DimExpr],
+    sizes: Sequence[int],
+    known: dict[Sym, int],
+    cutting: frozenset[int],
+) -> tuple[DimExpr, ...]:
+    """Return a regrouping's dimensions where the user told the sizes of some axes by name.
+
+    `told` names what has no name, unless it cuts across dimensions. Names that trade places,
+    `(h w)` as `(w, h)`, are mixed up, but for those of size 1: there is nothing to mix.
+    """
+    both = list(zip(made, told, strict=True))
+    found = [
+        name if sizes[axis] == 1 or (isinstance(dim, int) and axis not in cutting) else dim
+        for axis, (dim, name) in enumerate(both)
+    ]
+    places = [i for i, (a, b) in enumerate(both) if a != b and _is_name(a) and _is_name(b)]
+    places = [i for i in places if sizes[i] != 1]
+    split = any(size == 1 and isinstance(dim, Size) for size, dim in zip(sizes, told, strict=True))
+    if split and len(places) == 1:  # n as (n//m, m), where m is n
+        found[places[0]] = told[places[0]]
+    elif places:
+        _mark(tuple((made[i], sizes[i]) for i in places), places, found, sizes, known)
+    return tuple(found)
+
+
+def _is_bare(dim: DimExpr) -> bool:
+    """Whether a dimension is no more than a size, whatever it is called."""
+    return isinstance(dim, int) or (isinstance(dim, Size) and marked(dim.symbol, OF_SIZE))
+
+
+def _is_name(dim: DimExpr) -> bool:
+    symbol = dim.symbol if isinstance(dim, Size) else None
+    named = symbol is not None and symbol.kind is Kind.NAME
+    return named and not marked(symbol, MIXED) and not _is_bare(dim)
+
+
+def _mark(
+    whole: tuple[tuple[DimExpr, int], ...],
+    places: Sequence[int],
+    found: list[DimExpr],
+    sizes: Sequence[int],
+    known: dict[Sym, int],
+) -> None:
+    """Give axes that hold pieces of several dimensions a name of their own."""
+    label = f"mixed({' '.join(str(dim) for dim, _ in whole)})"
+    for index, place in enumerate(places):
+        symbol = Sym.fresh(label)
+        symbol.kind = Kind.NAME
+        symbol.scope = (MIXED, whole, index, len(places), _original(whole, known))
+        known[symbol] = sizes[place]
+        found[place] = Size.of(symbol)
+
+
+def _original(whole: Sequence[tuple[DimExpr, int]], known: Mapping[Sym, int]) -> dict[Sym, int]:
+    return {symbol: known[symbol] for dim, _ in whole for symbol in dims.symbols(dim)}
+
+
+def _ones(
+    source: Sequence[DimExpr],
+    known: Mapping[Sym, int],
+    targets: Sequence[DimExpr],
+    sizes: Sequence[int],
+) -> list[DimExpr]:
+    """Return a result's dimensions without the names that ones may have or not.
+
+    Between two dimensions that are longer, the ones are the same before and after where there are
+    as many. Else one was put in, or left out, and no size tells which.
+    """
+    before: dict[int, int] = {}
+    product = 1
+    for dim in source:
+        value = value_of(dim, known)
+        if value is None:
+            return list(targets)
+        before[product] = before.get(product, 0) + (value == 1)
+        product *= value
+    found, product = list(targets), 1
+    after: dict[int, list[int]] = {}
+    for axis, size in enumerate(sizes):
+        after.setdefault(product, []).extend([axis] if size == 1 else [])
+        product *= size
+    for place, axes in after.items():
+        if before.get(place, 0) != len(axes):
+            for axis in axes:
+                found[axis] = 1
+    return found
+
+
+def _factors(source: Sequence[DimExpr], known: Mapping[Sym, int]) -> list[Factor]:
+    factors: list[Factor] = []
+    for dim in source:
+        parts = dim.parts if isinstance(dim, Composite) else (dim,)
+        for part in parts:
+            value = value_of(part, known)
+            if value is not None and value != 1:
+                factors.append((part, value, len(parts) > 1))
+    return factors
+
+
+def _restored(factors: list[Factor], known: dict[Sym, int]) -> tuple[list[Factor], bool]:
+    """Put what was mixed in the place of all the axes that it was mixed into, in their order."""
+    result: list[Factor] = []
+    restored = False
+    at = 0
+    while at < len(factors):
+        symbol = factors[at][0].symbol if isinstance(factors[at][0], Size) else None  # type: ignore[union-attr]
+        if symbol is not None and marked(symbol, MIXED):
+            _, whole, index, count, values = symbol.scope  # type: ignore[misc]
+            parts = factors[at : at + count]
+            if index == 0 and prod(size for _, size, _ in parts) == prod(s for _, s in whole):
+                if [_place(part[0], whole) for part in parts] == list(range(count)):
+                    known.update(values)
+                    result += [(dim, size, False) for dim, size in whole]
+                    restored = True
+                    at += count
+                    continue
+        result.append(factors[at])
+        at += 1
+    return result, restored
+
+
+def _place(dim: DimExpr, whole: object) -> int | None:
+    symbol = dim.symbol if isinstance(dim, Size) else None
+    if symbol is None or not marked(symbol, MIXED):
+        return None
+    scope: Any = symbol.scope
+    return scope[2] if scope[1] == whole else None

@@ -1,0 +1,264 @@
+"""`trace`: runs a program and writes down each op with its shapes and names."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import os
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final, ParamSpec
+
+import torch
+from torch import nn
+from torch._C import (
+    DisableTorchFunction,
+    _pop_torch_function_stack,
+    _push_on_torch_function_stack,
+)
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
+from torch.overrides import TorchFunctionMode
+from torch.utils.weak import WeakIdKeyDictionary
+
+from shapecheck.runtime import settings
+from shapecheck.runtime.boundary import frames
+from shapecheck.runtime.decorate.watching import checked, followed, watch
+from shapecheck.runtime.errors import own_fault
+from shapecheck.runtime.naming import ops
+from shapecheck.runtime.naming.mode import thread_mode
+from shapecheck.runtime.naming.records import sizes_of, state
+from shapecheck.runtime.source import is_users
+from shapecheck.runtime.tracing.model import ModuleRecord, OpRecord, TensorRecord, Trace
+
+P = ParamSpec("P")
+_PACKAGE: Final = str(Path(__file__).parents[2]) + os.sep
+_COMMANDS: Final = f"{_PACKAGE}cli{os.sep}"
+
+
+def trace(function: Callable[P, Any]) -> Callable[P, Trace]:
+    """Return a function that runs another, or a module, and returns a record of all its torch ops.
+
+        record = shapecheck.trace(model)(tokens)
+        print(record)
+
+    Names are those of the annotations: of what is decorated, of the function itself, and of each
+    `forward` in a module, which is watched meanwhile (see `watch`); and those that `named` gave to
+    tensors before. It works on the meta device, so that no memory and no weights are needed.
+
+    What the function raises goes through, `ShapeError` included. Under `SHAPECHECK=off` there are
+    shapes without names.
+    """
+
+    @functools.wraps(function, updated=())
+    def traced(*args: P.args, **kwargs: P.kwargs) -> Trace:
+        recorder = _Recorder(function)
+        with ExitStack() as stack:
+            run = _named(function, stack)
+            stack.enter_context(_names_below())
+            stack.enter_context(recorder.modules())
+            stack.enter_context(recorder)
+            run(*args, **kwargs)
+        return recorder.record
+
+    return traced
+
+
+def _named(function: Callable[..., Any], stack: ExitStack) -> Callable[..., Any]:
+    """Return what to call so that names are carried through a function."""
+    owner = getattr(function, "__self__", function)
+    if isinstance(owner, nn.Module):
+        stack.enter_context(watch(owner))
+    mode = settings.mode()
+    if isinstance(function, nn.Module) or mode is settings.Mode.OFF:
+        return function
+    full = mode is settings.Mode.FULL
+    written = getattr(function, "__func__", function)
+    inner = checked(written, full, {}) if isinstance(written, types.FunctionType) else None
+    if inner is not None:
+        function = inner if written is function else types.MethodType(inner, owner)
+    return followed(function) if full else function
+
+
+@contextmanager
+def _names_below() -> Iterator[None]:
+    """Have the mode that carries names called by ours, so that ops are named when we look."""
+    mode = thread_mode()
+    if frames.is_active(mode):
+        yield
+        return
+    _push_on_torch_function_stack(mode)
+    try:
+        yield
+    finally:
+        _pop_torch_function_stack()
+
+
+class _Recorder(TorchFunctionMode):
+    """Writes down the ops and the module calls of one thread."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        kind = type(function) if isinstance(function, nn.Module) else function
+        self.record = Trace("", str(getattr(kind, "__qualname__", type(function).__qualname__)))
+        self.open: list[ModuleRecord] = [self.record]
+        self.paths: dict[int, str] = {}
+        self.counted: dict[int, torch.Tensor] = {}
+        self.buffers: dict[int, torch.Tensor] = {}
+        self.numbers = WeakIdKeyDictionary()
+        self.last = 0
+        self.thread = threading.get_ident()
+        if isinstance(function, nn.Module):
+            self.paths = {id(module): path for path, module in function.named_modules()}
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if func not in _SILENT:
+            with DisableTorchFunction():
+                try:
+                    self.op(func, args, kwargs or {}, result)
+                except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+                    own_fault("to record an op", error)
+        return result
+
+    def op(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """Write down an op whose result, or what it writes into, is a tensor."""
+        made = list(_tensors(result if result is not None else args[:1]))
+        if not made:
+            return
+        given = list(_tensors((*args, *kwargs.values())))
+        held = {_storage(tensor) for tensor in given}
+        dotted = ops.dotted_names().get(func) or _spelled(func)
+        place = _line()
+        self.open[-1].calls.append(
+            OpRecord(
+                self.open[-1].path,
+                dotted.rpartition(".")[2].strip("_"),
+                dotted,
+                tuple(self.tensor(tensor, allocated=False) for tensor in given),
+                tuple(self.tensor(tensor, _storage(tensor) not in held) for tensor in made),
+                *place,
+            )
+        )
+
+    def tensor(self, tensor: torch.Tensor, allocated: bool) -> TensorRecord:
+        """Write down a tensor."""
+        parameter = isinstance(tensor, nn.Parameter) or id(tensor) in self.buffers
+        return _tensor(tensor, allocated, self.number(tensor), parameter)
+
+    def number(self, tensor: torch.Tensor) -> int:
+        """Return the number of a tensor, a new one where it is new."""
+        found: int | None = self.numbers.get(tensor)
+        if found is None:
+            self.last = found = self.last + 1
+            self.numbers[tensor] = found
+        return found
+
+    @contextmanager
+    def modules(self) -> Iterator[None]:
+        """Write down the calls of modules, too."""
+        before = register_module_forward_pre_hook(self.enter)
+        after = register_module_forward_hook(self.leave, always_call=True)
+        try:
+            yield
+        finally:
+            before.remove()
+            after.remove()
+
+    def enter(self, module: nn.Module, args: Any) -> None:
+        """Open the record of a module."""
+        if threading.get_ident() != self.thread:
+            return
+        with DisableTorchFunction():
+            found = ModuleRecord(self.path(module), type(module).__qualname__)
+            self.buffers.update((id(buffer), buffer) for buffer in module.buffers())
+            for parameter in module.parameters():
+                found.parameters += parameter.numel()
+                found.parameter_bytes += parameter.numel() * parameter.element_size()
+                if id(parameter) not in self.counted:
+                    self.counted[id(parameter)] = parameter
+                    self.record.parameters += parameter.numel()
+                    self.record.parameter_bytes += parameter.numel() * parameter.element_size()
+        self.open[-1].calls.append(found)
+        self.open.append(found)
+
+    def leave(self, module: nn.Module, args: Any, result: Any) -> None:
+        """Close the record of a module."""
+        if threading.get_ident() == self.thread:
+            self.open.pop()
+
+    def path(self, module: nn.Module) -> str:
+        """Return a module's path from what is traced; one from elsewhere begins with its class."""
+        if id(module) not in self.paths:
+            kind = type(module).__qualname__.rpartition(".")[2]
+            for path, inner in module.named_modules():
+                self.paths.setdefault(id(inner), f"{kind}.{path}" if path else kind)
+        return self.paths[id(module)]
+
+
+_SILENT: Final[frozenset[Any]] = frozenset(
+    getattr(torch.Tensor, name).__get__ for name in ("grad", "data", "_base")
+)
+"""What gives a tensor but is no op."""
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _tensors(item)
+
+
+def _tensor(tensor: torch.Tensor, allocated: bool, number: int, parameter: bool) -> TensorRecord:
+    sizes = sizes_of(tensor) or ()
+    known = None if state.frame is None else state.frame.of(tensor)
+    names: tuple[str | None, ...] = (None,) * len(sizes)
+    if known is not None and known.sizes == sizes:
+        names = tuple(None if isinstance(dim, int) else str(dim) for dim in known.dims)
+    size = tensor.numel() * tensor.element_size()
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    device = str(tensor.device)
+    return TensorRecord(sizes, names, dtype, device, size, size * allocated, number, parameter)
+
+
+def _storage(tensor: torch.Tensor) -> object:
+    """Return what two tensors have in common that share their memory."""
+    try:
+        return tensor.untyped_storage()._cdata
+    except (NotImplementedError, RuntimeError):  # sparse tensors have none
+        return id(tensor)
+
+
+def _spelled(function: Any) -> str:
+    owner = getattr(function, "__self__", None)
+    if getattr(function, "__name__", "") == "__get__" and owner is not None:
+        function = owner
+    return str(getattr(function, "__name__", function))
+
+
+def _is_outside(code: types.CodeType) -> bool:
+    """Whether code isn't that of a command of ours, which runs a model that has no code itself."""
+    return not code.co_filename.startswith(_PACKAGE)
+
+
+def _line() -> tuple[str, int, str]:
+    """Return the innermost line of the user's: file, line, text; empty where there is none.
+
+    What began a command of ours isn't the user's code.
+    """
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and not (is_users(frame.f_code) and _is_outside(frame.f_code)):
+        frame = None if frame.f_code.co_filename.startswith(_COMMANDS) else frame.f_back
+    if frame is None:
+        return "", 0, ""
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    return file, line, linecache.getline(file, line).strip()

@@ -1,0 +1,252 @@
+"""What is said of a module doesn't depend on which modules were analysed before it."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+
+import pytest
+from repository import ROOT
+
+from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
+from shapecheck.analysis.program import answers
+
+HEAD = """\
+import torch
+import torch.nn as nn
+from torch import Tensor
+from shapecheck import Float, reveal_shape
+"""
+PACKAGE = {
+    "pack.layers": """
+from pack import sizes
+
+def conv(channels, out):
+    return nn.Conv2d(channels, out, 3, padding=sizes.PADDING)
+
+def halves(x):
+    return x.chunk(2, dim=1)
+
+def chosen(x):
+    return x.nonzero()
+
+class Block(nn.Module):
+    def __init__(self, width, wider=None):
+        super().__init__()
+        wider = wider or width * sizes.RATIO
+        self.up = nn.Linear(width, wider)
+        self.down = nn.Linear(wider, width)
+        self.rest = []
+
+    def forward(self, x):
+        return self.down(self.up(x))
+""",
+    "pack.sizes": """
+from pack import layers
+
+PADDING = 1
+RATIO = 4
+
+def deep(n, x):
+    if n == 0:
+        return x
+    return deep(n - 1, layers.halves(x)[0])
+
+def widths(count):
+    found = []
+    for i in range(count):
+        found.append(2 ** i)
+    return found
+""",
+    "pack.model": """
+from pack.layers import Block, chosen, conv, halves
+from pack.sizes import deep, widths
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = conv(3, 8)
+        self.block = Block(16)
+        self.blocks = nn.Sequential(*[Block(w, 8) for w in widths(3)])
+
+    def forward(self, x: Float[Tensor, "b 3 h 16"]) -> Float[Tensor, "b h 16"]:
+        x = self.conv(x)
+        reveal_shape(x)
+        reveal_shape(deep(2, x))
+        mine = chosen(x)
+        reveal_shape(mine)
+        n = mine.shape[0]
+        reveal_shape(torch.zeros(n))
+        self.block.rest.append(x)
+        y, _ = halves(x)
+        return self.block(y)[:, 0]
+""",
+    "pack.other": """
+from pack.layers import Block, chosen, halves
+from pack.model import Net
+from pack.sizes import deep
+
+def run(x: Float[Tensor, "b 7"], net: Net) -> Float[Tensor, "b 7"]:
+    k = chosen(x).shape[0]
+    reveal_shape(torch.zeros(k))
+    Block(16)(x)
+    halves(torch.zeros(3))
+    reveal_shape(deep(1, torch.zeros(2, 8)))
+    return net(x)
+""",
+}
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+class Shelf:
+    """A host that has these modules."""
+
+    def __init__(self, sources: dict[str, Source]) -> None:
+        self.sources = sources
+
+    def source(self, module: str) -> Source | None:
+        """Look the module up."""
+        return self.sources.get(module)
+
+
+def shelf(texts: dict[str, str]) -> dict[str, Source]:
+    """Return sources for modules of these texts."""
+    return {name: Source(name, f"{name}.py", HEAD + text) for name, text in texts.items()}
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(PACKAGE)), ids=" ".join)
+def test_the_order_makes_no_difference(order: tuple[str, ...]) -> None:
+    sources = shelf(PACKAGE)
+    together = Shelf(sources)
+    for name in order:
+        found = analyze_module(sources[name], together, Options())
+        assert found == analyze_module(sources[name], Shelf(sources), Options())
+
+
+def test_what_is_found_in_the_package() -> None:
+    """The test above would also pass where nothing is said at all."""
+    sources = shelf(PACKAGE)
+    together = Shelf(sources)
+    said = {
+        name: [one.message for one in analyze_module(sources[name], together, Options())]
+        for name in PACKAGE
+    }
+    assert said == {
+        "pack.layers": [],
+        "pack.sizes": [],
+        "pack.model": [
+            'Revealed shape is "b 8 h 16"',
+            'Revealed shape is "b 2 h 16"',
+            'Revealed shape is "nonzero 4"',
+            'Revealed shape is "nonzero"',
+        ],
+        "pack.other": [
+            'Revealed shape is "nonzero"',
+            '"Block(16)" with x (b 7) fails in "Block.forward": "self.up" can\'t '
+            'take (b 7): axis -1 of "input" is 7, where 16 (in_features) is '
+            "expected",
+            "the failing line is pack.layers.py:26: return self.down(self.up(x))",
+            '"halves" with x (3) fails in "halves": "chunk" has no axis 1 in (3): '
+            "a tensor with 1 axis allows -1 to 0",
+            "the failing line is pack.layers.py:12: return x.chunk(2, dim=1)",
+            'Revealed shape is "2 4"',
+            'argument "x" of "net" is (b 7), declared "b 3 h 16": it has 2 axes, declared 4',
+        ],
+    }
+
+
+def test_examples_one_after_the_other() -> None:
+    together = Shelf({})
+    for path in EXAMPLES:
+        source = Source(path.stem, path.name, path.read_text("utf-8"))
+        found = analyze_module(source, together, Options())
+        assert found == analyze_module(source, Shelf({}), Options())
+
+
+def test_a_module_is_read_again_when_it_has_changed() -> None:
+    """A host that lives on, such as an editor's, hands in a new text under the same name."""
+    caller = {"caller": "from lib import f\n\ndef g() -> None:\n    f(torch.zeros(2))\n"}
+    texts = {"lib": 'def f(x: Float[Tensor, "3"]) -> None: ...\n', **caller}
+    host = Shelf(shelf(texts))
+    analyze_module(host.sources["lib"], host, Options())
+    assert len(errors(analyze_module(host.sources["caller"], host, Options()))) == 1
+    host.sources = shelf({**texts, "lib": 'def f(x: Float[Tensor, "2"]) -> None: ...\n'})
+    analyze_module(host.sources["lib"], host, Options())
+    assert not analyze_module(host.sources["caller"], host, Options())
+
+
+def test_every_module_that_a_result_rests_on_is_asked_for() -> None:
+    """Also where what was found in it was known already."""
+    sources = shelf(PACKAGE)
+    asked: list[str] = []
+
+    class Listening(Shelf):
+        def source(self, module: str) -> Source | None:
+            asked.append(module)
+            return super().source(module)
+
+    host = Listening(sources)
+    for _ in range(2):
+        asked.clear()
+        analyze_module(sources["pack.model"], host, Options())
+        assert {"pack.layers", "pack.sizes"} <= set(asked)
+
+
+def test_a_process_that_stays_keeps_nothing_of_what_it_has_analysed() -> None:
+    sources = [Source(path.stem, path.name, path.read_text("utf-8")) for path in EXAMPLES[:8]]
+
+    def kept() -> int:
+        for source in sources:
+            analyze_module(source, Shelf({}), Options())
+        gc.collect()
+        return len(gc.get_objects())
+
+    kept()
+    first = kept()
+    assert kept() - first < 500
+    assert kept() - first < 500
+
+
+def test_a_host_that_stays_keeps_no_more_each_time() -> None:
+    sources = [Source(path.stem, path.name, path.read_text("utf-8")) for path in EXAMPLES[:8]]
+    host = Shelf({source.name: source for source in sources})
+
+    def kept() -> int:
+        for source in sources:
+            analyze_module(source, host, Options())
+        gc.collect()
+        return len(gc.get_objects())
+
+    for _ in range(3):
+        first = kept()
+    rounds = [kept() for _ in range(4)]
+    assert rounds[-1] - first < 200
+
+
+def test_of_the_versions_of_a_file_one_is_kept() -> None:
+    host = Shelf({})
+
+    def kept(versions: range) -> int:
+        for version in versions:
+            text = HEAD + PACKAGE["pack.sizes"] + f"VERSION = {version}\n"
+            analyze_module(Source("edited", "edited.py", text), host, Options())
+        gc.collect()
+        return len(gc.get_objects())
+
+    kept(range(10))
+    first = kept(range(10, 20))
+    assert kept(range(20, 40)) - first < 2000  # the trees of 20 versions are twice that
+
+
+def test_forgetting_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = shelf(PACKAGE)
+    together = Shelf(sources)
+    monkeypatch.setattr(answers, "MOST", 0)
+    for name in (*PACKAGE, *PACKAGE):
+        found = analyze_module(sources[name], together, Options())
+        assert found == analyze_module(sources[name], Shelf(sources), Options())
+
+
+def errors(found: list[Diagnostic]) -> list[Diagnostic]:
+    """Return the errors among diagnostics."""
+    return [one for one in found if one.severity == "error"]

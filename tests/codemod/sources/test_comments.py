@@ -1,0 +1,144 @@
+"""What comments and docstrings say in the words of the code, and what they don't say of shapes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from shapecheck.codemod.annotate import Settings, annotate_files
+from shapecheck.codemod.sources.prose import comment
+
+HEAD = "import torch\nfrom torch import Tensor\n"
+
+
+def shapes(tmp_path: Path, text: str, *origins: str) -> list[str]:
+    """Return the shapes that a module is annotated with, in order."""
+    path = tmp_path / "model.py"
+    path.write_text(HEAD + text)
+    outcome = annotate_files([path], Settings(origins or ("comments", "docstrings", "static")))
+    assert not outcome.problems
+    assert not outcome.refused
+    return [one for changed in outcome.changed for one in re.findall(r', "(.*?)"\]', changed.text)]
+
+
+def annotated(tmp_path: Path, text: str) -> str:
+    """Return a module as its comments annotate it."""
+    path = tmp_path / "model.py"
+    path.write_text(HEAD + text)
+    outcome = annotate_files([path], Settings(("comments",)))
+    return outcome.changed[0].text if outcome.changed else text
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shape"),
+    [
+        ("B = x.shape[:-1]", "*B 3"),
+        ("*B, _ = x.shape", "*B 3"),
+        ("B = list(x.shape[:-1])", "*B 3"),
+        ("B = x.shape[0]", "B 3"),
+        ("B, _ = x.shape", "B 3"),
+    ],
+)
+def test_a_name_for_several_sizes_is_a_group(sizes: str, shape: str, tmp_path: Path) -> None:
+    text = (
+        "def f(\n    x: Tensor,  # [B, 3]\n):\n"
+        f"    {sizes}\n"
+        "    y = x * 2  # [B, 3]\n"
+        "    return y, B\n"
+    )
+    assert shapes(tmp_path, text, "comments") == [shape, shape]
+
+
+def test_a_docstring_speaks_of_the_same_group(tmp_path: Path) -> None:
+    text = (
+        "def f(pose: Tensor) -> Tensor:\n"
+        '    """Position.\n\n    Args:\n        pose: a pose [B, 7]\n\n'
+        '    Returns:\n        positions [B, 3]\n    """\n'
+        "    B = pose.shape[:-1]\n"
+        "    return pose[..., :3].reshape(B + (3,))\n"
+    )
+    assert shapes(tmp_path, text, "docstrings") == ["*B 7", "*B 3"]
+
+
+def test_a_comment_names_what_only_an_op_has_a_name_for(tmp_path: Path) -> None:
+    text = "def f(x, w):\n    y = torch.mm(x, w)  # (N, P)\n    return y.relu()\n"
+    assert shapes(tmp_path, text) == ["N d", "d P", "N P", "N P"]
+
+
+@pytest.mark.parametrize(
+    ("others", "found"),
+    [("  # [nnz, 2]", ["nnz 2", "nnz"]), ("", [])],
+    ids=["a dimension", "nothing known"],
+)
+def test_one_word_is_a_shape_where_others_have_it(
+    others: str, found: list[str], tmp_path: Path
+) -> None:
+    text = f"def f(\n    x: Tensor,{others}\n    ids: Tensor,  # [nnz] int32\n): ...\n"
+    assert shapes(tmp_path, text, "comments") == found
+
+
+@pytest.mark.parametrize(
+    "said", ["[qw, qx, qy, qz]", "(x, y)", "[t_x, t_y, t_z] of the camera", "(x, y, z, w)"]
+)
+def test_components_are_no_shape_unless_the_analysis_agrees(said: str, tmp_path: Path) -> None:
+    found = comment(f"# {said}")
+    assert found is not None
+    assert not found.sure
+    text = (
+        f"def f(\n    x: Tensor,  # {said}\n):\n    y = x[..., 3:]  # {said}\n    return y.relu()\n"
+    )
+    assert shapes(tmp_path, text, "comments") == []
+
+
+def test_components_in_a_docstring_are_no_shape(tmp_path: Path) -> None:
+    text = (
+        "def f(x: Tensor, y: Tensor) -> Tensor:\n"
+        '    """Norm.\n\n    Args:\n        x: [B] first components\n        y: [B] second ones\n\n'
+        '    Returns:\n        norm: [B] of the vectors (x, y)\n    """\n'
+        "    return (x.square() + y.square()).sqrt()\n"
+    )
+    assert shapes(tmp_path, text, "docstrings") == ["B", "B"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(a, b):  # a: (n, d), b: (m, d)\n    return torch.cdist(a, b)\n",
+        "def f(a, b):\n    # a: (n, d)\n    # b: (m, d)\n    return torch.cdist(a, b)\n",
+        "def f(a, b):\n    # a.shape = (n, d); b.shape = (m, d)\n    return torch.cdist(a, b)\n",
+        "def f(a, b):\n    # a is [n, d] and b is [m, d]\n    return torch.cdist(a, b)\n",
+        "def f(a, b):\n    # a: some\n    # a: NxD\n    # b: MxD\n    return torch.cdist(a, b)\n",
+    ],
+)
+def test_a_comment_names_parameters(text: str, tmp_path: Path) -> None:
+    found = shapes(tmp_path, text.replace("a, b)", "a: Tensor, b: Tensor)", 1), "comments")
+    assert [one.lower() for one in found] == ["n d", "m d"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(a: Tensor):\n    a = a.flatten(2)\n    # a: (n, c, p)\n    return g(a)\n",
+        "def f(a: Tensor):\n    # a: (1, 2)\n    return g(a)\n",
+        "def f(a: Tensor):\n    # a: (optional) mask\n    return g(a)\n",
+        "def f(a: Tensor):\n    # a = (n, d)\n    return g(a)\n",
+        "def f(a: Tensor):\n    # a: (n, d) or (n,)\n    return g(a)\n",
+        "def f(a: Tensor):\n    # a: (see the paper)\n    return g(a)\n",
+        "def f(a: Tensor):\n    def h(a):\n        # a: (n, d)\n        g(a)\n    return h\n",
+    ],
+)
+def test_a_comment_that_names_something_else(text: str, tmp_path: Path) -> None:
+    assert "a: Tensor" in annotated(tmp_path, text)
+
+
+def test_sizes_that_an_x_joins_are_read_in_docstrings(tmp_path: Path) -> None:
+    text = (
+        "def f(uv: Tensor, params: Tensor, kernel: Tensor) -> Tensor:\n"
+        '    """Unproject.\n\n    Inputs:\n        uv: BxNx2 tensor of pixels\n'
+        "        params: 5 x M parameters\n        kernel: a 3x3 one\n"
+        '    Outputs:\n        rays: Bx(N+1)x3\n    """\n'
+        "    return g(uv, params, kernel)\n"
+    )
+    assert shapes(tmp_path, text, "docstrings") == ["B N 2", "5 M", "B N+1 3"]

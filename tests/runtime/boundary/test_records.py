@@ -1,0 +1,156 @@
+"""TypedDicts and NamedTuples: only fields with a declared shape say one, wherever they stand."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import pytest
+import shaped_records as records
+import torch
+from torch import Tensor, nn
+from typing_extensions import Unpack
+
+from shapecheck import Float, ShapeError, dims_of, shapecheck, watch
+from shapecheck.runtime.annotations.hints import OtherHint, classify
+
+RIGHT, WRONG = torch.ones(2, 3), torch.ones(3, 2)
+SHAPED: dict[str, tuple[Any, Any, str]] = {
+    "a TypedDict": (records.Shaped, lambda x: {"x": x}, "value of key 'x' of "),
+    "a derived one": (records.ShapedChild, lambda x: {"x": x, "count": 1}, "value of key 'x' of "),
+    "a derived one for its base": (
+        records.Shaped,
+        lambda x: {"x": x, "count": 1},
+        "value of key 'x' of ",
+    ),
+    "a required field": (records.ShapedRequired, lambda x: {"x": x}, "value of key 'x' of "),
+    "typing_extensions": (records.ShapedExtension, lambda x: {"x": x}, "value of key 'x' of "),
+    "a nested TypedDict": (
+        records.ShapedNested,
+        lambda x: {"inside": {"x": x}},
+        "value of key 'x' of value of key 'inside' of ",
+    ),
+    "a NamedTuple": (
+        records.ShapedTuple,
+        lambda x: records.ShapedTuple(None, x),
+        "attribute 'x' of ",
+    ),
+    "a derived NamedTuple": (
+        records.ShapedTupleChild,
+        lambda x: records.ShapedTupleChild(None, x),
+        "attribute 'x' of ",
+    ),
+    "records in containers": (
+        records.ShapedDeep,
+        lambda x: {"tuples": {"a": [records.ShapedTuple(None, x)]}},
+        "attribute 'x' of item 0 of value of key 'a' of value of key 'tuples' of ",
+    ),
+    "a generic NamedTuple": (
+        records.Generics[Float[Tensor, "b c"]],
+        lambda x: records.Generics(RIGHT, [x]),
+        "item 0 of attribute 'several' of ",
+    ),
+}
+PLAIN: dict[str, tuple[Any, Any]] = {
+    "a TypedDict": (records.Plain, {"max_length": 3, "missing": object()}),
+    "a derived one": (records.PlainChild, {"mask": RIGHT}),
+    "a nested one": (records.PlainNested, {"inside": {"x": RIGHT}, "several": [{"x": None}]}),
+    "a NamedTuple": (records.PlainTuple, records.PlainTuple(None, "x['b c']", 1)),
+    "typing_extensions": (records.PlainExtension, {"x": RIGHT}),
+    "a namedtuple": (records.PlainFields, records.PlainFields(1, 2)),
+    "a generic one": (records.Generics, records.Generics(1, [2])),
+    "a generic one of ints": (records.Generics[int], records.Generics(1, [2])),
+}
+
+
+@pytest.mark.parametrize("name", SHAPED)
+def test_a_field_with_a_shape_is_checked(name: str) -> None:
+    record, made, where = SHAPED[name]
+
+    def function(x: Float[Tensor, "b c"], given: Any) -> None: ...
+
+    function.__annotations__["given"] = record
+    checked = shapecheck(function)
+    checked(RIGHT, made(RIGHT))
+    with pytest.raises(ShapeError) as caught:
+        checked(RIGHT, made(WRONG))
+    assert caught.value.message.text == (
+        f'{where}argument "given" of "checked" is (3 2), declared "b c": '
+        "axis 0 is 3, declared b (here 2)"
+    )
+
+
+@pytest.mark.parametrize("name", SHAPED)
+def test_keywords_of_a_typed_dict_are_checked(name: str) -> None:
+    record, made, _ = SHAPED[name]
+    if not isinstance(made(RIGHT), dict):
+        return
+
+    def function(first: Float[Tensor, "b c"], **given: Any) -> None: ...
+
+    function.__annotations__["given"] = Unpack[record]
+    checked = shapecheck(function)
+    checked(RIGHT, **made(RIGHT))
+    with pytest.raises(ShapeError, match=r'argument "(x|inside|tuples)" of "checked" is '):
+        checked(RIGHT, **made(WRONG))
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_record_without_shapes_says_none(name: str) -> None:
+    record, value = PLAIN[name]
+    for annotation in (record, record | None, list[record], Unpack[record]):
+        found = classify(annotation)
+        assert isinstance(found, OtherHint)
+        assert not found.tensors
+
+    def function(x: Float[Tensor, "b c"], given: Any) -> None: ...
+
+    function.__annotations__["given"] = record
+    checked = shapecheck(function)
+    checked(RIGHT, value)
+    with pytest.raises(ShapeError, match=r"is not a (dict|named tuple)"):
+        checked(RIGHT, 5)
+
+
+@pytest.mark.parametrize("annotation", [Literal["mean", "sum"], Annotated[int, "how many"]])
+def test_a_text_that_is_no_type_says_no_shape(annotation: Any) -> None:
+    found = classify(annotation)
+    assert isinstance(found, OtherHint)
+    assert not found.tensors
+
+
+class Inner(nn.Module):
+    def forward(
+        self,
+        hidden: Tensor,
+        how: Literal["mean", "sum"] = "sum",
+        count: Annotated[int, "how many"] = 1,
+        **kwargs: Unpack[records.PlainChild],
+    ) -> Tensor:
+        self.seen = dims_of(hidden)
+        return hidden * 2
+
+
+class Outer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Inner()
+
+    def forward(self, x: Tensor) -> Tensor:
+        found = self.inner(x, mask=x)
+        self.seen = dims_of(found)
+        return found  # type: ignore[no-any-return]
+
+
+def test_names_go_through_a_module_whose_keywords_have_no_shapes() -> None:
+    outer = Outer()
+
+    @shapecheck
+    def called(x: Float[Tensor, "batch time"]) -> Float[Tensor, "batch time"]:
+        return outer(x)  # type: ignore[no-any-return]
+
+    called(torch.ones(2, 3))
+    assert outer.seen == outer.inner.seen == ("batch", "time")
+    del outer.seen, outer.inner.seen
+    with watch(outer, {"x": "batch time"}):
+        outer(torch.ones(2, 3))
+    assert outer.seen == outer.inner.seen == ("batch", "time")
