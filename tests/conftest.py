@@ -42,12 +42,22 @@ def pytest_configure(config: pytest.Config) -> None:
         compiled(Path(__file__).parents[1])
 
 
+# What a shell, a hook of git or a service may have set, and would change what a process prints.
+_SET_ELSEWHERE = tuple(
+    """COLUMNS FORCE_COLOR GIT_ GITHUB_ LINES MYPY NO_COLOR PYTEST_ADDOPTS PYTHONIOENCODING
+    PYTHONWARNINGS PY_COLORS SHAPECHECK TTY_""".split()
+)
+
+
 def pytest_collection_finish() -> None:
     """Make all processes of the tests, and this one from now on, alike and quick.
 
     None writes bytecode into a folder that a test looks at, and the garbage collector no longer
     goes through all modules and tests each time.
     """
+    for name in [name for name in os.environ if name.startswith(_SET_ELSEWHERE)]:
+        del os.environ[name]
+    os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     sys.dont_write_bytecode = True
     gc.collect()

@@ -14,19 +14,26 @@ from typing import Final
 Shared = Callable[[str, Callable[[Path], None]], Path]
 """Gives a folder by its name, which the first process that asks for it makes and fills."""
 
-# Leaves the bytecode of the package, and the index of its signature files, as its first use does.
+# Leaves the bytecode of the package, the index of its signature files, and what pytest makes of its
+# plugins (of hypothesis, too), as their first use does.
 _COMPILE: Final = """\
-import compileall
+import compileall, pytest
 from shapecheck.signatures import table
 compileall.compile_dir("shapecheck", quiet=2)
 table()
+pytest.main(["--version", "--version"])
 """
 
 
 def compiled(folder: Path) -> None:
     """Compile the package in a folder, for all processes that import it from there."""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    subprocess.run([sys.executable, "-c", _COMPILE], cwd=folder, env=environment, check=False)
+    subprocess.run(
+        [sys.executable, "-c", _COMPILE],
+        cwd=folder,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
+        capture_output=True,
+        check=False,
+    )
 
 
 def shared(base: Path, name: str, make: Callable[[Path], None]) -> Path:
