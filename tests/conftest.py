@@ -19,6 +19,9 @@ from hypothesis.internal.conjecture import providers
 from sharing import Shared, compiled
 from sharing import shared as _shared
 
+# Tensors are small here: torch's threads would wait for each other most of the time.
+os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
 # No test depends on how fast a machine is. `suite` draws the same examples in each run; `fuzz`
 # (pytest --hypothesis-profile=fuzz) draws new ones, those of --hypothesis-seed where it is given.
 _any_speed = settings(
