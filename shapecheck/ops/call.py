@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from types import EllipsisType
+from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, shapes
-from shapecheck.dims import Composite, DimExpr, IntSize, Size
+from shapecheck.dims import Composite, Dim, DimExpr, IntSize, Size, Sym
 from shapecheck.ops.saying import written
-from shapecheck.shapes import Clash, Facts, Item, Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Clash, Facts, Free, Item, Run, Shape, Tensor, mismatch
 
 
 class Unknown:
@@ -49,7 +50,7 @@ class Scalar:
         return "a number"
 
 
-class Sizes(tuple[Any, ...]):
+class Sizes(tuple["Value", ...]):
     """The sizes of a tensor, a `torch.Size`: a tuple, except to those who ask for one."""
 
     __slots__ = ()
@@ -85,8 +86,14 @@ class Packed:
         return "a PackedSequence"
 
 
+class Opaque:
+    """A value that no rule looks into: each side has its own kinds of these."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Other:
+class Other(Opaque):
     """A value that no rule takes, by what a user calls it: `a lambda`, `the class Net`.
 
     That is what the run time knows of it in what it looks up: values that can be hashed.
@@ -98,12 +105,17 @@ class Other:
         return self.kind
 
 
-Value: TypeAlias = Any
+Value: TypeAlias = (
+    "Tensor | int | Size | Composite | Dim | Free | Run | Sym | DType | Scalar | float | complex"
+    " | str | bytes | slice | EllipsisType | None | tuple[Value, ...] | list[Value] | Repeated"
+    " | Packed | Unknown | Opaque"
+)
 """An argument or a result as rules see it.
 
-A `Tensor`; a size (`int` or `dims.Size`); a `Scalar`; a Python `bool`, `float`, `str`, `None`,
+A `Tensor`; a size (`int`, `dims.Size`, or a `Composite` of them); a dimension as an object (`Dim`,
+`Free`) or as a name that rules hand on; a `Scalar`; a Python `bool`, `float`, `str`, `None`,
 `slice` or `Ellipsis`; a `tuple` or `list` of values; a `Repeated`; a `Packed`; a `DType`; an
-`Other`; or `UNKNOWN`.
+`Opaque`; or `UNKNOWN`.
 """
 
 Rule: TypeAlias = Callable[..., Value]

@@ -18,6 +18,7 @@ from shapecheck.analysis.program.model import Function
 from shapecheck.analysis.values.model import options
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import DType, Value
+from shapecheck.ops.call import Opaque
 from shapecheck.shapes import Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature
 
@@ -27,7 +28,7 @@ _CASTABLE: Final = _FULL | dtypes.of("float16") | dtypes.of("bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
-class Autocast:
+class Autocast(Opaque):
     """A `torch.autocast(...)`: the lower dtypes that it may compute in, none if it is off."""
 
     lower: dtypes.DTypes

@@ -12,6 +12,7 @@ from shapecheck.analysis.values.model import Dict, Items, Object, Ref, Sequence,
 from shapecheck.dims import IntSize, Kind, Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops.call import Opaque
 from shapecheck.shapes import Item, Run, Shape, Tensor
 
 UNROLL = 64
@@ -19,7 +20,7 @@ _HERE = ast.Constant(None)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Range:
+class Range(Opaque):
     """`range(start, stop, step)`; `length` is the number of items, where it is known."""
 
     start: IntSize

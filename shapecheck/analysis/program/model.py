@@ -8,17 +8,24 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from shapecheck.analysis.program.syntax import names_in
 from shapecheck.ops import Value
+from shapecheck.ops.call import Opaque
 from shapecheck.ops.saying import a_function
 
 if TYPE_CHECKING:
     from shapecheck.analysis.program.modules import Module
 
-NOTHING: Final = object()
-"""Marks the absence of a value where None is one."""
+
+class Nothing(Opaque):
+    """The absence of a value, where None is one."""
+
+    __slots__ = ()
+
+
+NOTHING: Final = Nothing()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Dotted:
+class Dotted(Opaque):
     """A name of a library that isn't analysed: `torch.nn.functional`, `math.sqrt`, `len`."""
 
     name: str
@@ -28,7 +35,7 @@ class Dotted:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ModuleRef:
+class ModuleRef(Opaque):
     """A module whose source the analysis has."""
 
     name: str
@@ -46,7 +53,7 @@ class Scope(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Function:
+class Function(Opaque):
     """A function or lambda of analysed source; `owner` is the class that it is a method of.
 
     `home` holds the variables of the function around it, `defaults` the values of the parameters'
@@ -105,7 +112,7 @@ def default_nodes(arguments: ast.arguments) -> list[ast.expr]:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Class:
+class Class(Opaque):
     """A class of analysed source; `home` holds the variables of the function around it."""
 
     node: ast.ClassDef

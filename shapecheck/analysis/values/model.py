@@ -20,12 +20,13 @@ from shapecheck.analysis.program.model import NOTHING, Class, Function
 from shapecheck.dims import IntSize, Size
 from shapecheck.dims.symbols import Default, Each
 from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops.call import Opaque
 from shapecheck.ops.saying import one_of_kind
 from shapecheck.signatures import OpClass
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Bound:
+class Bound(Opaque):
     """A method bound to its receiver: of a tensor, an instance, a module or a builtin value."""
 
     receiver: Value
@@ -37,7 +38,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Super:
+class Super(Opaque):
     """`super()` in a method of `owner`, for the instance `receiver`."""
 
     owner: Class
@@ -48,7 +49,7 @@ class Super:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class OpInstance:
+class OpInstance(Opaque):
     """An instance of a class of a signature file, such as `nn.Linear(3, 4)`."""
 
     cls: OpClass
@@ -69,7 +70,7 @@ class OpInstance:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Union:
+class Union(Opaque):
     """One of several values, such as a tensor or None."""
 
     options: tuple[Value, ...]
@@ -84,7 +85,7 @@ def options(value: Value) -> tuple[Value, ...]:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Partial:
+class Partial(Opaque):
     """`functools.partial(function, *args, **kwargs)`."""
 
     function: Value
@@ -96,7 +97,7 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Shaped:
+class Shaped(Opaque):
     """A tensor type with a shape, made by an expression: `Float[Tensor, "b c"]`."""
 
     category: str
@@ -107,7 +108,7 @@ class Shaped:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Callback:
+class Callback(Opaque):
     """A function of which only its annotation, a `CallableDecl`, is known."""
 
     declared: object
@@ -117,7 +118,7 @@ class Callback:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Path:
+class Path(Opaque):
     """An attribute of something unknown, `cfg.d_model`; used as a size, it is one of its own."""
 
     text: str
@@ -193,7 +194,7 @@ class Argument:
     parts: tuple[Argument, ...] = ()
 
 
-class Ref:
+class Ref(Opaque):
     """The identity of something that the program can change; its content is in the heap.
 
     `origin` is the content where a heap has none, for what a module made when it was imported.
@@ -237,7 +238,7 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Items:
+class Items(Opaque):
     """An iterator over known items, or (`items` None) over any number of elements."""
 
     items: tuple[Value, ...] | None
@@ -251,7 +252,7 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Context:
+class Context(Opaque):
     """What calling a function under `@contextmanager` gives: `value` is what `with` binds.
 
     `swallows`: it may keep what its body raises to itself.
