@@ -11,6 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
+from shapecheck.blame import Blame
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -36,12 +38,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One line of output: an error with its code, or a note that belongs to the error before it."""
+    """One line of output: an error with its code, or a note that belongs to the error before it.
+
+    `blame`: what an error is about, for whom the text is no use.
+    """
 
     span: Span
     message: str
     severity: Literal["error", "note"]
     code: str = "shape"
+    blame: Blame | None = None
 
 
 @dataclass(frozen=True, slots=True)
