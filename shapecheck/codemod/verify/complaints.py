@@ -11,7 +11,7 @@ from pathlib import Path
 
 from shapecheck.analysis import Diagnostic, Options, Source
 from shapecheck.analysis.check.module import check_parts
-from shapecheck.analysis.program.modules import syntax
+from shapecheck.analysis.program.syntax import syntax
 from shapecheck.analysis.study.study import defs
 from shapecheck.blame import OPERATION, Blame
 from shapecheck.codemod.project import parallel
