@@ -40,7 +40,7 @@ class Span:
 class Diagnostic:
     """One line of output: an error with its code, or a note that belongs to the error before it.
 
-    `blame`: what an error is about, for whom the text is no use.
+    `blame`: what an error is about, for programs; None for a note.
     """
 
     span: Span
