@@ -66,7 +66,7 @@ class Options:
 
 @dataclass(slots=True)
 class Coverage:
-    """How many tensor-valued expressions have a known shape; see `analysis.coverage`.
+    """How many tensor-valued expressions have a known shape; see `analysis.measure`.
 
     `known`: each axis has a size or a name. `partial`: some have. `unknown`: none has, or the
     value isn't known at all. `reasons` counts the last two by their causes.
