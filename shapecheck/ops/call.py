@@ -6,10 +6,10 @@ dimensions, where that is little), or raise `Mismatch` where no run of the progr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import EllipsisType
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, shapes
@@ -108,13 +108,13 @@ class Other(Opaque):
 Value: TypeAlias = (
     "Tensor | int | Size | Composite | Dim | Free | Run | Sym | DType | Scalar | float | complex"
     " | str | bytes | slice | EllipsisType | None | tuple[Value, ...] | list[Value] | Repeated"
-    " | Packed | Unknown | Opaque"
+    " | Packed | Unknown | Opaque | dict[Value, Value] | Mapping[str, Value]"
 )
 """An argument or a result as rules see it.
 
 A `Tensor`; a size (`int`, `dims.Size`, or a `Composite` of them); a dimension as an object (`Dim`,
 `Free`) or as a name that rules hand on; a `Scalar`; a Python `bool`, `float`, `str`, `None`,
-`slice` or `Ellipsis`; a `tuple` or `list` of values; a `Repeated`; a `Packed`; a `DType`; an
+`slice` or `Ellipsis`; a `tuple`, `list` or `dict` of values; a `Repeated`; a `Packed`; a `DType`; an
 `Opaque`; or `UNKNOWN`.
 """
 
@@ -304,6 +304,16 @@ def _may_be_anything(size: Size) -> bool:
     """Whether this is an attribute of something unknown, `state.latents`: a size if used as one."""
     symbol = size.symbol
     return symbol is not None and symbol.kind is dims.Kind.OWN and "." in symbol.name
+
+
+def is_size(value: Value) -> TypeGuard[IntSize]:
+    """Whether a value is an integer, known or symbolic, and no bool."""
+    return isinstance(value, (int, Size)) and not isinstance(value, bool)
+
+
+def are_dims(values: tuple[Value, ...]) -> TypeGuard[tuple[Item, ...]]:
+    """Whether a tuple holds nothing but dimensions, runs of them among these."""
+    return all(isinstance(value, (Run, Composite)) or is_size(value) for value in values)
 
 
 def as_size(value: Value) -> IntSize:

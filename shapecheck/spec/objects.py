@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from shapecheck.dims import Dim, in_order, symbols
 from shapecheck.dims.objects import alone
@@ -18,7 +18,7 @@ Objects: TypeAlias = "tuple[tuple[str, Dim], ...]"
 """The dimensions that names in an annotation are, by name."""
 
 
-def is_part(value: object) -> bool:
+def is_part(value: object) -> TypeGuard[Part]:
     """Whether a value may stand in an annotation that is made of dimension objects."""
     return isinstance(value, (Dim, str, int, EllipsisType)) and not isinstance(value, bool)
 

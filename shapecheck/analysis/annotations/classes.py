@@ -8,8 +8,7 @@ from typing import Final
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.program.model import Class, Dotted, Function
-from shapecheck.ops import Value
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 
 
 def bases(cls: Class) -> list[Value]:

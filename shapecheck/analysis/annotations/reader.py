@@ -12,12 +12,12 @@ from typing import Final, TypeAlias
 
 from shapecheck import dtypes, spec
 from shapecheck.analysis.host import Span
-from shapecheck.analysis.program.model import NOTHING, Class, Dotted, ModuleRef
+from shapecheck.analysis.program.model import NOTHING, Class, Dotted, ModuleRef, Value
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.values.model import Ref, Shaped
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Unknown
 from shapecheck.spec.objects import Objects, Part, is_part, of_objects
 
@@ -528,8 +528,9 @@ class Reader:
         return found if unsure or any(isinstance(one, Dim) for one in found) else None
 
     def _part(self, node: ast.expr) -> Part | Unknown:
+        value: object
         if isinstance(node, ast.Constant):
-            value: Value = node.value
+            value = node.value
         elif isinstance(node, ast.Name):
             value = self.module.resolve(node.id)
         else:

@@ -31,13 +31,13 @@ from shapecheck.analysis.interpreter import (
 from shapecheck.analysis.interpreter.frame import Budget, BudgetExceeded, Frame
 from shapecheck.analysis.program.answers import Ground
 from shapecheck.analysis.program.faults import Fault, located
-from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope
+from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
 from shapecheck.analysis.program.modules import Module, Program
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import DEFINITIONS
 from shapecheck.analysis.values.model import Object, Sequence
 from shapecheck.analysis.values.state import State
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.signatures import StubError, table
 
 P = ParamSpec("P")

@@ -15,10 +15,10 @@ from shapecheck.analysis.annotations.reader import Declared, NoneDecl, ScalarDec
 from shapecheck.analysis.coverage.source_words import bindings, each, operands, within, words
 from shapecheck.analysis.host import Cause, Span
 from shapecheck.analysis.interpreter.calls import follows
-from shapecheck.analysis.program.model import Class, Dotted, Function
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.values.model import Bound, Content, Object, OpInstance
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Run, Tensor
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -152,8 +152,8 @@ class Causes:
         bound = self._bound.get(name, [])
         # The last assignment above, or in a loop one further down.
         above = bisect_right([line for line, _ in bound], node.lineno - 1)
-        for _, value in [*reversed(bound[:above]), *bound[above:]][:2]:
-            found = self.of(value)
+        for _, given in [*reversed(bound[:above]), *bound[above:]][:2]:
+            found = self.of(given)
             if found is not None:
                 return found
         if self._function is not None:

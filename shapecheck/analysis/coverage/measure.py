@@ -23,10 +23,10 @@ from shapecheck.analysis.coverage.causes import Analysis, Causes, fallback
 from shapecheck.analysis.coverage.source_words import operands, within
 from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen, Source
 from shapecheck.analysis.interpreter.frame import Frame, observing
-from shapecheck.analysis.program.model import Class, Dotted, Function
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.values.model import Argument, Bound, Content, Union
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Facts, Run, Tensor
 
 

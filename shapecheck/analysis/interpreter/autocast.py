@@ -14,10 +14,10 @@ from typing import Final
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import Named, function
-from shapecheck.analysis.program.model import Function
+from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.values.model import options
 from shapecheck.analysis.values.state import State
-from shapecheck.ops import DType, Value
+from shapecheck.ops import DType
 from shapecheck.ops.call import Opaque
 from shapecheck.shapes import Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature
@@ -101,8 +101,10 @@ def _of(value: Value, kind: dtypes.DTypes) -> Value:
     """Return an argument as autocast hands it to the op."""
     if isinstance(value, Tensor) and value.dtype & _CASTABLE:
         return replace(value, dtype=value.dtype & ~_CASTABLE | kind)
-    if type(value) in (tuple, list):
-        return type(value)(_of(one, kind) for one in value)
+    if type(value) is tuple:
+        return tuple(_of(one, kind) for one in value)
+    if type(value) is list:
+        return [_of(one, kind) for one in value]
     return value
 
 

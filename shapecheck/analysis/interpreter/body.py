@@ -29,7 +29,7 @@ from shapecheck.analysis.annotations.reader import (
 from shapecheck.analysis.interpreter import autocast, first_class, fitting, instance_dims, strict
 from shapecheck.analysis.interpreter.frame import Budget, Frame
 from shapecheck.analysis.interpreter.generators import is_generator
-from shapecheck.analysis.program.model import Dotted, Function
+from shapecheck.analysis.program.model import Dotted, Function, Value
 from shapecheck.analysis.program.syntax import names_in
 from shapecheck.analysis.values.model import Dict, own_size, with_default
 from shapecheck.analysis.values.model import Sequence as ListContent
@@ -37,7 +37,7 @@ from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import as_size
 from shapecheck.shapes import Item, Matcher, Tensor
 
@@ -207,7 +207,7 @@ def _given_out(
             frame.error(where, fitting.message(frame, subject, found, matcher, text, blame))
             return value
         left = first_class.left_over(frame, item, value)
-        if left and isinstance(part, TensorDecl):
+        if left and isinstance(part, TensorDecl) and isinstance(item, Tensor):
             said = explain.left_over(_subject(frame, verb, where), item, left)
             frame.error(where, replace(said, blame=blame))
             return value

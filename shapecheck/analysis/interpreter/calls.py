@@ -25,7 +25,7 @@ from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
 from shapecheck.analysis.interpreter.operators import certain
 from shapecheck.analysis.interpreter.size_labels import name_sizes
 from shapecheck.analysis.interpreter.writes import write_into
-from shapecheck.analysis.program.model import Class, Dotted, Function
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.values.model import (
     Argument,
     Arguments,
@@ -41,7 +41,7 @@ from shapecheck.analysis.values.model import (
     Union,
 )
 from shapecheck.analysis.values.state import State
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Free, Tensor
 from shapecheck.signatures import OpClass
 
@@ -321,11 +321,11 @@ def _instance(frame: Frame, target: Ref, arguments: Arguments, node: ast.Call, l
     for name in names:
         function = classes.find_method(content.cls, name)
         if function is not None:
-            function = decorators.decorated(function)
-            if not isinstance(function, Function):
+            made = decorators.decorated(function)
+            if not isinstance(made, Function):
                 return UNKNOWN
             args = (Argument(target), *arguments.args)
-            return functions.invoke(frame, function, args, arguments.kwargs, node, label)
+            return functions.invoke(frame, made, args, arguments.kwargs, node, label)
     return UNKNOWN
 
 

@@ -11,10 +11,10 @@ from shapecheck.analysis.annotations.declarations import decorator_names
 from shapecheck.analysis.interpreter import functions
 from shapecheck.analysis.interpreter.frame import PARTS, Frame
 from shapecheck.analysis.interpreter.registry import CALLERS
-from shapecheck.analysis.program.model import NOTHING, Dotted, Function
+from shapecheck.analysis.program.model import NOTHING, Dotted, Function, Value
 from shapecheck.analysis.values.model import Argument, Arguments, Context, Partial
 from shapecheck.analysis.values.state import State
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 
 KINDS: Final = frozenset(("builtins.staticmethod", "builtins.classmethod"))
 PROPERTIES: Final = frozenset(

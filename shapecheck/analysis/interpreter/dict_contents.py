@@ -12,10 +12,10 @@ from dataclasses import replace
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, iterate
 from shapecheck.analysis.interpreter.registry import Named
-from shapecheck.analysis.program.model import NOTHING
+from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Dict, Ref, Sequence
 from shapecheck.analysis.values.state import State
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 
 
 def is_key(value: Value) -> bool:
@@ -68,7 +68,7 @@ def any_of(frame: Frame, found: list[Value]) -> Value:
     """Return one of several values, of which it isn't known which; those that may change may."""
     changing = [value for value in found if _may_grow(frame.state, value)]
     for value in changing:
-        frame.state.heap[value] = None
+        frame.state.put(value, None)
     return frame.state.either(*found) if found and not changing else UNKNOWN
 
 
@@ -97,7 +97,7 @@ def put(frame: Frame, owner: Ref, content: Dict, key: Value, value: Value) -> No
         element = value if wide.blank else state.either(wide.element, value)
         known = {name: state.either(held, value) for name, held in wide.known.items()}
         made = replace(wide, element=element, known=known, blank=False)
-    state.heap[owner] = made
+    state.put(owner, made)
 
 
 def loosened(state: State, value: Value) -> None:
@@ -105,7 +105,7 @@ def loosened(state: State, value: Value) -> None:
     content = state.content(value)
     if isinstance(content, Sequence) and content.items is not None and content.kind == "list":
         element = state.element(content)
-        state.heap[value] = Sequence(None, element, blank=not content.items)
+        state.put(value, Sequence(None, element, blank=not content.items))
 
 
 def remove(content: Dict, key: Value) -> Dict:
@@ -118,10 +118,11 @@ def remove(content: Dict, key: Value) -> Dict:
 
 def united(state: State, content: Dict, other: Dict, extra: Mapping[str, Value]) -> Dict:
     """Return a dict with the items of another, and more, put over its own."""
+    more: dict[Value, Value] = dict(extra.items())
     if content.items is not None and other.items is not None:
-        return replace(content, items={**content.items, **other.items, **extra})
+        return replace(content, items={**content.items, **other.items, **more})
     one, two = opened(state, content), opened(state, other)
-    known = {**two.known, **extra}
+    known = {**two.known, **more}
     for name, value in one.known.items():
         sure = name in extra or (other.items is not None and name in other.items)
         if not sure:
@@ -157,8 +158,7 @@ def content_of_dict(frame: Frame, value: Value) -> Dict:
     if items is not None:
         return of_pairs(_pair(frame, item) for item in items)
     element = _pair(frame, element)
-    pair = isinstance(element, tuple) and len(element) == 2
-    return Dict(None, element[1] if pair else UNKNOWN)
+    return Dict(None, element[1] if isinstance(element, tuple) and len(element) == 2 else UNKNOWN)
 
 
 def _pair(frame: Frame, value: Value) -> Value:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.answers import DTYPES
-from shapecheck.ops import DType, Repeated, Value
+from shapecheck.analysis.program.model import Value
+from shapecheck.ops import DType, Repeated
 from shapecheck.shapes import Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature
 

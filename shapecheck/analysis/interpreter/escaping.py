@@ -10,11 +10,11 @@ from functools import lru_cache
 from shapecheck.analysis.annotations.class_fields import set_by_name
 from shapecheck.analysis.annotations.classes import find_method
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.model import Class, Function, Scope
+from shapecheck.analysis.program.model import Class, Function, Scope, Value
 from shapecheck.analysis.program.syntax import names_in
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import Bound, Dict, Object, Partial, Ref, Sequence, Union
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 
 
 def let_go(frame: Frame, values: Iterable[Value]) -> None:
@@ -72,7 +72,7 @@ class _Escape:
         if isinstance(content, Object):
             self.value(content.cls)
         elif isinstance(content, (Sequence, Dict)):
-            self.frame.state.heap[ref] = None
+            self.frame.state.put(ref, None)
             self._all(inside(content))
 
     def _around(self, node: ast.AST, home: Scope) -> None:
@@ -81,7 +81,7 @@ class _Escape:
         rebound = _rebound_in(node)
         for name in sorted(used):
             held = home.find(name)
-            if isinstance(self.frame.state.content(held), Object):
+            if isinstance(held, Ref) and isinstance(self.frame.state.content(held), Object):
                 self._used(held, node)
             self.value(held)
         if isinstance(home, Frame):

@@ -12,11 +12,12 @@ from shapecheck.analysis.interpreter.narrowing import split
 from shapecheck.analysis.interpreter.registry import expression
 from shapecheck.analysis.interpreter.statements import define, store
 from shapecheck.analysis.interpreter.truth import CONSTANTS, truth
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Dict, Items, Sequence, options
 from shapecheck.analysis.values.parts import MOST
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Dim, IntSize
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 
 expression(ast.BinOp)(operators.binary)
 expression(ast.UnaryOp)(operators.unary)

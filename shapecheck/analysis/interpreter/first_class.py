@@ -11,11 +11,12 @@ from shapecheck import explain
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import Argument, Bound, Ref, Union
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.dims import Size, Sym
-from shapecheck.ops import UNKNOWN, Call, Value
+from shapecheck.ops import UNKNOWN, Call
 from shapecheck.ops.shape.first_class import (
     bind,
     free_in,
@@ -69,7 +70,7 @@ def spread(frame: Frame, owner: Tensor, index: Value, node: ast.expr) -> Value:
         assert isinstance(content, ListContent)
         names = [f"{content.names[0]}{at}" for at in range(rank - taken)]
         items = tuple(made(frame, name, None, node) for name in names)  # type: ignore[arg-type]  # the node is for sizes
-        frame.state.heap[one] = replace(content, items=items)
+        frame.state.put(one, replace(content, items=items))
     return tuple(
         each for part in parts for each in (_items(frame, part) if part in lists else (part,))
     )

@@ -28,6 +28,7 @@ from shapecheck.analysis.interpreter.dict_contents import values
 from shapecheck.analysis.interpreter.dtype_evidence import mind_declared
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
     Callback,
     Dict,
@@ -42,7 +43,7 @@ from shapecheck.analysis.values.model import (
 from shapecheck.blame import UNFIT, Blame
 from shapecheck.dims import DimExpr, Kind, Size, Sym
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.shapes import Facts, Item, Matcher, Misfit, Run, Shape, Tensor
 
 Symbolic = Callable[[str], DimExpr]
@@ -229,7 +230,7 @@ def _item(declared: Declared, value: Value) -> Value:
     """What any item of a collection is: an int is another one each time."""
     if isinstance(declared, ScalarDecl) and declared.kind == "int":
         return UNKNOWN
-    if isinstance(declared, TupleDecl) and declared.items is not None:
+    if isinstance(declared, TupleDecl) and declared.items is not None and isinstance(value, tuple):
         return tuple(map(_item, declared.items, value))
     return value
 

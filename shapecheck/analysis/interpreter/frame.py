@@ -19,7 +19,7 @@ from shapecheck import explain
 from shapecheck.analysis.annotations.declarations import Declaration
 from shapecheck.analysis.interpreter.registry import EXPRESSIONS, STATEMENTS
 from shapecheck.analysis.program.faults import Fault
-from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function
+from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
 from shapecheck.analysis.program.modules import Module, Program
 from shapecheck.analysis.values.model import Argument, Arguments, Dict, Ref
 from shapecheck.analysis.values.model import Sequence as ListContent
@@ -27,7 +27,7 @@ from shapecheck.analysis.values.parts import GROWING, bounded
 from shapecheck.analysis.values.state import State, Yielded
 from shapecheck.dims import Atom, Size, Sym
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Evaluate, Free, Matcher, Tensor
 
 MAX_DEPTH: Final = 16
@@ -231,7 +231,7 @@ class Frame:
     def _shared(self, value: Value, is_rebound: bool) -> Value:
         """Return what can be counted on of a value that code out of sight may change."""
         if isinstance(self.state.content(value), (ListContent, Dict)):
-            self.state.heap[value] = None
+            self.state.put(value, None)
         return UNKNOWN if is_rebound else value
 
     @contextmanager
@@ -380,7 +380,7 @@ class Frame:
             return self.module.lines.segment(node)
         return ast.unparse(node) if isinstance(node, ast.expr) else ""
 
-    def operand(self, role: str, node: ast.expr | None, value: Value) -> explain.Operand:
+    def operand(self, role: str, node: ast.expr | None, value: Tensor) -> explain.Operand:
         """Return a tensor operand as messages show it."""
         if node is None:
             return explain.Operand(role, value)

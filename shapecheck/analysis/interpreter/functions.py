@@ -23,14 +23,14 @@ from shapecheck.analysis.interpreter.frame import PARTS, Frame
 from shapecheck.analysis.interpreter.generators import entered
 from shapecheck.analysis.interpreter.inlining import look_into
 from shapecheck.analysis.interpreter.truth import CONSTANTS
-from shapecheck.analysis.program.model import NOTHING, Function
+from shapecheck.analysis.program.model import NOTHING, Function, Value
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.values.model import Argument, Dict, Object
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
 from shapecheck.dims import IntSize
 from shapecheck.explain import with_origins
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Matcher, Tensor
 
 _MAX_CLOSER: Final = 2
@@ -52,7 +52,7 @@ def bind(
             bound[param.name] = Argument(tuple(arg.value for arg in given), None, tuple(given))
             given = []
         elif param.kind == "double-star":
-            rest = {key: argument.value for key, argument in named.items()}
+            rest: dict[Value, Value] = {key: argument.value for key, argument in named.items()}
             made = frame.state.new(Dict(rest))
             bound[param.name] = Argument(made, None, tuple(named.values()))
             named = {}

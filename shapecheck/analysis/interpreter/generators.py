@@ -8,10 +8,10 @@ from typing import Final
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import expression
-from shapecheck.analysis.program.model import Function
+from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.values.model import Context, Items
 from shapecheck.analysis.values.state import State, Yielded
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 
 _MOST: Final = 64
 """As many values are told apart that one generator yields."""

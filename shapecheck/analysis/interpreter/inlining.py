@@ -20,12 +20,12 @@ from shapecheck.analysis.interpreter.generators import is_generator, outcome
 from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Lesson, View, view
 from shapecheck.analysis.program.answers import MISSING
 from shapecheck.analysis.program.faults import Fault, Step, given
-from shapecheck.analysis.program.model import Function
+from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.values.heap import enclosing, inside, unknowns
 from shapecheck.analysis.values.model import Content, Dict, Object, Ref, is_one
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.state import State
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Facts, Matcher
 
 
@@ -192,7 +192,7 @@ def _run(
 
 def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> Value:
     """Return what is known after a call whose body takes too long: less than before it."""
-    survey, heap = function.module.survey, frame.state.heap
+    survey = function.module.survey
     stored = survey.stores.get(function.node, set())
     touched = stored | survey.mentions.get(function.node, set())
     for value in values.values():
@@ -202,9 +202,9 @@ def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> 
         elif isinstance(content, Object):
             for name in touched & content.attrs.keys():
                 if isinstance(frame.state.content(content.attrs[name]), (ListContent, Dict)):
-                    heap[content.attrs[name]] = None
+                    frame.state.put(content.attrs[name], None)
             attrs = {name: held for name, held in content.attrs.items() if name not in stored}
-            heap[value] = replace(content, attrs=attrs)
+            frame.state.put(value, replace(content, attrs=attrs))
     return UNKNOWN
 
 

@@ -13,10 +13,9 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter.frame import PARTS, Frame
-from shapecheck.analysis.program.model import Class, Dotted, Function
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.values.model import Object
-from shapecheck.dims import DimExpr, Size
-from shapecheck.ops import Value
+from shapecheck.dims import Composite, DimExpr, Size
 from shapecheck.shapes import Matcher
 
 _DECORATOR: Final = frozenset(("shapecheck.shapecheck", "shapecheck.runtime.shapecheck"))
@@ -48,7 +47,8 @@ def bind(frame: Frame, function: Function, instance: Value, matcher: Matcher) ->
     for name in instance_names(function.owner) if isinstance(content, Object) else ():
         found = _attribute(frame, instance, name)
         if found is None and isinstance(content, Object):
-            found = content.attrs.get(_HELD.format(name))
+            held = content.attrs.get(_HELD.format(name))
+            found = held if isinstance(held, (int, Size, Composite)) else None
         if found is not None:
             matcher.names[name] = found
 

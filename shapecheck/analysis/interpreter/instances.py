@@ -29,7 +29,7 @@ from shapecheck.analysis.interpreter.methods import ITSELF
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.operators import certain
 from shapecheck.analysis.interpreter.writes import written
-from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef
+from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef, Value
 from shapecheck.analysis.program.modules import library
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
@@ -52,7 +52,7 @@ from shapecheck.analysis.values.model import (
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
 from shapecheck.dims import Dim, Size, Sym
-from shapecheck.ops import UNKNOWN, Packed, Scalar, Value
+from shapecheck.ops import UNKNOWN, Packed, Scalar
 from shapecheck.shapes import Free, Matcher, Run, Shape, Tensor
 
 
@@ -176,7 +176,7 @@ def _fill_fields(
             attrs[field.name] = value
         else:
             rest.append(Argument(value, None if argument is None else argument.node))
-    frame.state.heap[made] = Object(cls, attrs)
+    frame.state.put(made, Object(cls, attrs))
     return rest
 
 
@@ -234,7 +234,7 @@ def begin(state: State, ref: Ref, function: Function) -> None:
     """Let a method be checked on its instance: one that builds it finds only its fields."""
     content = state.content(ref)
     if isinstance(content, Object) and function.name in _builders(content.cls)[0]:
-        state.heap[ref] = replace(content, fresh=False)
+        state.put(ref, replace(content, fresh=False))
 
 
 def _set_by_hook(cls: Class) -> set[str]:
@@ -259,11 +259,11 @@ def _after_hook(frame: Frame, owner: Ref, name: str, node: ast.expr) -> Value:
     assert isinstance(before, Object)
     hook = _hook(before.cls)
     assert hook is not None
-    frame.state.heap[owner] = replace(before, fresh=False)
+    frame.state.put(owner, replace(before, fresh=False))
     frame.hush(_run_hook, hook, owner, [], node)
     content = frame.state.content(owner)
     if not isinstance(content, Object):
-        frame.state.heap[owner] = replace(before, fresh=False)
+        frame.state.put(owner, replace(before, fresh=False))
         return UNKNOWN
     shaped = {
         field.name
@@ -272,7 +272,7 @@ def _after_hook(frame: Frame, owner: Ref, name: str, node: ast.expr) -> Value:
     }
     found = {one: value for one, value in content.attrs.items() if one not in shaped}
     attrs = {**found, **before.attrs}
-    frame.state.heap[owner] = replace(content, attrs=attrs)
+    frame.state.put(owner, replace(content, attrs=attrs))
     return attrs.get(name, UNKNOWN)
 
 
@@ -384,7 +384,7 @@ def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
         and (name not in altered or isinstance(value, Tensor))  # which keeps its shape
         and not _is_placeholder(state, value)
     }
-    state.heap[ref] = replace(content, attrs=attrs, whole=False)
+    state.put(ref, replace(content, attrs=attrs, whole=False))
 
 
 def _is_placeholder(state: State, value: Value) -> bool:
@@ -463,10 +463,10 @@ def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
     """Put something into an instance as its attribute."""
     content = frame.state.content(owner)
     if isinstance(content, Object):
-        frame.state.heap[owner] = replace(content, attrs={**content.attrs, name: value})
+        frame.state.put(owner, replace(content, attrs={**content.attrs, name: value}))
         others = frame.state.content(content.like)
         if content.like is not None and isinstance(others, Object):
-            frame.state.heap[content.like] = replace(others, attrs={**others.attrs, name: UNKNOWN})
+            frame.state.put(content.like, replace(others, attrs={**others.attrs, name: UNKNOWN}))
 
 
 def lose_attributes(frame: Frame, owner: Ref) -> None:
@@ -476,12 +476,12 @@ def lose_attributes(frame: Frame, owner: Ref) -> None:
     """
     content = frame.state.content(owner)
     if not isinstance(content, Object):
-        frame.state.heap[owner] = None
+        frame.state.put(owner, None)
         return
     own = [parent for parent in ancestry(content.cls) if isinstance(parent, Class)]
     fields = [name for parent in own for name, node in members(parent).items() if _is_field(node)]
     attrs = dict.fromkeys((*fields, *content.attrs), UNKNOWN)
-    frame.state.heap[owner] = replace(content, attrs=attrs, whole=False, fresh=False)
+    frame.state.put(owner, replace(content, attrs=attrs, whole=False, fresh=False))
 
 
 def _is_field(node: ast.stmt) -> bool:
@@ -533,7 +533,8 @@ def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Valu
     if isinstance(owner, tuple) and (field := _FIELDS.get((len(owner), name))) is not None:
         return owner[field]
     if isinstance(owner, Dim) and name in _OF_DIMENSIONS:
-        return getattr(owner, name)
+        found: Value = getattr(owner, name)
+        return found
     return Bound(owner, name)
 
 
@@ -748,7 +749,8 @@ def _tell(frame: Frame, made: Ref) -> None:
             continue
         if Matcher(frame.state.facts.copy()).match(declared.text, value.shape) is None:
             told = _declared(frame, made, content, name, declared)
-            told = replace(told, dtype=told.dtype & value.dtype or value.dtype)
+            if isinstance(told, Tensor):
+                told = replace(told, dtype=told.dtype & value.dtype or value.dtype)
             set_attribute(frame, made, name, told)
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.model import NOTHING
+from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Dict, Items, Object, Ref, Sequence, Union, one_of
 from shapecheck.dims import IntSize, Kind, Size
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Value
-from shapecheck.ops.call import Opaque
+from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import Opaque, as_shape
 from shapecheck.shapes import Item, Run, Shape, Tensor
 
 UNROLL = 64
@@ -160,7 +160,7 @@ def length(frame: Frame, value: Value) -> IntSize | None:
         first = frame.state.facts.reach(frame.state.facts.shape(value.shape).dims, 0)
         return None if first is None else dims.size_of(first)
     if isinstance(value, tuple) and any(isinstance(item, Run) for item in value):
-        return frame.state.facts.shape(Shape(value)).axes
+        return frame.state.facts.shape(as_shape(value)).axes
     items = iterate(frame, value)[0]
     if items is not None:
         return len(items)

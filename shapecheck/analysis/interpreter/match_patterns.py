@@ -10,9 +10,10 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.narrowing import Paths, equality, of_kind
 from shapecheck.analysis.interpreter.narrowing import split as split_condition
-from shapecheck.analysis.values.model import Dict, Sequence
+from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.values.model import Dict, Ref, Sequence
 from shapecheck.analysis.values.state import State
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Run, Tensor
 
 
@@ -43,7 +44,9 @@ def split(frame: Frame, pattern: ast.pattern, value: Value, node: ast.expr | Non
             content = frame.state.content(value)
             for key, inner in zip(keys, patterns, strict=True):
                 named = key.value if isinstance(key, ast.Constant) else UNKNOWN
-                held = fetch(frame, value, content, named) if isinstance(content, Dict) else UNKNOWN
+                held: Value = UNKNOWN
+                if isinstance(value, Ref) and isinstance(content, Dict):
+                    held = fetch(frame, value, content, named)
                 _into(frame, inner, held)
             return frame.state, no
     return _unread(frame, pattern)

@@ -10,7 +10,7 @@ import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import METHODS, Method, Named
 from shapecheck.analysis.interpreter.truth import CONSTANTS
-from shapecheck.analysis.program.model import Class
+from shapecheck.analysis.program.model import Class, Value
 from shapecheck.analysis.values.model import (
     Bound,
     Content,
@@ -20,7 +20,7 @@ from shapecheck.analysis.values.model import (
     OpInstance,
     Sequence,
 )
-from shapecheck.ops import UNKNOWN, Packed, Value
+from shapecheck.ops import UNKNOWN, Packed
 
 ITSELF: Final = frozenset(
     "train eval to cuda cpu float half double bfloat16 type requires_grad_ apply".split()

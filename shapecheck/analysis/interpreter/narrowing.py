@@ -10,14 +10,14 @@ from shapecheck.analysis.annotations.reader import ClassDecl, TensorDecl, reader
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.truth import compared, equal, identical, instance_of, truth
-from shapecheck.analysis.program.model import Dotted
+from shapecheck.analysis.program.model import Dotted, Value
 from shapecheck.analysis.program.syntax import names_in
 from shapecheck.analysis.values.model import Object, Path, Ref, Union, options, own_size
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.state import State
-from shapecheck.dims import Composite, FloorDiv, Kind, Relation, Size, exact_quotient, part
-from shapecheck.ops import UNKNOWN, DType, Scalar, Value
-from shapecheck.ops.call import as_dim
+from shapecheck.dims import Composite, FloorDiv, IntSize, Kind, Relation, Size, exact_quotient, part
+from shapecheck.ops import UNKNOWN, DType, Scalar
+from shapecheck.ops.call import as_dim, is_size
 from shapecheck.shapes import Item, Run, Shape, Tensor
 
 Paths = tuple[State | None, State | None]
@@ -49,14 +49,14 @@ def split(frame: Frame, test: ast.expr, asserted: bool = False) -> Paths:
             if frame.hush(Frame.eval, func) == Dotted("torch.is_tensor"):
                 kind = ast.copy_location(ast.Attribute(module, "Tensor", ast.Load()), func)
                 return _isinstance(frame, value, kind)
-    value = frame.eval(test)
-    if isinstance(test, ast.Name) and isinstance(value, Scalar):
+    found = frame.eval(test)
+    if isinstance(test, ast.Name) and isinstance(found, Scalar):
         meant = _meant(frame, test)
         if meant is not None:
             return split(frame, meant, asserted)
-    if isinstance(test, (ast.Name, ast.Attribute)) and isinstance(value, Union):
-        return _narrow(frame, test, value)
-    known = truth(frame, value)
+    if isinstance(test, (ast.Name, ast.Attribute)) and isinstance(found, Union):
+        return _narrow(frame, test, found)
+    known = truth(frame, found)
     if known is not None:
         return (frame.state, None) if known else (None, frame.state)
     return _unread(frame, asserted)
@@ -156,13 +156,9 @@ def _comparison(
         return (frame.state, None) if known else (None, frame.state)
     if isinstance(op, ast.In) and isinstance(b, tuple) and isinstance(a, Size):
         return frame.fork(), frame.state
-    if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) and _is_size(a) and _is_size(b):
+    if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) and is_size(a) and is_size(b):
         return frame.fork(), frame.state
     return _unread(frame, asserted)
-
-
-def _is_size(value: Value) -> bool:
-    return isinstance(value, (int, Size)) and not isinstance(value, bool)
 
 
 def _identity(frame: Frame, left: ast.expr, a: Value, b: Value, negated: bool) -> Paths:
@@ -222,7 +218,7 @@ def equality(frame: Frame, a: Value, b: Value, asserted: bool = False) -> Paths:
     a, b = (_spelled_out(frame, value) for value in (a, b))
     if isinstance(a, tuple) and isinstance(b, tuple):
         return _tuples(frame, a, b, alike)
-    if _is_size(a) and _is_size(b):
+    if is_size(a) and is_size(b):
         verdict = frame.state.facts.compare(a, b)
         if verdict.relation is Relation.SAME:
             return frame.state, None
@@ -247,26 +243,26 @@ def _spelled_out(frame: Frame, value: Value) -> Value:
     return value if content.items is None else content.items
 
 
-def _learn(state: State, a: Value, b: Value) -> None:
+def _learn(state: State, a: IntSize, b: IntSize) -> None:
     """Record an equation of the user's own; it may equate what is otherwise distinct."""
     facts = state.facts
-    a, b = facts.dim(a), facts.dim(b)
-    if isinstance(a, Composite) or isinstance(b, Composite) or a == b:
+    one, two = facts.dim(a), facts.dim(b)
+    if isinstance(one, Composite) or isinstance(two, Composite) or one == two:
         return
-    if _learn_division(state, a, b):
+    if _learn_division(state, one, two):
         return
-    verdict = facts.compare(a, b)
+    verdict = facts.compare(one, two)
     if verdict.learn is not None:
         facts.learn(*verdict.learn)
         return
-    for left, right in ((a, b), (b, a)):
+    for left, right in ((one, two), (two, one)):
         if isinstance(left, Size) and left.atom is not None:
             if not isinstance(right, Size) or left.atom not in set(right.atoms()):
                 facts.learn(left.atom, right)
                 return
 
 
-def _learn_division(state: State, a: Value, b: Value) -> bool:
+def _learn_division(state: State, a: IntSize, b: IntSize) -> bool:
     """Record `n % d == 0`, which is `n - d*(n//d) == 0`: the floor division is exact."""
     gap = a - b
     for atom in gap.atoms() if isinstance(gap, Size) else ():
@@ -291,7 +287,7 @@ def _tuples(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...], alike: boo
     yes, no = frame.fork(), frame.state
     if not any(isinstance(item, Run) for item in (*a, *b)):
         for x, y in zip(a, b, strict=True):
-            if _is_size(x) and _is_size(y):
+            if is_size(x) and is_size(y):
                 _learn(yes, x, y)
         return yes, no
     _learn_equal(yes, a, b)
@@ -309,7 +305,7 @@ def _learn_equal(state: State, a: Sequence[Value], b: Sequence[Value]) -> None:
             if x != y:
                 if isinstance(x, Run) or isinstance(y, Run):
                     break
-                if _is_size(x) and _is_size(y):
+                if is_size(x) and is_size(y):
                     _learn(state, x, y)
             del left[end], right[end]
     if len(left) != 1 or (len(right) == 1 and _is_named(left[0])):

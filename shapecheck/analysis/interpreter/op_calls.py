@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,7 +16,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import Range, another
 from shapecheck.analysis.interpreter.summaries import Lesson, View, view
 from shapecheck.analysis.interpreter.writes import write_into
-from shapecheck.analysis.program.model import Dotted
+from shapecheck.analysis.program.model import Dotted, Value
 from shapecheck.analysis.program.syntax import words_in
 from shapecheck.analysis.values.heap import unknowns
 from shapecheck.analysis.values.model import (
@@ -33,7 +33,7 @@ from shapecheck.analysis.values.model import (
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.parts import MOST
 from shapecheck.dims import Dim, IntSize, Size, Sym, symbols, unknown
-from shapecheck.ops import UNKNOWN, DType, Repeated, Value, like
+from shapecheck.ops import UNKNOWN, DType, Repeated, like
 from shapecheck.ops.math import ragged
 from shapecheck.ops.shape.first_class import free_in, loosen
 from shapecheck.ops.source import outer
@@ -276,7 +276,9 @@ def _listed(frame: Frame, value: Value) -> Value:
         return frame.state.new(ListContent(None, value.element, "tuple", value.count))
     if isinstance(value, dict):
         cls = frame.program.table.lookup_class(str(value.get("__class__", "")))
-        return frame.state.new(Dict(value)) if cls is None else OpInstance(cls, value)
+        if cls is None:
+            return frame.state.new(Dict(value))
+        return OpInstance(cls, {str(name): one for name, one in value.items()})
     return value
 
 
@@ -334,9 +336,11 @@ def _positions(given: Sequence[Value]) -> list[int]:
 
 def _operands(frame: Frame, given: Sequence[Value], site: Site) -> list[explain.Operand]:
     found = []
-    for index in _positions(given):
-        role, node = site.operands[index] if index < len(site.operands) else ("argument", None)
-        found.append(frame.operand(role, node, given[index]))
+    for index, tensor in enumerate(given):
+        if isinstance(tensor, Tensor):
+            known = index < len(site.operands)
+            role, node = site.operands[index] if known else ("argument", None)
+            found.append(frame.operand(role, node, tensor))
     return found
 
 
@@ -368,7 +372,7 @@ def _again(
 PREFIX: Final = "shapecheck.named."
 
 
-def takes_names(frame: Frame, names: Mapping[str, Value]) -> bool:
+def takes_names(frame: Frame, names: Collection[str]) -> bool:
     """Whether names mean here what the dimensions are called; `names` are given to some.
 
     In an annotated function that is looked into, the dimensions have the names of its caller.

@@ -26,12 +26,12 @@ from shapecheck.analysis.interpreter.iteration import Range, another, as_list
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.truth import compared, truth
 from shapecheck.analysis.interpreter.writes import write_into
-from shapecheck.analysis.program.model import NOTHING, Dotted
+from shapecheck.analysis.program.model import NOTHING, Dotted, Value
 from shapecheck.analysis.values.model import Dict, Items, Path, Ref, Sequence, Union, own_size
 from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, Value, like
-from shapecheck.ops.call import as_tensor
+from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, like
+from shapecheck.ops.call import are_dims, as_shape, as_tensor, is_size
 from shapecheck.shapes import Free, Item, Run, Shape, Tensor
 
 _SYMBOLS: Final[Mapping[type[ast.operator], tuple[str, str]]] = {
@@ -58,11 +58,6 @@ _COMPARE: Final[Mapping[type[ast.cmpop], tuple[str, str]]] = {
     ast.GtE: (">=", "ge"),
 }
 _ROLES: Final = ("left operand", "right operand")
-
-
-def is_size(value: Value) -> bool:
-    """Whether a value is an integer, known or symbolic."""
-    return isinstance(value, (int, Size)) and not isinstance(value, bool)
 
 
 def binary(frame: Frame, node: ast.BinOp) -> Value:
@@ -190,7 +185,8 @@ def _dimensions(op: ast.operator, left: Value, right: Value) -> Value:
     calculate = _ALGEBRA.get(type(op))
     if calculate is None or not all(isinstance(one, (Dim, int)) for one in (left, right)):
         return UNKNOWN
-    return calculate(left, right)
+    found: Value = calculate(left, right)
+    return found
 
 
 _ALGEBRA: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {
@@ -413,8 +409,9 @@ def item(frame: Frame, node: ast.expr, owner: Value, index: Value, source: ast.e
         return owner.start + index * owner.step
     made = frame.special(owner, "__getitem__", [index], node)
     if made is not NOTHING:
-        named = isinstance(made, tuple) and isinstance(index, (int, slice))
-        return _item(frame, made, index) if named else made
+        if isinstance(made, tuple) and isinstance(index, (int, slice)):
+            return _item(frame, made, index)
+        return made
     content = frame.state.content(owner)
     if isinstance(content, Sequence):
         if content.items is not None:
@@ -427,7 +424,7 @@ def item(frame: Frame, node: ast.expr, owner: Value, index: Value, source: ast.e
         if isinstance(index, slice):
             return frame.state.new(Sequence(None, content.element, content.kind))
         return another(frame, content.element)
-    if isinstance(content, Dict):
+    if isinstance(content, Dict) and isinstance(owner, Ref):
         return fetch(frame, owner, content, index)
     if isinstance(owner, Path) and isinstance(index, (int, str)):
         return Path(f"{owner.text}[{index!r}]")
@@ -439,7 +436,7 @@ def _check_index(frame: Frame, node: ast.Subscript, shape: tuple[Value, ...], in
     asked = node.value.func if isinstance(node.value, ast.Call) else node.value
     if not isinstance(asked, ast.Attribute) or asked.attr not in ("shape", "size"):
         return
-    known = Shape(shape)
+    known = as_shape(shape)
     if is_size(index) and isinstance(index, int) and known.rank is not None:
         if not -known.rank <= index < known.rank:
             axes = f"{known.rank} {'axis' if known.rank == 1 else 'axes'}"
@@ -449,7 +446,7 @@ def _check_index(frame: Frame, node: ast.Subscript, shape: tuple[Value, ...], in
 
 def _item(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
     """Index a tuple that may hold runs of unknown length."""
-    if any(isinstance(item, Run) for item in items):
+    if any(isinstance(item, Run) for item in items) and are_dims(items):
         items = frame.state.facts.shape(Shape(items)).dims
     if isinstance(index, slice):
         parts = (index.start, index.stop, index.step)
@@ -459,12 +456,12 @@ def _item(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
             return UNKNOWN  # which raises
         runs = [i for i, item in enumerate(items) if isinstance(item, Run)]
         if runs and not _clear_of(runs, index, len(items)):
-            return _part(items, index)
+            return _part(items, index) if are_dims(items) else UNKNOWN
         return items[index]
     if isinstance(index, int):
         reached = items[: index + 1] if index >= 0 else items[index:]
         if any(isinstance(item, Run) for item in reached):
-            found = frame.state.facts.reach(items, index)
+            found = frame.state.facts.reach(items, index) if are_dims(items) else None
             return dims.unknown() if found is None else found
         return items[index] if -len(items) <= index < len(items) else UNKNOWN
     return _any_item(items)
@@ -553,9 +550,9 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
         if -len(content.items) <= index < len(content.items):
             items = list(content.items)
             items[index] = value
-            frame.state.heap[owner] = Sequence(tuple(items), kind=content.kind)
+            frame.state.put(owner, Sequence(tuple(items), kind=content.kind))
     else:
-        frame.state.heap[owner] = None
+        frame.state.put(owner, None)
     return owner
 
 
@@ -565,11 +562,11 @@ def delete_item(frame: Frame, target: ast.Subscript) -> None:
     content = frame.state.content(owner)
     if isinstance(content, Dict):
         sure = is_key(index)
-        frame.state.heap[owner] = remove(content, index) if sure else opened(frame.state, content)
+        frame.state.put(owner, remove(content, index) if sure else opened(frame.state, content))
     elif isinstance(content, Sequence) and content.items is not None and isinstance(index, int):
         kept = [*content.items]
         del kept[index : index + 1 or None]
-        frame.state.heap[owner] = Sequence(tuple(kept), kind=content.kind)
+        frame.state.put(owner, Sequence(tuple(kept), kind=content.kind))
     else:
         frame.state.forget(owner)
 
@@ -581,11 +578,11 @@ def augmented(frame: Frame, node: ast.AugAssign) -> Value:
     left, right = frame.eval(load), frame.eval(node.value)
     content = frame.state.content(left)
     if isinstance(content, Sequence) and isinstance(node.op, ast.Add):
-        frame.state.heap[left] = frame.state.extended(content, as_list(frame, right))
+        frame.state.put(left, frame.state.extended(content, as_list(frame, right)))
         return left
     other = frame.state.content(right)
     if isinstance(content, Dict) and isinstance(other, Dict) and isinstance(node.op, ast.BitOr):
-        frame.state.heap[left] = united(frame.state, content, other, {})
+        frame.state.put(left, united(frame.state, content, other, {}))
         return left
     return operate(frame, node, node.op, left, right, (load, node.value), isinstance(left, Tensor))
 

@@ -12,13 +12,13 @@ from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.annotations.reader import CallableDecl, ClassDecl, Declared
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.frame import PARTS, Frame
-from shapecheck.analysis.program.model import Class, Function
+from shapecheck.analysis.program.model import Class, Function, Value
 from shapecheck.analysis.values.model import Argument, Bound, Callback
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
 from shapecheck.dims import Kind, Size, Sym
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Matcher, Run, Tensor
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from shapecheck.ops import Value
+from shapecheck.analysis.program.model import Value
 
 if TYPE_CHECKING:
     from shapecheck.analysis.interpreter.frame import Frame
@@ -21,8 +21,10 @@ Named: TypeAlias = Mapping[str, Value]
 Function: TypeAlias = "Callable[[Frame, list[Value], Named, ast.Call], Value]"
 """What calling a library's function gives: by its arguments, and the call."""
 Family: TypeAlias = "Callable[[str, Frame, list[Value], Named, ast.Call], Value]"
-Method: TypeAlias = "Callable[[Frame, Value, list[Value], Named, ast.Call], Value]"
-"""What calling a method gives: by its owner, its arguments, and the call."""
+Owner = TypeVar("Owner", bound=Value)
+Method: TypeAlias = Callable[..., Value]
+"""What calling a method gives: by its owner, which is of the kind it is registered for."""
+MethodOf: TypeAlias = "Callable[[Frame, Owner, list[Value], Named, ast.Call], Value]"
 Caller: TypeAlias = "Callable[[Frame, Arguments, ast.Call, str], Value]"
 """What calling a library's function gives that calls what it is given: by its label, too."""
 Expression: TypeAlias = Callable[..., Value]
@@ -87,10 +89,10 @@ def caller(*names: str) -> Callable[[Caller], Caller]:
     return register
 
 
-def on(kind: str, *names: str) -> Callable[[Method], Method]:
+def on(kind: str, *names: str) -> Callable[[MethodOf[Owner]], MethodOf[Owner]]:
     """Register what methods of a kind of value do; `methods.method` tells the kinds."""
 
-    def register(handler: Method) -> Method:
+    def register(handler: MethodOf[Owner]) -> MethodOf[Owner]:
         for name in names:
             METHODS[kind, name] = handler
         return handler

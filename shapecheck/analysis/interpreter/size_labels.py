@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Argument, Union
 from shapecheck.analysis.values.model import Sequence as List
 from shapecheck.dims import Size, Sym
-from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.shapes import Tensor
 
 _LONGEST: Final = 24

@@ -30,16 +30,17 @@ from shapecheck.analysis.interpreter.iteration import (
 )
 from shapecheck.analysis.interpreter.loop_variables import carried
 from shapecheck.analysis.interpreter.narrowing import split
-from shapecheck.analysis.interpreter.operators import augmented, delete_item, is_size, store_item
+from shapecheck.analysis.interpreter.operators import augmented, delete_item, store_item
 from shapecheck.analysis.interpreter.registry import statement
-from shapecheck.analysis.program.model import Class, Dotted, Function, default_nodes
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value, default_nodes
 from shapecheck.analysis.values.model import Bound, Context, Ref
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
+from shapecheck.ops.call import as_shape, is_size
 from shapecheck.shapes import Run, Shape, Tensor
 
 _ROUNDS = 5
@@ -190,7 +191,7 @@ def _wrong_count(
 ) -> None:
     called = source.func if isinstance(source, ast.Call) else source
     if isinstance(called, ast.Attribute) and called.attr in ("shape", "size"):
-        reason = f"{Shape(tuple(items))} has {counted(len(items), 'axis')}"
+        reason = f"{as_shape(items)} has {counted(len(items), 'axis')}"
     elif isinstance(value, Tensor):
         reason = f"{value.shape} has {len(items)} items along axis 0"
     elif items and all(isinstance(i, Tensor) for i in items) and _is_op(frame, source):

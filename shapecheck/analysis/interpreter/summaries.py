@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis.program.model import Class, Function
+from shapecheck.analysis.program.model import Class, Function, Value
 from shapecheck.analysis.values.heap import Renewing
 from shapecheck.analysis.values.model import (
     Content,
@@ -23,7 +23,6 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.analysis.values.parts import FORMS
 from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
-from shapecheck.ops import Value
 from shapecheck.shapes import Facts, Item, Run, Tensor
 
 _MOST: Final = 64
@@ -67,7 +66,8 @@ class View:
         """
         same = dict(zip(self.closures, seen.closures, strict=True))
         made = zip(self.unknowns, seen.unknowns, strict=True)
-        return Renewing({**places, **same}, _never, made)
+        moved: dict[Value, Value] = {old: new for old, new in (*places.items(), *same.items())}
+        return Renewing(moved, _never, made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,12 @@ class Lesson:
 
     def moved(self, moving: Renewing) -> Lesson:
         """Return what the same call teaches of other symbols."""
-        return Lesson(*moving.value(self.values)) if self.atoms or self.runs else self
+        if not self.atoms and not self.runs:
+            return self
+        return Lesson(
+            tuple((moving.symbolic(atom), moving.size(size)) for atom, size in self.atoms),
+            tuple((moving.replaced(run), moving.items(items)) for run, items in self.runs),
+        )
 
     def teach(self, facts: Facts) -> None:
         """Add it to what is known."""
@@ -178,34 +183,35 @@ class _Looking:
 
     def value(self, value: Value) -> Hashable:
         kind = type(value)
-        if kind is str or value is None:
-            return value  # type: ignore[no-any-return]  # Any
-        if kind is int or kind is bool or kind is float:
+        if isinstance(value, str) or value is None:
+            return value
+        if isinstance(value, (int, float)):
             return (kind, value)
-        if kind is Size or kind is Composite or kind is Run:
+        if isinstance(value, (Size, Composite, Run)):
             return self._dim(value)
-        if kind is Tensor:
-            items = [item if type(item) is int else self._dim(item) for item in value.shape.dims]
+        if isinstance(value, Tensor):
+            items: list[Hashable] = [
+                item if type(item) is int else self._dim(item) for item in value.shape.dims
+            ]
             if value.free or value.more:
                 items += [*map(self.value, value.free), value.more]
             return (*items, value.dtype, value.inserted, value.blank)
-        if kind is Ref:
+        if isinstance(value, Ref):
             return ("at", self._number(value))
         form = FORMS.get(kind)
         if form is not None:
             return (kind.__name__, form.rest(value), *map(self.value, form.parts(value)))
-        if kind is Function:
+        if isinstance(value, Function):
             if value.home is not None:
                 return self._closure(value)
             return ("function", value.node, value.manages, self.value(value.defaults))
-        if kind is Class:
+        if isinstance(value, Class):
             if value.home is not None:
                 raise Unrecognisable
             return ("class", value.node)
         if kind is Path:
             self.names_sizes = True
-        hashable: Hashable = value
-        return (kind, hashable)
+        return (kind, value)
 
     def content(self, content: Content) -> Hashable:
         if isinstance(content, Object):

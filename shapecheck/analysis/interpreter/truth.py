@@ -8,7 +8,7 @@ from typing import Final
 
 from shapecheck.analysis.annotations.classes import ancestry, bases, find_method
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.model import Class, Dotted, Function, ModuleRef
+from shapecheck.analysis.program.model import Class, Dotted, Function, ModuleRef, Value
 from shapecheck.analysis.values.model import (
     Bound,
     Callback,
@@ -23,7 +23,7 @@ from shapecheck.analysis.values.model import (
     Union,
 )
 from shapecheck.dims import Relation, Size
-from shapecheck.ops import UNKNOWN, DType, Sizes, Value
+from shapecheck.ops import UNKNOWN, DType, Sizes
 from shapecheck.shapes import Run, Tensor
 
 CONSTANTS: Final = (bool, int, float, str, type(None))

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.ops import Value
+from shapecheck.analysis.program.model import Value
 from shapecheck.shapes import Tensor
 
 

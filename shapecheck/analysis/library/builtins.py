@@ -17,7 +17,7 @@ from shapecheck.analysis.interpreter.instances import replaced
 from shapecheck.analysis.interpreter.iteration import Range, first, iterate, length
 from shapecheck.analysis.interpreter.registry import Named, family, function
 from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, truth
-from shapecheck.analysis.program.model import NOTHING, Dotted
+from shapecheck.analysis.program.model import NOTHING, Dotted, Value
 from shapecheck.analysis.values.model import (
     Argument,
     Context,
@@ -30,7 +30,7 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.dims import Size
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Scalar, Sizes, Value
+from shapecheck.ops import UNKNOWN, Scalar, Sizes
 from shapecheck.ops.call import as_size
 from shapecheck.ops.shape.first_class import bound_to
 from shapecheck.shapes import Free, Run, Shape, Tensor
@@ -163,7 +163,7 @@ def _every(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.
 
 @function("builtins.locals")
 def _locals(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return frame.state.new(Dict(dict(frame.state.vars)))
+    return frame.state.new(Dict({name: value for name, value in frame.state.vars.items()}))
 
 
 @function("builtins.str")
@@ -283,8 +283,9 @@ def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
     elif isinstance(value, Union) and all(
         o is None or isinstance(o, Tensor) for o in value.options
     ):
-        shapes = (None if o is None else frame.state.facts.shape(o.shape) for o in value.options)
-        said = " or ".join("None" if s is None else f'"{s.text()}"' for s in shapes)
+        shapes = (o.shape if isinstance(o, Tensor) else None for o in value.options)
+        texts = (None if s is None else frame.state.facts.shape(s).text() for s in shapes)
+        said = " or ".join("None" if text is None else f'"{text}"' for text in texts)
         frame.note(node, f"Revealed shape is {said}")
     else:
         frame.note(node, "Revealed shape is unknown")
@@ -297,10 +298,11 @@ def _sized(frame: Frame, dim: Free) -> str:
 
 @function("shapecheck.assert_shape", "shapecheck.runtime.assert_shape")
 def _assert_shape(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if len(args) < 2 or not all(map(is_part, args[1:])):
+    parts = [one for one in args[1:] if is_part(one)]
+    if not parts or len(parts) < len(args) - 1:
         return args[0] if args else UNKNOWN
     try:
-        text, objects = of_objects(args[1:])
+        text, objects = of_objects(parts)
         declared = TensorDecl(text, dims=objects)
     except spec.SpecError as error:
         frame.error(node.args[1], Message(str(error), "shape-annotation"))

@@ -10,9 +10,9 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.instances import construct, get_attribute, replaced
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import Named, function, on
-from shapecheck.analysis.program.model import Class
+from shapecheck.analysis.program.model import Class, Value
 from shapecheck.analysis.values.model import Argument, Dict, Object, Ref
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 
 _ANYTHING = ast.Constant(...)
 
@@ -22,12 +22,13 @@ def _namedtuple(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) 
     names = args[1] if len(args) > 1 else kwargs.get("field_names")
     if isinstance(names, str):
         names = tuple(names.replace(",", " ").split())
-    names = iterate(frame, names)[0]
-    if not names or not all(isinstance(name, str) for name in names):
+    found = iterate(frame, names)[0] or ()
+    known = [name for name in found if isinstance(name, str)]
+    if not known or len(known) < len(found):
         return UNKNOWN
     defaults = next((k.value for k in node.keywords if k.arg == "defaults"), None)
     given = defaults.elts if isinstance(defaults, (ast.Tuple, ast.List)) else []
-    fields = dict.fromkeys(names, _ANYTHING)
+    fields = dict.fromkeys(known, _ANYTHING)
     return _made(frame, node, "typing.NamedTuple", fields, given)
 
 

@@ -20,9 +20,9 @@ from shapecheck.analysis.interpreter.dict_contents import (
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import Named, function, on
-from shapecheck.analysis.program.model import NOTHING
+from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Dict, Items, Ref
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 
 
 def _content(frame: Frame, owner: Value) -> Dict:

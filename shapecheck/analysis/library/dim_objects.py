@@ -10,10 +10,11 @@ from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import function, on
+from shapecheck.analysis.program.model import Value
 from shapecheck.dims import Dim
 from shapecheck.dims.symbols import Padded
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Shape, Tensor
 from shapecheck.shapes.model import Item
 
@@ -70,18 +71,18 @@ def _with_lengths(
 
 @on("dim", "div_left")
 def _div_left(frame: Frame, owner: Dim, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    known = len(args) == 1 and isinstance(args[0], (Dim, int))
-    return owner.div_left(args[0]) if known else UNKNOWN
+    (by,) = args if len(args) == 1 else (UNKNOWN,)
+    return owner.div_left(by) if isinstance(by, (Dim, int)) else UNKNOWN
 
 
 @on("dim", "mask")
-def _mask(frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _mask(frame: Frame, owner: Dim, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     last: Item = dims.unknown(owner.name)
     return Tensor(Shape((*Shape.unknown().dims, last)), dtypes.BOOL)
 
 
 @on("dim", "index")
-def _index(frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _index(frame: Frame, owner: Dim, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     label = args[0] if args else UNKNOWN
     if not isinstance(label, str) or (owner.labels is None and isinstance(owner.size, int)):
         return UNKNOWN

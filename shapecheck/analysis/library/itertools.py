@@ -14,9 +14,10 @@ from shapecheck.analysis.interpreter.iteration import UNROLL, another, as_list, 
 from shapecheck.analysis.interpreter.operators import operate
 from shapecheck.analysis.interpreter.registry import Named, family, function
 from shapecheck.analysis.interpreter.truth import truth
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values import model
 from shapecheck.analysis.values.model import Argument, Items, Sequence
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 
 _NODE: Final = ast.Constant(None)
 
@@ -114,8 +115,8 @@ def _chosen(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast
 @function("itertools.islice")
 def _slice(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     items, element = iterate(frame, args[0]) if args else (None, UNKNOWN)
-    bounds = args[1:]
-    if items is not None and all(bound is None or isinstance(bound, int) for bound in bounds):
+    bounds = [bound for bound in args[1:] if bound is None or isinstance(bound, int)]
+    if items is not None and len(bounds) == len(args) - 1:
         return Items(tuple(itertools.islice(items, *bounds)))
     return Items(None, frame.state.either(*items) if items else element)
 

@@ -12,6 +12,7 @@ from shapecheck.analysis.interpreter.iteration import another, as_list, iterate
 from shapecheck.analysis.interpreter.methods import ITSELF
 from shapecheck.analysis.interpreter.registry import Named, function, on
 from shapecheck.analysis.library.math import prod
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
     Bound,
     Dict,
@@ -19,7 +20,7 @@ from shapecheck.analysis.values.model import (
     Ref,
     Sequence,
 )
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 
 
 @on("list", "add_module", "register_module")
@@ -30,9 +31,10 @@ def _add_module(
     given = [*args, *(kwargs[key] for key in ("name", "module") if key in kwargs)]
     if isinstance(content, Sequence) and len(given) == 2:
         longer = frame.state.extended(content, Sequence((given[1],)))
-        called = isinstance(given[0], str) and len(content.names) == len(content.items or ())
-        names = (*content.names, given[0]) if called else content.names
-        frame.state.heap[owner] = replace(longer, names=names)
+        name, names = given[0], content.names
+        if isinstance(name, str) and len(names) == len(content.items or ()):
+            names = (*names, name)
+        frame.state.put(owner, replace(longer, names=names))
     return None
 
 
@@ -40,7 +42,7 @@ def _add_module(
 def _append(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(owner)
     if isinstance(content, Sequence) and len(args) == 1:
-        frame.state.heap[owner] = frame.state.extended(content, Sequence((args[0],)))
+        frame.state.put(owner, frame.state.extended(content, Sequence((args[0],))))
     return None
 
 
@@ -48,7 +50,7 @@ def _append(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: as
 def _extend(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(owner)
     if isinstance(content, Sequence) and args:
-        frame.state.heap[owner] = frame.state.extended(content, as_list(frame, args[0]))
+        frame.state.put(owner, frame.state.extended(content, as_list(frame, args[0])))
     return None
 
 
@@ -65,9 +67,9 @@ def _pop(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.C
     ):
         rest = list(content.items)
         item = rest.pop(index)
-        frame.state.heap[owner] = Sequence(tuple(rest), kind=content.kind)
+        frame.state.put(owner, Sequence(tuple(rest), kind=content.kind))
         return item
-    frame.state.heap[owner] = _mixed(frame, content, -1)
+    frame.state.put(owner, _mixed(frame, content, -1))
     return another(frame, frame.state.element(content))
 
 
@@ -87,9 +89,9 @@ def _ordered(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: a
     content = frame.state.content(owner)
     assert isinstance(content, Sequence)
     if _called(node) == "reverse" and content.items is not None:
-        frame.state.heap[owner] = replace(content, items=content.items[::-1])
+        frame.state.put(owner, replace(content, items=content.items[::-1]))
     else:
-        frame.state.heap[owner] = _mixed(frame, content, 0)
+        frame.state.put(owner, _mixed(frame, content, 0))
     return None
 
 
@@ -97,7 +99,7 @@ def _ordered(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: a
 def _cleared(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(owner)
     assert isinstance(content, Sequence)
-    frame.state.heap[owner] = Sequence((), kind=content.kind)
+    frame.state.put(owner, Sequence((), kind=content.kind))
     return None
 
 
@@ -111,11 +113,11 @@ def _inserted(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: 
     longer = frame.state.extended(content, added)
     at = args[0] if name == "insert" else 0
     if longer.items is None or content.items is None or not isinstance(at, int) or name[0] == "e":
-        frame.state.heap[owner] = replace(_mixed(frame, longer, 0), blank=False)
+        frame.state.put(owner, replace(_mixed(frame, longer, 0), blank=False))
     else:
         items = list(content.items)
         items.insert(at, args[-1])
-        frame.state.heap[owner] = replace(longer, items=tuple(items))
+        frame.state.put(owner, replace(longer, items=tuple(items)))
     return None
 
 
@@ -123,7 +125,7 @@ def _inserted(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: 
 def _removed(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(owner)
     assert isinstance(content, Sequence)
-    frame.state.heap[owner] = _mixed(frame, content, -1)
+    frame.state.put(owner, _mixed(frame, content, -1))
     return None
 
 
@@ -140,7 +142,7 @@ def _deque(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Va
 def _shuffle(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(args[0]) if args else None
     if isinstance(content, Sequence):
-        frame.state.heap[args[0]] = _mixed(frame, content, 0)
+        frame.state.put(args[0], _mixed(frame, content, 0))
     return None
 
 
@@ -151,7 +153,7 @@ def _sent(frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: as
 
 
 @on("str", "join")
-def _join(frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _join(frame: Frame, owner: str, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     """Return several texts as one, where each is known."""
     items = iterate(frame, args[0])[0] if args else None
     texts = [item for item in items or () if isinstance(item, str)]
@@ -178,9 +180,9 @@ def _set_all(frame: Frame, owner: Bound, args: list[Value], kwargs: Named, node:
     other = frame.state.content(args[0]) if args else Dict({})
     if isinstance(content, Object) and isinstance(other, Dict) and other.items is not None:
         attrs = {**content.attrs, **{str(k): v for k, v in other.items.items()}, **kwargs}
-        frame.state.heap[made] = replace(content, attrs=attrs)
+        frame.state.put(made, replace(content, attrs=attrs))
     else:
-        frame.state.heap[made] = None
+        frame.state.put(made, None)
     return None
 
 

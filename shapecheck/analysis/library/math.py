@@ -10,14 +10,15 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, as_list, iterate, length
-from shapecheck.analysis.interpreter.operators import integers, is_size, operate
+from shapecheck.analysis.interpreter.operators import integers, operate
 from shapecheck.analysis.interpreter.registry import Named, family, function
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
     Sequence,
 )
-from shapecheck.dims import Size, size_of
-from shapecheck.ops import UNKNOWN, Scalar, Value
-from shapecheck.ops.call import as_size
+from shapecheck.dims import Size
+from shapecheck.ops import UNKNOWN, Scalar
+from shapecheck.ops.call import as_size, is_size
 from shapecheck.shapes import Tensor
 
 
@@ -25,10 +26,12 @@ from shapecheck.shapes import Tensor
 def _extreme(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     values = args if len(args) > 1 else list(iterate(frame, args[0])[0] or ()) if args else []
     plain = values and "key" not in kwargs
-    if plain and all(map(is_size, values)):
-        return dims.extreme(name, values)
-    if plain and all(isinstance(v, (int, float)) for v in values):
-        return min(values) if name == "min" else max(values)
+    sizes = [one for one in values if is_size(one)]
+    if plain and len(sizes) == len(values):
+        return dims.extreme(name, sizes)
+    numbers = [one for one in values if isinstance(one, (int, float))]
+    if plain and len(numbers) == len(values):
+        return min(numbers) if name == "min" else max(numbers)
     if values:
         return frame.state.either(*values)
     found = another(frame, iterate(frame, args[0])[1]) if args else UNKNOWN
@@ -101,9 +104,10 @@ def _whole(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.
 def prod(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     """Return the product of the items of a list, a tuple or a shape."""
     items = iterate(frame, args[0])[0] if args else None
-    if items is None or not all(isinstance(item, (int, Size)) for item in items):
+    sizes = [item for item in items or () if isinstance(item, (int, Size))]
+    if items is None or len(sizes) < len(items):
         return dims.unknown()
-    return dims.product(map(size_of, items))
+    return dims.product(sizes)
 
 
 @function("builtins.sum")
@@ -138,8 +142,9 @@ def _next(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
 
 @function("builtins.divmod")
 def _divmod(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if len(args) == 2 and all(map(is_size, args)):
-        return integers(ast.FloorDiv(), *args), integers(ast.Mod(), *args)
+    left, right = args if len(args) == 2 else (UNKNOWN, UNKNOWN)
+    if is_size(left) and is_size(right):
+        return integers(ast.FloorDiv(), left, right), integers(ast.Mod(), left, right)
     return UNKNOWN
 
 
@@ -169,8 +174,9 @@ def _sample(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> V
 
 @function("builtins.pow")
 def _pow(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if len(args) == 2 and all(map(is_size, args)):
-        return integers(ast.Pow(), *args)
+    left, right = args if len(args) == 2 else (UNKNOWN, UNKNOWN)
+    if is_size(left) and is_size(right):
+        return integers(ast.Pow(), left, right)
     return UNKNOWN
 
 

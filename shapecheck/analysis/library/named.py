@@ -9,8 +9,9 @@ from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.op_calls import PREFIX, Site, apply, takes_names
 from shapecheck.analysis.interpreter.registry import caller, function
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Argument, Arguments
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 
 

@@ -11,9 +11,9 @@ from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.operators import compared_values, item, operate, signed
 from shapecheck.analysis.interpreter.registry import Named, family, function
-from shapecheck.analysis.program.model import Dotted
+from shapecheck.analysis.program.model import Dotted, Value
 from shapecheck.analysis.values.model import Argument, Arguments, Partial
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 
 _BINARY: Final[Mapping[str, ast.operator]] = {
     "add": ast.Add(),
@@ -86,15 +86,21 @@ def _getter(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast
     return Partial(target, (tuple(args),), tuple(kwargs.items()))
 
 
+def _bound(args: list[Value]) -> tuple[tuple[Value, ...], Value]:
+    """Return what a getter was made with, and what it is called with."""
+    made, owner = args
+    return (made if isinstance(made, tuple) else (UNKNOWN,)), owner
+
+
 @function("operator.itemgetter()")
 def _get_item(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    (index,), owner = args
+    ((index,), owner) = _bound(args)
     return item(frame, node, owner, index, node)
 
 
 @function("operator.attrgetter()")
 def _get_attribute(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    (path,), owner = args
+    (path,), owner = _bound(args)
     for name in path.split(".") if isinstance(path, str) else ():
         owner = instances.get_attribute(frame, owner, name, node)
     return owner if isinstance(path, str) else UNKNOWN
@@ -102,7 +108,7 @@ def _get_attribute(frame: Frame, args: list[Value], kwargs: Named, node: ast.Cal
 
 @function("operator.methodcaller()")
 def _call_method(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    (name, *given), owner = args
+    (name, *given), owner = _bound(args)
     if not isinstance(name, str):
         return UNKNOWN
     method = instances.get_attribute(frame, owner, name, node)

@@ -11,10 +11,10 @@ from shapecheck.analysis.interpreter import instances
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import function
 from shapecheck.analysis.interpreter.truth import CONSTANTS, is_op
-from shapecheck.analysis.program.model import Class, Dotted, Function
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.values.model import Bound, Callback, Object, OpInstance, Partial, Ref
 from shapecheck.dims import Size
-from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.shapes import Tensor
 
 

@@ -9,11 +9,11 @@ from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate, length
 from shapecheck.analysis.interpreter.registry import Named, caller, function
-from shapecheck.analysis.program.model import NOTHING
+from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Arguments, Dict, Items, Object, Sequence
 from shapecheck.dims import IntSize, Size, size_of
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Scalar, Value
+from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.ops.call import as_size
 from shapecheck.shapes import Shape, Tensor
 
@@ -28,7 +28,7 @@ def _tensors(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> 
     for given in arguments.values:
         shape = frame.state.facts.shape(given.shape) if isinstance(given, Tensor) else None
         first = None if shape is None else shape.at(0)
-        if shape is None or first is None:
+        if not isinstance(given, Tensor) or shape is None or first is None:
             rows.append(Tensor.unknown())
             continue
         size = size_of(first)

@@ -19,11 +19,11 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.registry import caller
 from shapecheck.analysis.interpreter.truth import instance_of
-from shapecheck.analysis.program.model import Class, Dotted, Function
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.values.model import Argument, Arguments, Dict, Partial, Sequence, Union
 from shapecheck.dims import DimExpr
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Run, Shape, Tensor
 
 # Trees ------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def _batched(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> 
         return UNKNOWN
     count = taken[0][2] if taken else dims.unknown()
 
-    def back(leaf: Value, dim: Value) -> Value:
+    def back(leaf: Tensor, dim: Value) -> Value:
         if dim is None:
             return leaf
         shape = frame.state.facts.shape(leaf.shape)
@@ -249,8 +249,10 @@ def _chosen(arguments: Arguments, argnums: Value) -> Value:
     """Return the arguments of these numbers: one, or a tuple of them."""
     if isinstance(argnums, tuple):
         return tuple(_chosen(arguments, one) for one in argnums)
-    known = isinstance(argnums, int) and -len(arguments.args) <= argnums < len(arguments.args)
-    return arguments.values[argnums] if known else UNKNOWN
+    count = len(arguments.args)
+    if isinstance(argnums, int) and -count <= argnums < count:
+        return arguments.values[argnums]
+    return UNKNOWN
 
 
 @caller("torch.func.jacrev()")
@@ -265,12 +267,14 @@ def _slopes_of_all(frame: Frame, arguments: Arguments, node: ast.Call, label: st
 def _jacobians(frame: Frame, result: Value, given: Value) -> Value:
     def by_all(leaf: Value) -> Value:
         whole = Tensor.unknown() if leaf is UNKNOWN else leaf
+        if not isinstance(whole, Tensor):
+            return UNKNOWN
 
-        def by(one: Value) -> Value:
+        def by(one: Tensor) -> Value:
             both = (*frame.state.facts.items(whole.shape.dims), *one.shape.dims)
             return Tensor(Shape(both), whole.dtype)
 
-        return _mapped(frame, _of_tensors(by), given) if isinstance(whole, Tensor) else UNKNOWN
+        return _mapped(frame, _of_tensors(by), given)
 
     return _mapped(frame, by_all, result)
 
@@ -316,7 +320,7 @@ def _products_at(frame: Frame, arguments: Arguments, node: ast.Call, label: str)
 @caller("torch.autograd.functional.jvp")
 def _jvp_at(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
     found = _products_at(frame, arguments, node, label)
-    return found if found is UNKNOWN else (found[0], _alike(frame, found[0]))
+    return (found[0], _alike(frame, found[0])) if isinstance(found, tuple) else UNKNOWN
 
 
 @caller("torch.func.vjp", "functorch.vjp")

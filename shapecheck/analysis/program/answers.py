@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 MISSING: Final = object()
@@ -143,7 +144,7 @@ class Memory:
             self._answers[question] = _Answer(kept[0], frozenset(asked), limit)
             self._provisional.append(question)
 
-    def recall(self, question: Hashable, answer: Callable[[], T], meanwhile: T) -> T:
+    def recall(self, question: Hashable, answer: Callable[[], T], meanwhile: S) -> T | S:
         """Return the answer to a question, found once; `meanwhile` where that asks it again."""
         found = self.find(question)
         if found is not MISSING:

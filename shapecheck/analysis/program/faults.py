@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from shapecheck.analysis.program.model import Function
+from shapecheck.analysis.program.model import Function, Value
 from shapecheck.blame import Blame
 from shapecheck.explain import Message
-from shapecheck.ops import Value
 from shapecheck.shapes import Tensor
 
 if TYPE_CHECKING:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from shapecheck.analysis.program.syntax import names_in
-from shapecheck.ops import Value
 from shapecheck.ops.call import Opaque
+from shapecheck.ops.call import Value as _Value
 from shapecheck.ops.saying import a_function
 
 if TYPE_CHECKING:
     from shapecheck.analysis.program.modules import Module
+
+
+Value: TypeAlias = _Value
+"""A value of the interpreter: one that rules see (`ops.Value`), or one of its own kinds."""
 
 
 class Nothing(Opaque):

@@ -14,10 +14,10 @@ from typing import Any, Final
 from shapecheck import dtypes
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.program.answers import Memory
-from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef
+from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef, Value
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import DEFINITIONS, syntax
-from shapecheck.ops import UNKNOWN, DType, Value
+from shapecheck.ops import UNKNOWN, DType
 from shapecheck.signatures import Table, table
 
 Evaluate = Callable[["Module", ast.expr, Mapping[str, Value]], Value]

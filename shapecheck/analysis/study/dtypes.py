@@ -12,9 +12,9 @@ from shapecheck import dtypes
 from shapecheck.analysis.check.module import without_collecting
 from shapecheck.analysis.interpreter.frame import BudgetExceeded, TooManyErrors
 from shapecheck.analysis.program.answers import DTYPES
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.study.study import Study, run_again
 from shapecheck.analysis.values.model import Union
-from shapecheck.ops import Value
 from shapecheck.shapes import Tensor
 
 

@@ -22,13 +22,14 @@ from shapecheck.analysis.interpreter.frame import BudgetExceeded, Frame, observi
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.inlining import end_of
 from shapecheck.analysis.program.answers import Ground
-from shapecheck.analysis.program.model import NOTHING, Function
+from shapecheck.analysis.program.model import NOTHING, Function, Value
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.tensor_evidence import is_annotated, shown, shown_sizes, untold
 from shapecheck.analysis.values.model import Argument, Object, Path, Ref, Sequence, Union, own_size
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import Opaque
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor
 
 
@@ -359,7 +360,7 @@ def _spelled(frame: Frame, value: Value, state: State) -> Value:
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(Opaque):
     """A list of which each item is this."""
 
     element: Value

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.annotations.reader import AnyDecl, TensorDecl
-from shapecheck.analysis.program.model import Class, Dotted, Function
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 from shapecheck.signatures import Signature
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import shapecheck.dims as dims
-from shapecheck.analysis.program.model import Class, Function
+from shapecheck.analysis.program.model import Class, Function, Value
 from shapecheck.analysis.values.model import Content, Dict, Object, Ref, Sequence
 from shapecheck.analysis.values.parts import FORMS, parts
-from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
-from shapecheck.ops import Value
-from shapecheck.shapes import Run, Tensor
+from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, Sym
+from shapecheck.ops.call import as_size
+from shapecheck.shapes import Item, Run, Tensor
 
 
 def inside(content: Content) -> tuple[Value, ...]:
@@ -30,10 +30,11 @@ def changed(content: Content, change: Callable[[Value], Value]) -> Content:
     """Return content with something else in the place of each value in it."""
     if isinstance(content, Object):
         attrs = {name: change(v) for name, v in content.attrs.items()}
-        return replace(content, attrs=attrs, like=change(content.like))
+        like = change(content.like)
+        return replace(content, attrs=attrs, like=like if isinstance(like, Ref) else None)
     if isinstance(content, Sequence):
         items = None if content.items is None else tuple(map(change, content.items))
-        count = None if content.count is None else change(content.count)
+        count = None if content.count is None else as_size(change(content.count))
         return replace(content, items=items, element=change(content.element), count=count)
     if isinstance(content, Dict):
         held = content.items
@@ -53,16 +54,16 @@ def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[
     waiting = list(values)
     while waiting:
         value = waiting.pop()
-        kind = type(value)
-        if kind is Ref:
+        if isinstance(value, Ref):
             if value in heap and value not in seen:
                 seen.add(value)
                 yield value
                 waiting += inside(heap[value])
-        elif kind is Function and value not in seen:
-            seen.add(value)
-            waiting += value.captured()
-        elif kind is not Tensor and (form := FORMS.get(kind)) is not None:
+        elif isinstance(value, Function):
+            if value not in seen:
+                seen.add(value)
+                waiting += value.captured()
+        elif type(value) is not Tensor and (form := FORMS.get(type(value))) is not None:
             waiting += form.parts(value)
 
 
@@ -82,15 +83,13 @@ class Moving:
 
     def value(self, value: Value) -> Value:
         """Return a value with all in it replaced; the same object where nothing is."""
-        kind = type(value)
-        if kind is Ref or kind is Function:
+        if isinstance(value, (Ref, Function)):
             return self.places.get(value, value)
-        if kind is Size or kind is Composite:
+        if isinstance(value, (Size, Composite)):
             return self._dim(value)
-        if kind is Run:
-            symbol = self.run(value.symbol)
-            return value if symbol is value.symbol else Run(symbol)
-        form = FORMS.get(kind)
+        if isinstance(value, Run):
+            return self.replaced(value)
+        form = FORMS.get(type(value))
         if form is None:
             return value
         old = form.parts(value)
@@ -98,6 +97,31 @@ class Moving:
         if all(one is other for one, other in zip(old, new, strict=True)):
             return value
         return form.made(value, new)
+
+    def size(self, size: IntSize) -> IntSize:
+        """Return a size with its symbols replaced."""
+        return size if isinstance(size, int) else dims.size_of(self._dim(size))
+
+    def symbolic(self, size: Size) -> Size:
+        """Return a size that is one atom with that replaced, which is one again."""
+        found = self.size(size)
+        return size if isinstance(found, int) else found
+
+    def items(self, items: Iterable[Item]) -> tuple[Item, ...]:
+        """Return the dimensions of a shape with their symbols replaced."""
+        return tuple(
+            self.replaced(item)
+            if isinstance(item, Run)
+            else item
+            if isinstance(item, int)
+            else self._dim(item)
+            for item in items
+        )
+
+    def replaced(self, run: Run) -> Run:
+        """Return a run with its symbol replaced."""
+        symbol = self.run(run.symbol)
+        return run if symbol is run.symbol else Run(symbol)
 
     def _dim(self, dim: Size | Composite) -> DimExpr:
         moved = {symbol: self.symbol(symbol) for symbol in dims.in_order(dims.symbols(dim))}
@@ -149,10 +173,9 @@ def enclosing(value: Value) -> Iterator[Function | Class]:
 def unknowns(value: Value) -> Iterator[Sym]:
     """Yield the symbols in a value of which nothing is known."""
     for part in parts(value):
-        kind = type(part)
-        if kind is Run:
+        if isinstance(part, Run):
             found: Iterable[Sym] = (part.symbol,)
-        elif kind is Size or kind is Composite:
+        elif isinstance(part, (Size, Composite)):
             found = dims.in_order(dims.symbols(part))
         else:
             continue

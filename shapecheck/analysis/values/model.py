@@ -16,10 +16,10 @@ from itertools import count
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis.program.model import NOTHING, Class, Function
+from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
 from shapecheck.dims import IntSize, Size
 from shapecheck.dims.symbols import Default, Each
-from shapecheck.ops import UNKNOWN, Value
+from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Opaque
 from shapecheck.ops.saying import one_of_kind
 from shapecheck.signatures import OpClass

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
     Bound,
     Context,
@@ -16,7 +17,7 @@ from shapecheck.analysis.values.model import (
     Union,
 )
 from shapecheck.dims import Size
-from shapecheck.ops import UNKNOWN, Packed, Repeated, Sizes, Value
+from shapecheck.ops import UNKNOWN, Packed, Repeated, Sizes
 from shapecheck.shapes import Free, Shape, Tensor
 
 
@@ -29,7 +30,7 @@ class Form(NamedTuple):
 
     parts: Callable[[Any], Sequence[Value]]
     rest: Callable[[Any], Hashable]
-    made: Callable[[Any, Sequence[Value]], Value]
+    made: Callable[[Any, Sequence[Any]], Value]
 
 
 def _nothing(value: Value) -> Hashable:
@@ -42,7 +43,7 @@ def _partial(value: Partial, parts: Sequence[Value]) -> Partial:
     return Partial(parts[0], tuple(parts[1:end]), tuple(zip(names, parts[end:], strict=True)))
 
 
-def _tensor(value: Tensor, parts: Sequence[Value]) -> Tensor:
+def _tensor(value: Tensor, parts: Sequence[Any]) -> Tensor:
     end = len(parts) - len(value.free)
     return replace(value, shape=Shape(tuple(parts[:end])), free=tuple(parts[end:]))
 

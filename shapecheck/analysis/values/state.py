@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 import shapecheck.dims as dims
-from shapecheck.analysis.program.model import NOTHING
+from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.heap import Moving, changed, inside, reachable
 from shapecheck.analysis.values.model import (
     Content,
@@ -18,9 +19,9 @@ from shapecheck.analysis.values.model import (
     Union,
     one_of,
 )
-from shapecheck.dims import DimExpr, Kind, Size, Sym
-from shapecheck.ops import UNKNOWN, DType, Scalar, Value, like
-from shapecheck.ops.call import as_tensor
+from shapecheck.dims import Atom, DimExpr, IntSize, Kind, Size, Sym
+from shapecheck.ops import UNKNOWN, DType, Scalar, like
+from shapecheck.ops.call import are_dims, as_tensor, is_size
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, either
 
 _ITEMS = 128
@@ -58,6 +59,11 @@ class State:
         """Return what the heap holds for a value, None for what isn't there or isn't known."""
         return self.heap.get(value, value.origin) if isinstance(value, Ref) else None
 
+    def put(self, owner: Value, content: Content) -> None:
+        """Replace what the heap holds for a value that is on it."""
+        if isinstance(owner, Ref):
+            self.heap[owner] = content
+
     def either(self, *values: Value) -> Value:
         """Return what holds of each of several values, at least one."""
         joiner = _Joiner(self, self, None)
@@ -87,9 +93,11 @@ class State:
         """Return a deep copy of a value; `made` are the copies of what was copied before."""
         if isinstance(value, tuple):
             return like(value, (self.duplicate(item, made) for item in value))
+        if not isinstance(value, Ref):
+            return value
         content = self.content(value)
         if content is None:
-            return UNKNOWN if isinstance(value, Ref) else value
+            return UNKNOWN
         if value not in made:
             made[value] = self.new(None)
             self.heap[made[value]] = changed(content, lambda inner: self.duplicate(inner, made))
@@ -100,7 +108,7 @@ class State:
         content = self.content(value)
         if content is None:
             return
-        self.heap[value] = None
+        self.put(value, None)
         for inner in inside(content):
             self.forget(inner)
 
@@ -125,12 +133,13 @@ class State:
 
     def change(self, moving: Moving) -> None:
         """Put other things in the place of those on the heap and in the facts."""
-        facts, value = self.facts, moving.value
+        facts = self.facts
         facts.atoms = {
-            next(iter(value(Size.of(atom)).atoms())): value(size)
-            for atom, size in facts.atoms.items()
+            atom: moving.size(size)
+            for before, size in facts.atoms.items()
+            for atom in _atoms(moving.size(Size.of(before)))
         }
-        facts.runs = {moving.run(symbol): value(items) for symbol, items in facts.runs.items()}
+        facts.runs = {moving.run(symbol): moving.items(run) for symbol, run in facts.runs.items()}
         for ref, content in self.heap.items():
             if content is not None:
                 self.heap[ref] = moving.content(content)
@@ -162,6 +171,10 @@ class State:
         return State(merged, {**other.since, **since}, heap, self.facts.join(other.facts))
 
 
+def _atoms(size: IntSize) -> Iterable[Atom]:
+    return () if isinstance(size, int) else islice(size.atoms(), 1)
+
+
 class _Adopting(Moving):
     """Puts sizes of the program's own in the place of dimension names."""
 
@@ -172,7 +185,7 @@ class _Adopting(Moving):
 
     def symbol(self, symbol: Sym) -> Sym:
         if symbol.options and symbol not in self._one_of:
-            self._one_of[symbol] = Sym.one_of(symbol.name, self.value(symbol.options))
+            self._one_of[symbol] = Sym.one_of(symbol.name, self.items(symbol.options))
         if symbol.kind is not Kind.NAME:
             return self._one_of.get(symbol, symbol)
         return Sym(symbol.name, Kind.OWN, self._scope)
@@ -276,12 +289,13 @@ class _Joiner:
                 a.more or b.more or {*a.free} != {*b.free},
                 a.blank and b.blank,
             )
-        if _sizelike(a) and _sizelike(b):
+        if is_size(a) and is_size(b):
             return self.dim(a, b, key)
         if isinstance(a, tuple) and isinstance(b, tuple):
             if _open(a) or _open(b):
-                sizes = all(isinstance(i, Run) or _sizelike(i) for i in (*a, *b))
-                return like(a, self.items(a, b, key)) if sizes else UNKNOWN
+                if are_dims(a) and are_dims(b):
+                    return like(a, self.items(a, b, key))
+                return UNKNOWN
             if len(a) == len(b):
                 pairs = enumerate(zip(a, b, strict=True))
                 return like(a, (self.value(x, y, (*key, i)) for i, (x, y) in pairs))
@@ -398,10 +412,6 @@ def _any_run(x: Item, y: Item) -> bool:
 def _open(value: tuple[Value, ...]) -> bool:
     """Whether any number of sizes is in a tuple, as in the shape of a tensor of unknown rank."""
     return any(isinstance(item, Run) for item in value)
-
-
-def _sizelike(value: Value) -> bool:
-    return isinstance(value, (int, Size)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)
