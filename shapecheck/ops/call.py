@@ -107,8 +107,8 @@ class Other(Opaque):
 
 Value: TypeAlias = (
     "Tensor | int | Size | Composite | Dim | Free | Run | Sym | DType | Scalar | float | complex"
-    " | str | bytes | slice | EllipsisType | None | tuple[Value, ...] | list[Value]"
-    " | Mapping[str, Value] | Repeated | Packed | Unknown | Opaque"
+    " | str | bytes | slice | EllipsisType | tuple[Value, ...] | list[Value]"
+    " | Mapping[str, Value] | Repeated | Packed | Unknown | Opaque | None"
 )
 """An argument or a result as rules see it.
 

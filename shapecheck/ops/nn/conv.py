@@ -250,8 +250,8 @@ def _spread(call: Call, found: Grid, windows: _Windows, extra: Value) -> list[Di
         if any(loose(one) for one in given):
             result.append(dims.unknown())
             continue
-        if all(isinstance(one, int) for one in (more, stride, dilation)):
-            if not 0 <= more < max(stride, dilation):  # type: ignore[operator, type-var]
+        if isinstance(more, int) and isinstance(stride, int) and isinstance(dilation, int):
+            if not 0 <= more < max(stride, dilation):
                 raise mismatch(
                     f"it is {more}, and the stride is {stride}, the dilation {dilation}",
                     "needs an output padding below the stride or the dilation",

@@ -89,7 +89,8 @@ def unfold(
         room = call.facts.size(size_of(item)) - call.facts.size(size)
         if isinstance(room, int) and room < 0:
             raise mismatch(
-                f"windows of {size} don't fit into the {item} elements of axis {written(dimension)}",
+                f"windows of {size} don't fit into the {item} elements of axis "
+                f"{written(dimension)}",
                 f"can't unfold {shape}",
             )
         count = dims.floordiv(size_of(item) - size, step) + 1
