@@ -19,6 +19,7 @@ from shapecheck.named.core import (
     planned,
     refuse,
 )
+from shapecheck.ops.call import as_dim
 from shapecheck.ops.named import naming
 from shapecheck.ops.named import operations as rules
 from shapecheck.runtime.naming.facts import value_of
@@ -118,7 +119,7 @@ def _split(call: Any, shape: Any, dim: Any, given: tuple[tuple[str, Any], ...]) 
     plan = rules.split(call, shape, old, new, sizes)
     assert plan is not None
     values = getattr(call.facts, "values", {})  # none where torch.compile traces
-    numbers = [value_of(size, values) for size in plan.sizes]
+    numbers = [value_of(as_dim(size), values) for size in plan.sizes]
     known = tuple([-1 if size is None else size for size in numbers])
     if known.count(-1) > 1:
         raise TypeError("while torch.compile traces, a split needs the sizes of all parts but one")

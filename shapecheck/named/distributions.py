@@ -23,6 +23,7 @@ from shapecheck.dims import DimExpr, Sym
 from shapecheck.named.core import called, here, planned, record_of
 from shapecheck.named.joining import placed
 from shapecheck.ops import RULES, Call
+from shapecheck.ops.call import as_tensor
 from shapecheck.ops.math.distributions import Form, form
 from shapecheck.ops.named.distributions import scoring, unused
 from shapecheck.runtime.naming.records import apart, record
@@ -169,7 +170,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
 
 def _compared(call: Call, p: Form, q: Form) -> tuple[DimExpr, ...]:
-    return RULES["divergence"](call, p=p, q=q).shape.known or ()
+    return as_tensor(RULES["divergence"](call, p=p, q=q)).shape.known or ()
 
 
 def _plain(arg: Any) -> Any:

@@ -21,6 +21,7 @@ from shapecheck.named.core import (
     tensor_only,
     unnamed,
 )
+from shapecheck.ops import Unknown
 from shapecheck.ops.named import assertions as rules
 from shapecheck.ops.named.operations import only, split
 
@@ -74,7 +75,7 @@ def _asserted(pair: tuple[str, Any]) -> tuple[str, Any]:
 def _assert_size(call: Any, shape: Any, found: tuple[int, ...], sizes: Any) -> None:
     for name, size in sizes:
         at = only(call, shape, name)
-        if found[at] != size:
+        if not isinstance(at, Unknown) and found[at] != size:
             raise rules.wrong_size(shape, name, found[at], size)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import EllipsisType
-from typing import Final, TypeAlias, TypeGuard
+from typing import Final, TypeAlias, TypeGuard, TypeVar
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, shapes
@@ -107,29 +107,31 @@ class Other(Opaque):
 
 Value: TypeAlias = (
     "Tensor | int | Size | Composite | Dim | Free | Run | Sym | DType | Scalar | float | complex"
-    " | str | bytes | slice | EllipsisType | None | tuple[Value, ...] | list[Value] | Repeated"
-    " | Packed | Unknown | Opaque | dict[Value, Value] | Mapping[str, Value]"
+    " | str | bytes | slice | EllipsisType | tuple[Value, ...] | list[Value]"
+    " | Mapping[str, Value] | Repeated | Packed | Unknown | Opaque | None"
 )
 """An argument or a result as rules see it.
 
 A `Tensor`; a size (`int`, `dims.Size`, or a `Composite` of them); a dimension as an object (`Dim`,
 `Free`) or as a name that rules hand on; a `Scalar`; a Python `bool`, `float`, `str`, `None`,
-`slice` or `Ellipsis`; a `tuple`, `list` or `dict` of values; a `Repeated`; a `Packed`; a `DType`; an
+`slice` or `Ellipsis`; a `tuple` or `list` of values; a `Mapping` (the attributes of a
+module, keywords, a dict by names); a `Repeated`; a `Packed`; a `DType`; an
 `Opaque`; or `UNKNOWN`.
 """
 
 Rule: TypeAlias = Callable[..., Value]
+_Rule = TypeVar("_Rule", bound=Rule)
 
 RULES: Final[dict[str, Rule]] = {}
 
 
-def rule(name: str) -> Callable[[Rule], Rule]:
+def rule(name: str) -> Callable[[_Rule], _Rule]:
     """Register a function as the rule that signatures name as `Rule["name"]`.
 
     It is called as `function(call, **arguments)` with the signature's parameters by name.
     """
 
-    def register(function: Rule) -> Rule:
+    def register(function: _Rule) -> _Rule:
         if name in RULES:
             raise ValueError(f"there are two rules called {name!r}")
         RULES[name] = function
@@ -153,6 +155,18 @@ class Call:
     operands: Sequence[Shape] = ()
     extra: tuple[Value, ...] = field(default=())
     meant: bool = False
+
+    def number(self, index: int = 0) -> int:
+        """Return a constant of the signature that is a number or a flag."""
+        found = self.extra[index]
+        assert isinstance(found, int)
+        return found
+
+    def word(self, index: int = 0) -> str:
+        """Return a constant of the signature that is a word."""
+        found = self.extra[index]
+        assert isinstance(found, str)
+        return found
 
     def unify(self, a: DimExpr, b: DimExpr) -> bool:
         """Make two dimensions equal, learning what that needs; False where they can't be."""
@@ -337,6 +351,11 @@ def as_shape(values: Value) -> Shape:
 def as_dim(value: Value) -> DimExpr:
     """Return a value as a dimension; what isn't known is a new unknown."""
     return value if isinstance(value, dims.Composite) else as_size(value)
+
+
+def as_mapping(value: Value) -> Mapping[str, Value]:
+    """Return keywords that an instance was made with, none where there are none."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def replace(shape: Shape, position: int, *items: Item) -> Shape:

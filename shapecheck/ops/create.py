@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, inf
 from typing import Final
 
@@ -50,7 +51,7 @@ def _sizes(call: Call, given: Value) -> Shape:
 @rule("filled")
 def filled(call: Call, size: Value, dtype: Value = None, **rest: Value) -> Value:
     """Make a tensor of given sizes; the constant names its default dtype."""
-    kind = _DEFAULTS[call.extra[0] if call.extra else "float"]
+    kind = _DEFAULTS[call.word() if call.extra else "float"]
     shape = _sizes(call, size)
     order = rest.get("physical_layout", UNKNOWN)
     if order is not UNKNOWN:
@@ -95,27 +96,32 @@ def _number(value: Value, whole: bool) -> Value:
 
 def _steps(call: Call, start: Value, end: Value, step: Value) -> DimExpr:
     """Return `ceil((end - start) / step)`."""
-    numbers = (start, end, step)
-    if any(isinstance(n, bool) or not isinstance(n, (int, float, Size)) for n in numbers):
+    numbers = [n for n in (start, end, step) if isinstance(n, (int, float, Size))]
+    if len(numbers) < 3 or any(isinstance(n, bool) for n in numbers):
         return dims.unknown()
-    if step == 0:
-        raise mismatch("the step is 0", f"can't count from {start} to {end}")
-    if not any(isinstance(n, Size) for n in numbers):
-        count = (end - start) / step
-        if count < 0:
-            raise mismatch(
-                f"the step {step} leads away from the end", f"can't count from {start} to {end}"
-            )
-        exact = all(isinstance(n, int) for n in numbers)
-        if not exact and abs(count) == inf:
-            return dims.unknown()
-        steps: int = -((start - end) // step) if exact else ceil(count)
-        return steps
-    if any(isinstance(n, float) for n in numbers):
-        return dims.unknown()
+    if numbers[2] == 0:
+        raise mismatch("the step is 0", f"can't count from {numbers[0]} to {numbers[1]}")
+    plain = [n for n in numbers if not isinstance(n, Size)]
+    if len(plain) == 3:
+        return _plain_steps(*plain)
+    sizes = [n for n in numbers if not isinstance(n, float)]
+    return _size_steps(*sizes) if len(sizes) == 3 else dims.unknown()
+
+
+def _plain_steps(start: float, end: float, step: float) -> DimExpr:
+    count = (end - start) / step
+    if count < 0:
+        raise mismatch(
+            f"the step {step} leads away from the end", f"can't count from {start} to {end}"
+        )
+    if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
+        return -((start - end) // step)
+    return dims.unknown() if abs(count) == inf else ceil(count)
+
+
+def _size_steps(start: IntSize, end: IntSize, step: IntSize) -> DimExpr:
     if step == 1:
-        length: IntSize = end - start
-        return length
+        return end - start
     if isinstance(step, int) and step < 0:
         return dims.floordiv(start - end - step - 1, -step)
     return dims.floordiv(end - start + step - 1, step)
@@ -141,7 +147,7 @@ def eye(call: Call, n: Value, m: Value = None, dtype: Value = None, **rest: Valu
 
 
 @rule("tensor")
-def tensor(call: Call, data: Value, dtype: Value = None, **rest: Value) -> Value:
+def tensor(call: Call, data: Value, dtype: Value = None, **rest: Value) -> Tensor:
     """Make a tensor of a number or of nested lists; a tensor keeps its shape.
 
     The constant: the dtype is that of this number, or that of another tensor ("like").
@@ -161,7 +167,7 @@ def tensor(call: Call, data: Value, dtype: Value = None, **rest: Value) -> Value
     return Tensor(Shape.unknown(), _dtype(dtype, dtypes.ANY))
 
 
-def _nested(data: Value) -> tuple[Shape, dtypes.DTypes]:
+def _nested(data: Sequence[Value]) -> tuple[Shape, dtypes.DTypes]:
     """Return the shape and dtype of nested lists; raises where rows differ in length."""
     if any(isinstance(item, Run) for item in data):
         return Shape((dims.unknown(),)), dtypes.INT64
@@ -245,7 +251,7 @@ def triangle(call: Call, row: Value, col: Value = None, offset: Value = 0, **res
     width = row if col is None else col
     if offset == 0 and isinstance(row, (int, Size)) and row == width and col != 0:
         count = dims.floordiv(row * (row + 1), 2)
-    elif all(isinstance(n, int) for n in (row, width, offset)):
+    elif isinstance(row, int) and isinstance(width, int) and isinstance(offset, int):
         upper = not call.extra
         below = _triangle(row, width, offset - upper)  # the upper one is what is left of the rest
         count = dims.measured(row * width - below if upper else below)
@@ -268,7 +274,7 @@ def sized(call: Call, data: Value = None, args: Value = (), **rest: Value) -> Va
     A `torch.Size` is sizes, any other tuple a list of numbers. The constant names the dtype, or
     it is that of another tensor ("like").
     """
-    kind = as_tensor(rest["input"]).dtype if call.extra[0] == "like" else dtypes.of(call.extra[0])
+    kind = as_tensor(rest["input"]).dtype if call.extra[0] == "like" else dtypes.of(call.word())
     if data is None:
         return Tensor(Shape((0,)), kind)
     if isinstance(data, Sizes):

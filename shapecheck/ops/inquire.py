@@ -84,7 +84,7 @@ def dtype(call: Call, input: Value, **rest: Value) -> Value:
 def is_kind(call: Call, input: Value, **rest: Value) -> Value:
     """Whether the dtype belongs to the category that the signature's constant names, if known."""
     kind = resolved(call, input)[0].dtype
-    category = dtypes.CATEGORIES[call.extra[0]]
+    category = dtypes.CATEGORIES[call.word()]
     if not kind & category:
         return False
     return UNKNOWN if kind & ~category else True

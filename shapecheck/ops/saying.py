@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import EllipsisType
-from typing import Any, Final
+from typing import Final
 
 from shapecheck.dims import Composite, Size
 from shapecheck.shapes import Tensor
@@ -15,12 +15,12 @@ PYTHONS: Final = (*_LITERALS, tuple, list, dict, set, frozenset, slice)
 _LONGEST: Final = 40
 
 
-def said(value: Any) -> str:
+def said(value: object) -> str:
     """Return a value as a sentence calls it: as `written`, but a dimension in quotes."""
     return f'"{value}"' if isinstance(value, (Size, Composite)) else written(value)
 
 
-def written(value: Any) -> str:
+def written(value: object) -> str:
     """Return a value as it stands among others: a literal as it is, else what it is."""
     if isinstance(value, EllipsisType):
         return "..."

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 import shapecheck.dims as dims
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Call, Unknown, Value
-from shapecheck.ops.call import as_size
+from shapecheck.ops.call import Opaque, as_size
 from shapecheck.shapes import Run, Shape, Tensor
 from shapecheck.signatures.model import Signature
 
@@ -33,6 +34,13 @@ def evaluate(table: Lookup, node: ast.expr, scope: Mapping[str, Value], call: Ca
     `max`, and, where a call is at hand, other ops by their dotted name.
     """
     return _Evaluator(table, scope, call).value(node)
+
+
+@dataclass(frozen=True, slots=True)
+class _Axes(Opaque):
+    """The `shape` of a tensor, of which an expression takes an axis or how many there are."""
+
+    shape: Shape
 
 
 class _Evaluator:
@@ -62,7 +70,7 @@ class _Evaluator:
             found = owner.get(node.attr, UNKNOWN)
             return self.table.field(owner, node.attr) if found is UNKNOWN else found
         if isinstance(owner, Tensor) and node.attr == "shape":
-            return owner.shape
+            return _Axes(owner.shape)
         return UNKNOWN
 
     def tuple(self, node: ast.Tuple) -> Value:
@@ -70,8 +78,8 @@ class _Evaluator:
 
     def subscript(self, node: ast.Subscript) -> Value:
         owner, index = self.value(node.value), self.value(node.slice)
-        if isinstance(owner, Shape) and isinstance(index, int):
-            dim = owner.at(index)
+        if isinstance(owner, _Axes) and isinstance(index, int):
+            dim = owner.shape.at(index)
             return UNKNOWN if dim is None else dim
         if isinstance(owner, (tuple, list)) and isinstance(index, int):
             item = owner[index]
@@ -137,8 +145,8 @@ class _Evaluator:
     def invoke(self, node: ast.Call) -> Value:
         args = [self.value(arg) for arg in node.args]
         match node.func:
-            case ast.Name(id="len") if isinstance(args[0], Shape):
-                return UNKNOWN if args[0].rank is None else args[0].rank
+            case ast.Name(id="len") if isinstance(whole := args[0], _Axes):
+                return UNKNOWN if whole.shape.rank is None else whole.shape.rank
             case ast.Name(id="len") if isinstance(args[0], (tuple, list)):
                 return len(args[0])
             case ast.Name(id="min" | "max" as function) if len(args) > 1:

@@ -15,6 +15,7 @@ from shapecheck.ops import RULES, UNKNOWN, Call, DType, Repeated, Scalar, Unknow
 from shapecheck.ops.agree import apart, mixed
 from shapecheck.ops.call import as_shape, as_tensor
 from shapecheck.ops.promotion import promote_values
+from shapecheck.ops.saying import written
 from shapecheck.ops.shape.first_class import AWARE, batched, has_free
 from shapecheck.shapes import Facts, Matcher, Misfit, Mismatch, Problem, Run, Shape, Tensor
 
@@ -319,21 +320,22 @@ class Signature:
         return promote_values(*(following or checked)) if following or checked else None
 
     def _problem(
-        self, param: Param, value: Tensor, misfit: Misfit, bound: Mapping[str, Value]
+        self, param: Param, value: Value, misfit: Misfit, bound: Mapping[str, Value]
     ) -> Problem:
         assert param.tensor is not None and param.tensor.text is not None
         others = [
-            f'"{p.name}" {bound[p.name]}'
+            f'"{p.name}" {other}'
             for p in self.params
-            if p is not param and isinstance(bound[p.name], Tensor)
+            if p is not param and isinstance(other := bound[p.name], Tensor)
         ]
-        headline = f"can't take {value}" + (f" with {' and '.join(others)}" if others else "")
+        whole = value if isinstance(value, Tensor) else written(value)
+        headline = f"can't take {whole}" + (f" with {' and '.join(others)}" if others else "")
         text = param.tensor.text
         if misfit.axis is None:
             many = "at least " if text.groups else ""
             count = len(text.entries) - text.groups
             return Problem(
-                f'"{param.name}" has {_axes(value.shape)}, where {many}{count} '
+                f'"{param.name}" has {_axes(as_tensor(value).shape)}, where {many}{count} '
                 f"{'is' if count == 1 else 'are'} expected ({text})",
                 headline,
                 hints=("unsqueeze", "squeeze"),

@@ -513,9 +513,10 @@ def _union(node: ast.expr) -> Iterator[ast.expr]:
 
 def _literal(node: ast.expr) -> Value:
     try:
-        return ast.literal_eval(node)
+        found: Value = ast.literal_eval(node)
     except ValueError:
         return UNKNOWN
+    return found
 
 
 class _Qualify(ast.NodeTransformer):

@@ -128,7 +128,10 @@ class _Spelling:
             return self._list(content.items, content.element, content.count)
         if isinstance(content, Dict) and content.items is not None:
             values = self._each(tuple(content.items.values()))
-            return UNKNOWN if values is None else dict(zip(content.items, values, strict=True))
+            if values is None:
+                return UNKNOWN
+            # Rules hand keys on as they are, texts or not.
+            return dict(zip(content.items, values, strict=True))  # type: ignore[arg-type]
         return UNKNOWN
 
     def _list(

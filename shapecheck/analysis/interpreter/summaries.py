@@ -66,7 +66,7 @@ class View:
         """
         same = dict(zip(self.closures, seen.closures, strict=True))
         made = zip(self.unknowns, seen.unknowns, strict=True)
-        moved: dict[Value, Value] = {old: new for old, new in (*places.items(), *same.items())}
+        moved = dict[Value, Value]((*places.items(), *same.items()))
         return Renewing(moved, _never, made)
 
 

@@ -163,7 +163,7 @@ def _every(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.
 
 @function("builtins.locals")
 def _locals(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return frame.state.new(Dict({name: value for name, value in frame.state.vars.items()}))
+    return frame.state.new(Dict(dict(frame.state.vars.items())))
 
 
 @function("builtins.str")

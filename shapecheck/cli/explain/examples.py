@@ -95,7 +95,9 @@ class _Call:
         args, kwargs = self._evaluated(self.arguments)
         if not self.op.is_class:
             signature = table.signature(self.op.name)
-            return signature and signature.apply(Facts(), args, kwargs, self.label())
+            if signature is None:
+                return None
+            return signature.apply(Facts(), args, kwargs, self.label())
         module = table.lookup_class(self.op.name)
         attributes = None if module is None else module.construct(*self._evaluated(self.init))
         forward = None if module is None else module.method("forward")
@@ -118,14 +120,16 @@ class _Call:
             case ast.Attribute(attr=name):
                 return DType(dtypes.of(name))
             case ast.BinOp(left=left, op=op, right=right):
-                return _OPERATORS[type(op)](self._value(left), self._value(right))
+                made: Value = _OPERATORS[type(op)](self._value(left), self._value(right))
+                return made
             case ast.Tuple(elts=elts):
                 return tuple(map(self._value, elts))
             case ast.List(elts=elts):
                 return list(map(self._value, elts))
             case ast.Call(func=ast.Name(id="slice")):
                 return slice(None)
-        return ast.literal_eval(node)
+        literal: Value = ast.literal_eval(node)
+        return literal
 
 
 def examples_of(table: Table, op: Op) -> list[Example]:

@@ -177,7 +177,7 @@ class Proposer:
             if result is not None and "return" in allowed:
                 kind = _typed(names.grouped(result.text, one.result), one.result)
                 found.append(("return", kind, origin, result.line, 0))
-        if each and "return" in allowed:
+        if each and isinstance(one.result, tuple) and "return" in allowed:
             pairs = zip(each, one.result, strict=True)
             items = tuple(_typed(names.grouped(said.text, value), value) for said, value in pairs)
             found.append(("return", TupleType(items), "docstrings", each[0].line, 0))

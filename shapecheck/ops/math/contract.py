@@ -10,12 +10,13 @@ from shapecheck.dims import DimExpr, size_of
 from shapecheck.ops.agree import loose, one_kind, tensors_of
 from shapecheck.ops.call import Call, Value, as_tensor, rule
 from shapecheck.ops.promotion import promoted
+from shapecheck.ops.saying import written
 from shapecheck.ops.shape.axes import of_rank, resolved
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
 
 
 @rule("matmul")
-def matmul(call: Call, input: Value, other: Value, **rest: Value) -> Value:
+def matmul(call: Call, input: Value, other: Value, **rest: Value) -> Tensor:
     """Contract the last axis with the other's last but one (numpy's `@`), batches broadcasting."""
     left, right = as_tensor(input), as_tensor(other)
     a, b = call.facts.shape(left.shape), call.facts.shape(right.shape)
@@ -103,8 +104,8 @@ def tensordot(call: Call, input: Value, other: Value, dims: Value = 2, **rest: V
     if isinstance(dims, int):
         if dims > min(a.rank, b.rank):
             raise mismatch(f"{dims} axes are contracted, more than there are", headline)
-        ours: Value = range(a.rank - dims, a.rank)
-        theirs: Value = range(dims)
+        ours: Sequence[int] | None = range(a.rank - dims, a.rank)
+        theirs: Sequence[int] | None = range(dims)
     elif isinstance(dims, (tuple, list)) and len(dims) == 2:
         ours, theirs = (call.axes(s, d) for s, d in zip((a, b), dims, strict=True))
     else:
@@ -130,10 +131,10 @@ def tensordot(call: Call, input: Value, other: Value, dims: Value = 2, **rest: V
 def along(call: Call, input: Value, other: Value, dim: Value = -1, **rest: Value) -> Value:
     """Broadcast two tensors and drop an axis of the result (`vecdot`), or keep it (`cross`).
 
-    The constant is the size that the axis must have, or False to drop it.
+    The constant is the size that the axis must have; without it, it is dropped.
     """
     left, right = as_tensor(input), as_tensor(other)
-    wanted = call.extra[0] if call.extra else False
+    wanted = call.number() if call.extra else 0
     if wanted and None not in (left.shape.rank, right.shape.rank):
         if left.shape.rank != right.shape.rank:
             raise mismatch(
@@ -141,11 +142,10 @@ def along(call: Call, input: Value, other: Value, dim: Value = -1, **rest: Value
                 f"can't take the cross product of {left} and {right}",
             )
     for side in (left, right):
-        known = isinstance(dim, int) and bool(wanted)
-        facing = call.facts.shape(side.shape).at(dim) if known else None
+        facing = call.facts.shape(side.shape).at(dim) if wanted and isinstance(dim, int) else None
         if facing is not None and isinstance(facing, int) and facing != wanted:
             raise mismatch(
-                f"axis {dim} is {facing}, not {wanted}",
+                f"axis {written(dim)} is {facing}, not {wanted}",
                 f"can't take the cross product of {left} and {right}",
             )
     shape = call.broadcast((left, right))
@@ -162,7 +162,8 @@ def along(call: Call, input: Value, other: Value, dim: Value = -1, **rest: Value
     item = shape.dims[position]
     if not isinstance(item, Run) and not call.unify(item, wanted):
         raise mismatch(
-            f"axis {dim} is {item}, not {wanted}", f"can't take the cross product of {shape}"
+            f"axis {written(dim)} is {item}, not {wanted}",
+            f"can't take the cross product of {shape}",
         )
     return Tensor(shape, kind)
 

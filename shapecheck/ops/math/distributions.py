@@ -15,6 +15,7 @@ from shapecheck.ops.call import (
     RULES,
     UNKNOWN,
     Call,
+    Opaque,
     Sizes,
     Value,
     as_shape,
@@ -45,7 +46,7 @@ _EXPANDED: Final = "expanded batch_shape"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Form(Opaque):
     """What is known of a distribution: its batch, its events, its dtype.
 
     `axis` is the last axis of the parameters where a sample is an index into it.
@@ -76,7 +77,7 @@ def _name(owner: Mapping[str, Value]) -> str:
     return str(owner.get("__class__", "")).rpartition(".")[2]
 
 
-def _parameters(name: str, owner: Mapping[str, Value]) -> dict[str, Value]:
+def _parameters(name: str, owner: Mapping[str, Value]) -> Mapping[str, Value]:
     """Return what a distribution was made of, settings left out."""
     given = {key: v for key, v in owner.items() if key not in _SETTINGS and v is not None}
     if name in _VECTORS or name in _INDICES:  # a number is how often a multinomial draws
@@ -189,7 +190,7 @@ def _joined(*parts: Shape) -> Shape:
 
 
 @rule("drawn")
-def drawn(call: Call, self: Mapping[str, Value], sample_shape: Value = (), **rest: Value) -> Value:
+def drawn(call: Call, self: Mapping[str, Value], sample_shape: Value = (), **rest: Value) -> Tensor:
     """Return samples: the shape that is asked for, the batch, the event."""
     found = form(call, self)
     sample_shape = rest.get("n", sample_shape)
@@ -203,7 +204,7 @@ def expanded(call: Call, self: Mapping[str, Value], batch_shape: Value, **rest: 
     """Return the distribution with a larger batch."""
     if not isinstance(batch_shape, (tuple, list)):
         return UNKNOWN
-    batch = RULES["expand"](call, Tensor(form(call, self).batch), batch_shape).shape
+    batch = as_tensor(RULES["expand"](call, Tensor(form(call, self).batch), batch_shape)).shape
     name = _name(self)
     if name in _COMPOSED:
         return {**self, _EXPANDED: Sizes(batch.dims)}
@@ -231,7 +232,7 @@ def scored(call: Call, self: Mapping[str, Value], value: Value, **rest: Value) -
 def statistic(call: Call, self: Mapping[str, Value], **rest: Value) -> Value:
     """Return a statistic of each element of the batch; of its event, or the parameters' axis."""
     found = form(call, self)
-    last = {"event": found.event, "parameter": found.axis}.get(call.extra[0], Shape(()))
+    last = {"event": found.event, "parameter": found.axis}.get(call.word(), Shape(()))
     return Tensor(_joined(found.batch, last), found.kind)
 
 

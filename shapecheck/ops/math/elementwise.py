@@ -84,7 +84,7 @@ def _check_result(call: Call, tensor: Tensor, other: Value, headline: str) -> No
     """Refuse a result that the left operand's dtype can't hold."""
     if not call.extra or call.extra[0] not in RESULTS:
         return
-    kind = RESULTS[call.extra[0]](promote_values(tensor, other))
+    kind = RESULTS[call.word()](promote_values(tensor, other))
     order = (dtypes.BOOL, dtypes.INTEGER, dtypes.FLOAT, dtypes.COMPLEX)
     least = next((i for i, group in enumerate(order) if kind & group), 0)
     most = max((i for i, group in enumerate(order) if tensor.dtype & group), default=len(order))
@@ -133,7 +133,7 @@ def _any_dtype(tensor: Tensor) -> Tensor:
 def astype(call: Call, input: Value, **rest: Value) -> Value:
     """Return the tensor of the dtype that the signature's constant names."""
     tensor = as_tensor(input)
-    return Tensor(tensor.shape, dtypes.of(call.extra[0]), tensor.inserted)
+    return Tensor(tensor.shape, dtypes.of(call.word()), tensor.inserted)
 
 
 @rule("type_as")

@@ -23,7 +23,7 @@ def fourier(
     `"full"`: to as many frequencies; `"half"`: the last axis to `n//2+1`; `"real"`: the last axis
     back from its half, to `2*(n-1)`. `n` or `s` cut or pad the axes first.
     """
-    (kind,) = call.extra
+    kind = call.word()
     tensor, shape = resolved(call, input)
     real = kind == "real"
     dtype = dtypes.to_float(tensor.dtype)

@@ -235,7 +235,7 @@ def multinomial(
     if shape.position(-1) is None:
         return Tensor(of_rank(shape), dtypes.INT64)
     if replacement is False:
-        headline = f"can't draw {num_samples} different samples from {shape}"
+        headline = f"can't draw {written(num_samples)} different samples from {shape}"
         _enough(call, shape, len(shape.dims) - 1, num_samples, headline)
     return Tensor(Shape((*shape.dims[:-1], as_dim(num_samples))), dtypes.INT64)
 
@@ -269,7 +269,7 @@ def masked_select(call: Call, input: Value, mask: Value, **rest: Value) -> Value
 @rule("vector")
 def vector(call: Call, input: Value, **rest: Value) -> Value:
     """Return a vector of unknown length; the constant says of which dtype (of the input's)."""
-    kind = dtypes.CATEGORIES[call.extra[0]] if call.extra else as_tensor(input).dtype
+    kind = dtypes.CATEGORIES[call.word()] if call.extra else as_tensor(input).dtype
     return Tensor(Shape((dims.unknown(),)), kind)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import EllipsisType
-from typing import Any
+from typing import TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.dims import Composite, Dim, Kind, Size, Sym
 from shapecheck.ops.call import Call, Repeated, Scalar, Unknown, Value, as_dim, rule
 from shapecheck.ops.named.naming import called, fresh, is_named
-from shapecheck.ops.named.operations import merged, only, split, taken_apart
+from shapecheck.ops.named.operations import located, merged, only, split, taken_apart
 from shapecheck.ops.saying import said, written
 from shapecheck.ops.shape.axes import resolved
 from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor, mismatch
@@ -40,14 +40,13 @@ def renamed(
     call: Call, shape: Shape, new: Iterable[tuple[Value, Value]]
 ) -> tuple[tuple[int, str | Size], ...] | None:
     """Return which axis is called what from now on, of pairs of a new name and an old one."""
-    found = [(only(call, shape, old), name) for name, old in new]
-    if any(isinstance(at, Unknown) for at, _ in found):
+    found = located(call, shape, ((old, name) for name, old in new))
+    if found is None:
         return None
     places = [at % len(shape.dims) for at, _ in found]
     kept = Shape(tuple(item for at, item in enumerate(shape.dims) if at not in places))
-    for _, name in found:
-        fresh(call, kept, name)
-    return tuple(zip(places, (name for _, name in found), strict=True))
+    names = [fresh(call, kept, name) for _, name in found]
+    return tuple(zip(places, names, strict=True))
 
 
 @rule("named.named")
@@ -205,6 +204,9 @@ def named_sizes(pairs: Value) -> dict[str, Value] | None:
     return found
 
 
+_Name: TypeAlias = str | Size | Dim
+
+
 @rule("named.refine")
 def refine(call: Call, x: Value, dims: Value, **rest: Value) -> Value:
     """Give names to dimensions that have none; those that have one keep it."""
@@ -214,33 +216,36 @@ def refine(call: Call, x: Value, dims: Value, **rest: Value) -> Value:
         return tensor
     items = list(shape.dims)
     for at, name in pairs:
-        items[at] = called(call, items[at], name)
+        if not isinstance(name, Dim):  # at run time only, and there no rule is asked
+            items[at] = called(call, items[at], name)
     return Tensor(Shape(tuple(items)), tensor.dtype)
 
 
-def refined(call: Call, shape: Shape, given: Value) -> tuple[tuple[int, Any], ...] | None:
+def refined(call: Call, shape: Shape, given: Value) -> tuple[tuple[int, _Name], ...] | None:
     """Return which axes get which names: `("b", ..., "c")`, None for one that stays as it is."""
     if not isinstance(given, (tuple, list)) or shape.rank is None:
         return None
     names = [part for one in given for part in (one.split() if isinstance(one, str) else (one,))]
     names = [... if one == "..." else one for one in names]
+    meant: list[_Name | EllipsisType | None] = []
     for name in names:
         if isinstance(name, Unknown):
             return None
-        if name is not None and name is not ... and not isinstance(name, (str, Size, Dim)):
+        if name is not None and not isinstance(name, (str, Size, Dim, EllipsisType)):
             raise mismatch(f"{said(name)} isn't a name", "takes the names of dimensions")
-    if names.count(...) > 1:
+        meant.append(name)
+    if meant.count(...) > 1:
         return None
-    if ... in names:
-        cut = names.index(...)
-        names[cut : cut + 1] = [None] * (shape.rank - len(names) + 1)
-    if len(names) != shape.rank:
-        raise _other_rank(shape, len(names))
-    found = []
-    for at, (item, name) in enumerate(zip(shape.dims, names, strict=True)):
-        if name is None:
+    if ... in meant:
+        cut = meant.index(...)
+        meant[cut : cut + 1] = [None] * (shape.rank - len(meant) + 1)
+    if len(meant) != shape.rank:
+        raise _other_rank(shape, len(meant))
+    found: list[tuple[int, _Name]] = []
+    for at, (item, new) in enumerate(zip(shape.dims, meant, strict=True)):
+        if new is None or isinstance(new, EllipsisType):
             continue
-        if is_named(item) and str(item) != name:
-            raise mismatch(f'axis {at} is "{item}" already, not "{name}"', f"can't name {shape}")
-        found.append((at, name))
+        if is_named(item) and str(item) != new:
+            raise mismatch(f'axis {at} is "{item}" already, not "{new}"', f"can't name {shape}")
+        found.append((at, new))
     return tuple(found)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import shapecheck.dims as dims
+from shapecheck.dims import Size
 from shapecheck.ops.agree import counted
 from shapecheck.ops.call import Call, Unknown, Value, rule
 from shapecheck.ops.named.naming import (
     called,
     fresh,
 )
-from shapecheck.ops.named.operations import every, only
+from shapecheck.ops.named.operations import every, located
 from shapecheck.ops.shape.axes import of_rank
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
@@ -43,13 +44,14 @@ def moved(
     if after.rank is None:
         return None
     same = before.rank == after.rank
-    found = [(only(call, before if same else after, old), name) for name, old in new.items()]
-    if any(isinstance(at, Unknown) for at, _ in found):
+    given = ((old, name) for name, old in new.items())
+    found = located(call, before if same else after, given)
+    if found is None:
         return None
     kept = Shape(tuple(one for at, one in enumerate(after.dims) if at not in dict(found)))
     for _, name in found:
         fresh(call, kept, name)
-    return tuple((at, name) for at, name in found)
+    return tuple(found)
 
 
 @rule("named.reduce")
@@ -97,7 +99,7 @@ def augmented(call: Call, x: Value, result: Value, name: Value, **rest: Value) -
     before, after = (call.facts.shape(one.shape) for one in (x, result))
     more(call, before, after, name)
     last = after.at(-1)
-    if last is None or before.rank is None:
+    if last is None or before.rank is None or not isinstance(name, (str, Size)):
         return result
     return Tensor(Shape((*before.dims, called(call, last, name))), result.dtype)
 

@@ -165,6 +165,8 @@ def cat(call: Call, tensors: Value, dim: Value, **rest: Value) -> Value:
         return Tensor.unknown()
     at = only(call, parts[0].shape, dim)
     found = concatenate(call, parts, at)
+    if isinstance(at, Unknown):
+        return found
     items = [one for part in parts if isinstance(one := part.shape.at(at), (Size, Composite))]
     if len(items) < len(parts):
         return found
@@ -177,11 +179,11 @@ def stack_new(call: Call, tensors: Value, name: Value, **rest: Value) -> Value:
     parts = _aligned(call, tensors, ())
     if parts is None:
         return Tensor.unknown()
-    result: Tensor = stacked(call, parts, 0)
+    result = stacked(call, tuple(parts), 0)
     if isinstance(name, Unknown):
         return result
-    fresh(call, Shape(result.shape.dims[1:]), name)
-    return Tensor(replace(result.shape, 0, called(call, result.shape.dims[0], name)), result.dtype)
+    new = fresh(call, Shape(result.shape.dims[1:]), name)
+    return Tensor(replace(result.shape, 0, called(call, result.shape.dims[0], new)), result.dtype)
 
 
 # Broadcasting -----------------------------------------------------------------------------------

@@ -271,18 +271,19 @@ def _group(call: Call, shape: Shape, one: Wanted) -> list[int | None]:
 # Names that are given --------------------------------------------------------------------------
 
 
-def fresh(call: Call, shape: Shape, name: Value) -> None:
-    """Refuse a new name that another dimension of a shape has, or that isn't one."""
+def fresh(call: Call, shape: Shape, name: Value) -> str | Size:
+    """Return a new name; refuse one that another dimension of a shape has, or that isn't one."""
     if isinstance(name, Size):
         if name.symbol is None:
             raise mismatch("it is computed from others", f'can\'t call a dimension "{name}"')
         if name in shape.dims:
             raise mismatch("it is there already", f'can\'t call another one "{name}"')
-        return
+        return name
     if not isinstance(name, str) or not name.isidentifier():
         raise mismatch('a name is an identifier such as "channels"', f"can't call it {said(name)}")
     if any(_plain_name(item) == name for item in shape.dims if not isinstance(item, Run)):
         raise mismatch("a dimension is called that already", f'can\'t call another one "{name}"')
+    return name
 
 
 def _as_object(call: Call, item: Item, dim: Size) -> Size:

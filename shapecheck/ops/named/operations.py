@@ -8,7 +8,7 @@ and the rule puts the rules of the positional ops together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, IntSize, Size
@@ -29,6 +29,8 @@ from shapecheck.ops.shape.indexing import getitem
 from shapecheck.ops.shape.reshape import flatten, unflatten
 from shapecheck.shapes import Shape, Tensor, mismatch
 
+_Beside = TypeVar("_Beside")
+
 
 @rule("named.axis")
 def axis(call: Call, x: Value, dim: Value, **rest: Value) -> Value:
@@ -42,7 +44,7 @@ def axes(call: Call, x: Value, dim: Value, **rest: Value) -> Value:
     return None if dim is None else every(call, as_tensor(x).shape, dim)
 
 
-def only(call: Call, shape: Shape, dim: Value) -> Value:
+def only(call: Call, shape: Shape, dim: Value) -> int | Unknown:
     """Return the index of the one axis that a name means."""
     many = wanted(dim)
     if many is None:
@@ -53,10 +55,19 @@ def only(call: Call, shape: Shape, dim: Value) -> Value:
     return UNKNOWN if found is None else found[0]
 
 
-def every(call: Call, shape: Shape, dim: Value) -> Value:
+def every(call: Call, shape: Shape, dim: Value) -> tuple[int, ...] | Unknown:
     """Return the indices of all axes that names mean."""
     found = positions(call, shape, dim)
     return UNKNOWN if found is None else found
+
+
+def located(
+    call: Call, shape: Shape, given: Iterable[tuple[Value, _Beside]]
+) -> list[tuple[int, _Beside]] | None:
+    """Return which axes names mean, each with what is given beside its name; None if not known."""
+    found = [(only(call, shape, name), beside) for name, beside in given]
+    known = [(at, beside) for at, beside in found if not isinstance(at, Unknown)]
+    return known if len(known) == len(found) else None
 
 
 # Orders -----------------------------------------------------------------------------------------
@@ -65,14 +76,14 @@ def every(call: Call, shape: Shape, dim: Value) -> Value:
 @rule("named.order")
 def ordered(call: Call, x: Value, dims: Value, **rest: Value) -> Value:
     """Bring the axes into an order; `(h w)` in it merges."""
-    (missing,) = call.extra
+    missing = call.word()
     tensor, shape = resolved(call, x)
     plan = order(call, shape, dims, missing)
     return Tensor(Shape.unknown(), tensor.dtype) if plan is None else _in_order(call, tensor, plan)
 
 
 def _in_order(call: Call, tensor: Tensor, plan: Order) -> Tensor:
-    found: Tensor = permute(call, tensor, plan.axes)
+    found = permute(call, tensor, plan.axes)
     for first, last in plan.merged:
         found = flatten(call, found, first, last)
     return found
@@ -97,9 +108,9 @@ def merge(call: Call, shape: Shape, dim: Value, name: Value) -> Merge | None:
     taken = [at % shape.rank for at in found]
     others = [at for at in range(shape.rank) if at not in taken]
     first = sum(at < min(taken) for at in others)
-    if name is not None:
-        fresh(call, Shape(tuple(shape.dims[at] for at in others)), name)
-    return Merge((*others[:first], *taken, *others[first:]), first, first + len(taken) - 1, name)
+    kept = Shape(tuple(shape.dims[at] for at in others))
+    new = None if name is None else fresh(call, kept, name)
+    return Merge((*others[:first], *taken, *others[first:]), first, first + len(taken) - 1, new)
 
 
 def _spelled(call: Call, shape: Shape, dim: Value) -> Value:
@@ -125,8 +136,8 @@ def merged(call: Call, x: Value, todo: Sequence[tuple[Value, Value]]) -> Value:
         if plan is None:
             return Tensor(Shape.unknown(), result.dtype)
         result = flatten(call, permute(call, result, plan.axes), plan.first, plan.last)
-        if name is not None:
-            item = called(call, result.shape.dims[plan.first], name)
+        if plan.name is not None:
+            item = called(call, result.shape.dims[plan.first], plan.name)
             result = Tensor(replace(result.shape, plan.first, item), result.dtype)
     return result
 
@@ -139,7 +150,9 @@ class Split(NamedTuple):
     names: tuple[str, ...]
 
 
-def split(call: Call, shape: Shape, dim: Value, into: Value, given: Value) -> Split | None:
+def split(
+    call: Call, shape: Shape, dim: Value, into: Value, given: Mapping[str, Value]
+) -> Split | None:
     """Return how to take a dimension apart: `"c h w"` with the sizes of all of them but one.
 
     Without `into`, a composite is taken apart into what was merged.
@@ -229,8 +242,8 @@ def indices(
     call: Call, shape: Shape, given: Iterable[tuple[Value, Value]]
 ) -> tuple[Value, ...] | None:
     """Return the subscript that takes an index from each of the named dimensions."""
-    found = [(only(call, shape, name), index) for name, index in given]
-    if shape.rank is None or any(isinstance(at, Unknown) for at, _ in found):
+    found = located(call, shape, given)
+    if shape.rank is None or found is None:
         return None
     subscript: list[Value] = [slice(None)] * shape.rank
     for at, index in found:

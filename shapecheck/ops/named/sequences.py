@@ -5,7 +5,7 @@ from __future__ import annotations
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, Size
-from shapecheck.ops.call import Call, Packed, Unknown, Value, rule
+from shapecheck.ops.call import UNKNOWN, Call, Packed, Unknown, Value, rule
 from shapecheck.ops.named.naming import called, wanted
 from shapecheck.ops.named.operations import only
 from shapecheck.ops.saying import said
@@ -55,7 +55,9 @@ def pack(call: Call, x: Value, dim: Value, **rest: Value) -> Value:
 def unpack(call: Call, packed: Value, dim: Value, batch: Value, others: Value) -> Value:
     """Pad what is packed, `(batch dim others...)`, and give it these names."""
     dtype = packed.data.dtype if isinstance(packed, Packed) else dtypes.ANY
-    names = [wanted(one) for one in (batch, dim, *others)]
+    behind = others if isinstance(others, (tuple, list)) else (UNKNOWN,)
+    given = (batch, dim, *behind)
+    names = [wanted(one) for one in given]
     if any(many is None or len(many) != 1 for many in names):
         return Tensor(Shape.unknown(), dtype)
     items: list[Item] = [dims.unknown() for _ in names]
@@ -64,7 +66,6 @@ def unpack(call: Call, packed: Value, dim: Value, batch: Value, others: Value) -
         if known is not None:
             other_count(len(known) + 1, len(names))
         items = [packed.batch, dims.unknown(), *(known or items[1:])[1:]]
-    given = (batch, dim, *others)
     meant = [one if isinstance(one, (str, Size)) else str(one) for one in given]
     found = [called(call, item, name) for item, name in zip(items, meant, strict=True)]
     return Tensor(Shape(tuple(found)), dtype)

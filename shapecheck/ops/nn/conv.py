@@ -10,6 +10,7 @@ from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, size_of
 from shapecheck.ops.agree import counted, fits_bias, float_of, loose, one_kind, size
 from shapecheck.ops.call import Call, Value, as_tensor, rule
+from shapecheck.ops.saying import written
 from shapecheck.ops.windows import Grid, divisible, expected, grid, numbers, positions
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
@@ -79,7 +80,7 @@ def conv(
     **rest: Value,
 ) -> Value:
     """Judge `F.conv2d(input, weight)`: weight `out in//groups *kernel`."""
-    (count,) = call.extra
+    count = call.number()
     tensor = as_tensor(input)
     found = grid(call, tensor, count)
     shape = call.facts.shape(as_tensor(weight).shape)
@@ -107,7 +108,7 @@ def _weight_channels(
     times = ""
     wanted: DimExpr = channels
     if groups != 1:
-        wanted, times = size_of(channels) * size(groups), f" * {groups}"
+        wanted, times = size_of(channels) * size(groups), f" * {written(groups)}"
         both = call.facts.dim(found.channels), call.facts.dim(wanted)
         if not all(isinstance(one, int) for one in both):
             return
@@ -139,7 +140,7 @@ def _kernel(shape: Shape, count: int) -> list[IntSize]:
 @rule("conv module")
 def conv_module(call: Call, input: Value, self: Mapping[str, Value]) -> Value:
     """Judge `nn.Conv2d(in_channels, out_channels, kernel_size)(input)`."""
-    (count,) = call.extra
+    count = call.number()
     tensor = as_tensor(input)
     found = grid(call, tensor, count)
     _channels(call, found, self)
@@ -185,7 +186,7 @@ def conv_transpose(
     **rest: Value,
 ) -> Value:
     """Judge `F.conv_transpose2d(input, weight)`: weight `in out//groups *kernel`."""
-    (count,) = call.extra
+    count = call.number()
     tensor = as_tensor(input)
     found = grid(call, tensor, count)
     shape = call.facts.shape(as_tensor(weight).shape)
@@ -219,7 +220,7 @@ def conv_transpose_module(
     call: Call, input: Value, self: Mapping[str, Value], output_size: Value = None
 ) -> Value:
     """Judge `nn.ConvTranspose2d(in_channels, out_channels, kernel_size)(input)`."""
-    (count,) = call.extra
+    count = call.number()
     tensor = as_tensor(input)
     found = grid(call, tensor, count)
     _channels(call, found, self)
@@ -249,8 +250,8 @@ def _spread(call: Call, found: Grid, windows: _Windows, extra: Value) -> list[Di
         if any(loose(one) for one in given):
             result.append(dims.unknown())
             continue
-        if all(isinstance(one, int) for one in (more, stride, dilation)):
-            if not 0 <= more < max(stride, dilation):  # type: ignore[operator, type-var]
+        if isinstance(more, int) and isinstance(stride, int) and isinstance(dilation, int):
+            if not 0 <= more < max(stride, dilation):
                 raise mismatch(
                     f"it is {more}, and the stride is {stride}, the dilation {dilation}",
                     "needs an output padding below the stride or the dilation",

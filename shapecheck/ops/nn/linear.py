@@ -8,7 +8,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr
 from shapecheck.ops.agree import counted, fits_bias, one_kind, promote_all, size
-from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, rule
+from shapecheck.ops.call import UNKNOWN, Call, Value, as_mapping, as_tensor, rule
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
@@ -81,7 +81,7 @@ def normalized_weight(call: Call, self: Mapping[str, Value]) -> Value:
 @rule("mixed weight")
 def mixed_weight(call: Call, self: Mapping[str, Value]) -> Value:
     """Return the weight of an `EinMix`, whose axes its pattern names."""
-    pattern, lengths = self.get("weight_shape"), self.get("kwargs", {})
+    pattern, lengths = self.get("weight_shape"), as_mapping(self.get("kwargs"))
     if not isinstance(pattern, str):
         return UNKNOWN
     return Tensor(Shape(tuple(size(lengths.get(name, UNKNOWN)) for name in pattern.split())))

@@ -8,6 +8,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.ops.agree import counted, float_of, loose, meet, promote_all, size, spell
 from shapecheck.ops.call import Call, Value, as_dim, as_tensor, replace, rule
+from shapecheck.ops.saying import written
 from shapecheck.shapes import Clash, Item, Run, Shape, Tensor, mismatch
 
 
@@ -329,7 +330,9 @@ def halve(call: Call, input: Value, dim: Value = -1, **rest: Value) -> Value:
     whole = dims.size_of(call.facts.dim(item))
     half = dims.exact_quotient(whole, 2) if plain is None else plain
     if (isinstance(whole, int) and whole % 2) or half is None:
-        raise mismatch(f"axis {dim} is {whole}, which 2 doesn't divide", f"can't halve {shape}")
+        raise mismatch(
+            f"axis {written(dim)} is {whole}, which 2 doesn't divide", f"can't halve {shape}"
+        )
     return Tensor(replace(shape, position, half), tensor.dtype)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shapecheck.dims import size_of
+from shapecheck.dims import DimExpr, size_of
 from shapecheck.ops.agree import counted, float_of, size, trailing
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
 from shapecheck.ops.saying import written
@@ -102,7 +102,7 @@ def group_norm(
     return _kept(tensor)
 
 
-def _features(call: Call, value: Value, name: str, wanted: Value, headline: str) -> None:
+def _features(call: Call, value: Value, name: str, wanted: DimExpr, headline: str) -> None:
     """Check a vector with one number a channel."""
     if not isinstance(value, Tensor):
         return
@@ -143,7 +143,7 @@ def norm_module(call: Call, input: Value, self: Mapping[str, Value]) -> Value:
 
     Its stub names the lowest and the highest rank, and whether an input may lack its batch axis.
     """
-    low, high, unbatched = call.extra
+    low, high, unbatched = call.number(0), call.number(1), call.number(2)
     tensor = as_tensor(input)
     ranks = range(low - unbatched, high + 1)
     shape = call.facts.stretched(

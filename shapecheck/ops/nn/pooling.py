@@ -38,7 +38,7 @@ def pool(
 
     `"inside"`: the kernel has to fit without the padding, as `avg_pool3d` demands.
     """
-    count, *inside = call.extra
+    count, inside = call.number(), call.extra[1:]
     tensor = as_tensor(input)
     found = grid(call, tensor, count)
     kernel = numbers(kernel_size, count)
@@ -82,7 +82,7 @@ def adaptive_pool(
     call: Call, input: Value, output_size: Value, return_indices: Value = False, **rest: Value
 ) -> Value:
     """Judge a pool to a given size; None keeps an axis."""
-    (count,) = call.extra
+    count = call.number()
     tensor = as_tensor(input)
     found = grid(call, tensor, count)
     if isinstance(output_size, (tuple, list)) and len(output_size) == 1:
@@ -114,7 +114,7 @@ def unpool(
     **rest: Value,
 ) -> Value:
     """Judge `max_unpool`: `(n-1)*stride - 2*padding + kernel`, or the given size."""
-    (count,) = call.extra
+    count = call.number()
     tensor = as_tensor(input)
     found = grid(call, tensor, count)
     same_shape(call, (tensor, as_tensor(indices)), "can't unpool {}")
@@ -141,7 +141,7 @@ def fractional_pool(
     **rest: Value,
 ) -> Value:
     """Judge a fractional pool, whose result has a given size or ratio."""
-    (count,) = call.extra
+    count = call.number()
     tensor = as_tensor(input)
     found = grid(call, tensor, count)
     sizes: list[IntSize] = [dims.unknown() for _ in range(count)]

@@ -19,7 +19,7 @@ def recurrent(call: Call, input: Value, self: Mapping[str, Value], hx: Value = N
 
     Returns the output `t b (D h)` and the state `(layers D) b h`, two of them for an LSTM.
     """
-    (family,) = call.extra
+    family = call.word()
     lstm = family == "lstm"
     directions = _directions(self.get("bidirectional"))
     hidden = size(self["hidden_size"])
@@ -105,7 +105,7 @@ def _check_state(call: Call, hx: Value, whole: Shape, lstm: bool, headline: str)
 @rule("recurrent cell")
 def recurrent_cell(call: Call, input: Value, self: Mapping[str, Value], hx: Value = None) -> Value:
     """Judge one step: input `*n i`, state `*n h`."""
-    (family,) = call.extra
+    family = call.word()
     tensor = input if isinstance(input, Tensor) else Tensor.unknown()
     shape = call.facts.shape(tensor.shape)
     headline = f"can't take {shape}"
@@ -138,10 +138,11 @@ def recurrent_op(call: Call, input: Value, args: Value = ()) -> Value:
     if len(given) != 8 or not isinstance(input, Tensor):
         return unknown
     packed = not isinstance(given[2], bool)
-    states = given[1] if packed else given[0]
-    states = states if isinstance(states, (tuple, list)) else (states,)
+    state = given[1] if packed else given[0]
+    several = state if isinstance(state, (tuple, list)) else (state,)
+    states = [one for one in several if isinstance(one, Tensor)]
     directions = _directions(given[7] if packed else given[6])
-    if len(states) != count - 1 or not all(isinstance(one, Tensor) for one in states):
+    if len(several) != count - 1 or len(states) < len(several):
         return unknown
     shape, first = call.facts.shape(input.shape), call.facts.shape(states[0].shape)
     width = first.at(-1)

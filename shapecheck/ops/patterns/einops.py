@@ -9,7 +9,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import size_of
 from shapecheck.ops.agree import listed, tensors_of
-from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, as_tensor, rule
+from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, as_mapping, as_tensor, rule
 from shapecheck.ops.patterns.einsum import ELLIPSIS, contract
 from shapecheck.ops.patterns.pattern import Binding, Side, as_length, read
 from shapecheck.ops.shape.joining import same_shape
@@ -22,7 +22,7 @@ def apply_pattern(
     pattern: Value,
     lengths: Mapping[str, Value],
     operation: str,
-) -> Value:
+) -> Tensor:
     """Judge one of `rearrange`, `reduce`, `repeat` and return the result's shape and dtype."""
     whole = _stacked(call, tensor, operation)
     if not isinstance(pattern, str):
@@ -116,19 +116,21 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 @rule("einops.rearrange")
-def rearrange(call: Call, tensor: Value, pattern: Value, kwargs: Value) -> Value:
+def rearrange(call: Call, tensor: Value, pattern: Value, kwargs: Mapping[str, Value]) -> Value:
     """Judge `rearrange(x, "b (h d) -> b h d", h=8)`."""
     return apply_pattern(call, tensor, pattern, kwargs, "rearrange")
 
 
 @rule("einops.repeat")
-def repeat(call: Call, tensor: Value, pattern: Value, kwargs: Value) -> Value:
+def repeat(call: Call, tensor: Value, pattern: Value, kwargs: Mapping[str, Value]) -> Value:
     """Judge `repeat(x, "d -> b d", b=2)`."""
     return apply_pattern(call, tensor, pattern, kwargs, "repeat")
 
 
 @rule("einops.reduce")
-def reduce(call: Call, tensor: Value, pattern: Value, reduction: Value, kwargs: Value) -> Value:
+def reduce(
+    call: Call, tensor: Value, pattern: Value, reduction: Value, kwargs: Mapping[str, Value]
+) -> Value:
     """Judge `reduce(x, "b t d -> b d", "mean")`."""
     if isinstance(reduction, str) and reduction not in _REDUCED:
         raise mismatch(f"there are {listed(list(_REDUCED))}", f'has no reduction "{reduction}"')
@@ -167,8 +169,8 @@ _REDUCED: Final[Mapping[str, Callable[[dtypes.DTypes], dtypes.DTypes]]] = {
 @rule("einops.layer")
 def layer(call: Call, input: Value, self: Mapping[str, Value]) -> Value:
     """Judge the call of a layer: `Rearrange("b c h w -> b (c h w)")(x)`."""
-    (operation,) = call.extra
-    lengths = self.get("kwargs", {})
+    operation = call.word()
+    lengths = as_mapping(self.get("kwargs"))
     if operation == "reduce":
         return reduce(call, input, self.get("pattern"), self.get("reduction"), lengths)
     return apply_pattern(call, input, self.get("pattern"), lengths, operation)
@@ -227,7 +229,7 @@ def mix(call: Call, input: Value, self: Mapping[str, Value]) -> Value:
     if strays:
         raise mismatch(f"{_quoted(strays)} on the right side only", headline)
     state = Binding(call, shape, headline)
-    state.sizes = {name: as_length(value) for name, value in self.get("kwargs", {}).items()}
+    state.sizes = {name: as_length(value) for name, value in as_mapping(self.get("kwargs")).items()}
     state.bind(left)
     return Tensor(state.build(right), tensor.dtype)
 

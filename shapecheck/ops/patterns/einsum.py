@@ -60,7 +60,7 @@ def einsum(call: Call, equation: Value, operands: Value, **rest: Value) -> Value
     return contract(call, inputs, output, parts, headline)
 
 
-def _by_sublists(call: Call, given: Sequence[Value]) -> Value:
+def _by_sublists(call: Call, given: tuple[Value, ...] | list[Value]) -> Value:
     """Judge `torch.einsum(q, [0, 1], k, [2, 1], [0, 2])`: numbers stand for letters."""
     lists = [_letters(one) for one in given[1::2]]
     output = _letters(given[-1]) if len(given) % 2 else ""

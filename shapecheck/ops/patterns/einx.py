@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from shapecheck import dtypes, spec
@@ -14,7 +15,7 @@ _DTYPES: Final = {"bool": dtypes.BOOL, "index": dtypes.INT64, "any": dtypes.ANY}
 
 
 @rule("einx")
-def einx(call: Call, description: Value, tensors: Value, kwargs: Value) -> Value:
+def einx(call: Call, description: Value, tensors: Value, kwargs: Mapping[str, Value]) -> Value:
     """Judge `einx.mean("b [t] c", x)` or `einx.add("b c, c -> b c", x, y)`.
 
     Without an `->` the result has the axes outside of brackets (`"reduce"`), or those of the
@@ -22,7 +23,9 @@ def einx(call: Call, description: Value, tensors: Value, kwargs: Value) -> Value
     operands'. What of a pattern einops hasn't is left alone.
     """
     parts = tensors_of(tensors)
-    kind = next((_DTYPES[one] for one in call.extra if one in _DTYPES), None)
+    kind = next(
+        (_DTYPES[one] for one in call.extra if isinstance(one, str) and one in _DTYPES), None
+    )
     if parts and kind is None:
         kind = promote_all(parts)
     unknown = Tensor(Shape.unknown(), dtypes.ANY if kind is None else kind)

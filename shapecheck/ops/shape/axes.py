@@ -35,7 +35,7 @@ def axis_count(shape: Shape, given: int) -> str:
 
 
 @rule("permute")
-def permute(call: Call, input: Value, dims: Value, **rest: Value) -> Value:
+def permute(call: Call, input: Value, dims: Value, **rest: Value) -> Tensor:
     """Reorder all axes."""
     tensor, shape = resolved(call, input)
     if not isinstance(dims, (tuple, list)):
@@ -101,7 +101,7 @@ def matrix_transpose(call: Call, input: Value, **rest: Value) -> Value:
     return transpose(call, tensor, -2, -1)
 
 
-def _listed(value: Value) -> Sequence[Value] | None:
+def _listed(value: Value) -> tuple[Value, ...] | list[Value] | None:
     """Return an argument that is one item or several, None where it isn't known how many."""
     if isinstance(value, (tuple, list)):
         return None if any(isinstance(item, Run) for item in value) else value

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, TypeGuard
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
 from shapecheck.ops.agree import listed
 from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, rule
+from shapecheck.ops.saying import written
 from shapecheck.ops.shape.axes import resolved
 from shapecheck.ops.shape.reshape import regroup
 from shapecheck.shapes import Facts, Free, Item, Run, Shape, Tensor, mismatch
@@ -32,16 +33,17 @@ AWARE: Final = frozenset(
 def has_free(values: Iterable[Value]) -> bool:
     """Whether a first-class dimension is among arguments, or a tensor that has some."""
     for value in values:
-        kind = type(value)
-        if kind is Tensor:
+        if isinstance(value, Tensor):
             if value.free or value.more:
                 return True
-        elif kind is Free or ((kind is tuple or kind is list) and has_free(value)):
+        elif type(value) is Free or (
+            (type(value) is tuple or type(value) is list) and has_free(value)
+        ):
             return True
     return False
 
 
-def is_pack(value: Value) -> bool:
+def is_pack(value: Value) -> TypeGuard[tuple[Free, ...] | list[Free]]:
     """Whether a value is a tuple or list of first-class dimensions, for one axis."""
     return isinstance(value, (tuple, list)) and bool(value) and all(type(v) is Free for v in value)
 
@@ -193,10 +195,11 @@ class _Loops:
 
     def shifted(self, given: Value, chosen: Value) -> Value:
         """Return the same with the numbers of axes counted behind those that were put in front."""
-        if isinstance(given, (tuple, list)):
+        if isinstance(given, (tuple, list)) and isinstance(chosen, tuple):
             return tuple(map(self.shifted, given, chosen))
-        behind = type(given) is int and given >= 0
-        return given + len(self.chosen) if behind else chosen
+        if type(given) is int and given >= 0:
+            return given + len(self.chosen)
+        return chosen
 
     def outside(self, value: Value) -> Value:
         """Return a result as it is outside of the loops."""
@@ -246,8 +249,10 @@ def batched(
         else:
             named[key] = loops.shifted(kwargs[key], chosen)
     if loops.chosen:
-        shape = facts.shape(given[0].shape)
-        given[0] = replace(given[0], shape=Shape((*loops.leads, *shape.dims)))
+        operand = given[0]
+        assert isinstance(operand, Tensor)
+        shape = facts.shape(operand.shape)
+        given[0] = replace(operand, shape=Shape((*loops.leads, *shape.dims)))
     return loops.outside(judge(given, named))
 
 
@@ -315,7 +320,7 @@ class _Taker:
             self.lost = True
             return []
         if at in self.axes:
-            raise mismatch(f"axis {entry} is given twice", f"can't order {self.tensor}")
+            raise mismatch(f"axis {written(entry)} is given twice", f"can't order {self.tensor}")
         self.axes.append(at)
         return [item]
 

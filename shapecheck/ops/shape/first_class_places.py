@@ -204,7 +204,8 @@ def split(call: Call, input: Value, split_size_or_sections: Value, dim: Value = 
     place = _place(call, tensor, 0 if dim is None else dim)
     whole = None if place is None else _item(call, tensor, place)
     if place is None or whole is None:
-        _let_go(call, parts)
+        for part in parts:
+            loosen(call.facts, part)
         return UNKNOWN
     _bind_blocks(call, parts, whole, f'can\'t split "{place}" of {tensor} into {_text(parts)}')
     left = _without(tensor, (place,))

@@ -222,17 +222,18 @@ def _loosen(call: Call, index: Value) -> None:
 def _parts(index: Value) -> tuple[Value, ...] | None:
     if isinstance(index, Unknown):
         return None
-    whole = isinstance(index, tuple) or _as_tuple(index)
-    parts = tuple(index) if whole else (index,)
+    parts: tuple[Value, ...] = (index,)
+    if isinstance(index, tuple) or (isinstance(index, list) and _as_tuple(index)):
+        parts = tuple(index)
     return None if any(isinstance(part, (Unknown, Run)) for part in parts) else parts
 
 
-def _as_tuple(index: Value) -> bool:
+def _as_tuple(index: list[Value]) -> bool:
     """Whether torch takes a list for a tuple, as in `x[[rows, columns]]` and `x[[[0, 1], [2]]]`.
 
     That is `treatSequenceAsTuple` in torch's `python_variable_indexing.cpp`.
     """
-    if not isinstance(index, list) or len(index) >= _FEW:
+    if len(index) >= _FEW:
         return False
     return any(
         part is None or part is ... or isinstance(part, (Tensor, Free, tuple, list, slice))
@@ -287,7 +288,7 @@ def _width(reader: _Reader, part: Value) -> int:
     return 1
 
 
-def _listed(part: Sequence[Value]) -> Tensor:
+def _listed(part: Value) -> Tensor:
     """Return the tensor that a list as an index stands for."""
     sizes: list[Item] = []
     level: Value = part
@@ -371,8 +372,9 @@ def _take(reader: _Reader, part: Value, at: int, width: int) -> None:
 
 def _ragged(call: Call, part: Value) -> bool:
     """Whether a part of an index is a mask of which it isn't known how many axes it covers."""
-    mask = isinstance(part, Tensor) and _is_mask(part)
-    return mask and call.facts.shape(part.shape).rank is None
+    if not isinstance(part, Tensor) or not _is_mask(part):
+        return False
+    return call.facts.shape(part.shape).rank is None
 
 
 def _pick(reader: _Reader, part: Value, axes: Sequence[DimExpr], at: int) -> None:

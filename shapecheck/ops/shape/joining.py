@@ -251,7 +251,7 @@ def _named_axis(axis: int, behind: bool, length: int, tail: int) -> int:
 
 
 @rule("stack")
-def stack(call: Call, tensors: Value, dim: Value, **rest: Value) -> Value:
+def stack(call: Call, tensors: Value, dim: Value, **rest: Value) -> Tensor:
     """Stack tensors of one shape along a new axis."""
     if isinstance(tensors, Repeated) and isinstance(element := tensors.element, Tensor):
         shape = call.facts.shape(element.shape)
@@ -305,7 +305,7 @@ _LEAST = {"hstack": 1, "vstack": 2, "dstack": 3, "column_stack": 2}
 @rule("joined stack")
 def joined_stack(call: Call, tensors: Value, **rest: Value) -> Value:
     """Concatenate after raising each tensor to a least rank: `hstack`, `vstack`, `dstack`."""
-    (family,) = call.extra
+    family = call.word()
     parts = tensors_of(tensors)
     if parts is None:
         return Tensor.unknown()

@@ -90,7 +90,7 @@ def each(call: Call, tensors: Value, **rest: Value) -> Value:
 @rule("atleast")
 def atleast(call: Call, tensors: Value, **rest: Value) -> Value:
     """Raise tensors to a least rank: `atleast_1d`, `atleast_2d`, `atleast_3d`."""
-    (least,) = call.extra
+    least = call.number()
     parts = tensors_of(tensors)
     if parts is None:
         return UNKNOWN

@@ -43,7 +43,7 @@ def reshape_as(call: Call, input: Value, other: Value, **rest: Value) -> Value:
 @rule("flatten")
 def flatten(
     call: Call, input: Value, start_dim: Value = 0, end_dim: Value = -1, **rest: Value
-) -> Value:
+) -> Tensor:
     """Merge a stretch of neighbouring axes into one, in their order."""
     tensor = as_tensor(input)
     shape = call.facts.shape(tensor.shape)
@@ -58,7 +58,8 @@ def flatten(
         return Tensor(Shape.unknown(), tensor.dtype)
     if first > last:
         raise mismatch(
-            f"start_dim {start_dim} comes after end_dim {end_dim}", f"can't flatten {shape}"
+            f"start_dim {written(start_dim)} comes after end_dim {written(end_dim)}",
+            f"can't flatten {shape}",
         )
     parts = [_as_dim(item) for item in shape.dims[first : last + 1]]
     merged = dims.product(map(size_of, parts)) if tensor.blank else dims.merge(parts)

@@ -9,13 +9,13 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import IntSize, size_of
 from shapecheck.ops.agree import counted, loose, promote_all, tensors_of
-from shapecheck.ops.call import UNKNOWN, Call, Packed, Repeated, Value, replace, rule
+from shapecheck.ops.call import UNKNOWN, Call, Packed, Repeated, Value, as_size, replace, rule
 from shapecheck.ops.shape.joining import same_shape
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
 @rule("pad_sequence")
-def pad_sequence(call: Call, sequences: Value, batch_first: Value = False, **rest: Value) -> Value:
+def pad_sequence(call: Call, sequences: Value, batch_first: Value = False, **rest: Value) -> Tensor:
     """Stack sequences of different lengths, padded to the longest."""
     if isinstance(sequences, Repeated) and isinstance(one := sequences.element, Tensor):
         return _pad_repeated(call, one, sequences.count, batch_first)
@@ -119,7 +119,7 @@ def unpacked(
     given = sequence if isinstance(sequence, Packed) else Packed(Tensor.unknown())
     batch = dims.unknown() if isinstance(given.batch, Run) else given.batch
     known = isinstance(total_length, (int, dims.Size)) and not isinstance(total_length, bool)
-    longest = total_length if known else dims.unknown()
+    longest = as_size(total_length) if known else dims.unknown()
     rest = given.data.shape.dims[1:] if given.data.shape.at(0) is not None else None
     if rest is None or not isinstance(batch_first, bool):
         shape = Shape.unknown()

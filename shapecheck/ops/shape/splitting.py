@@ -47,7 +47,7 @@ def split(call: Call, input: Value, split_size: Value, dim: Value = 0, **rest: V
         if not call.unify(total, item):
             pieces = ", ".join(map(str, sizes))
             raise mismatch(
-                f"the pieces add up to {total}, axis {dim} is {item}",
+                f"the pieces add up to {total}, axis {written(dim)} is {item}",
                 f"can't split axis {written(dim)} of {shape} into [{pieces}]",
             )
         if position is None:
@@ -177,7 +177,7 @@ def _between(whole: IntSize, places: Sequence[IntSize]) -> list[IntSize]:
 @rule("axis split")
 def axis_split(call: Call, input: Value, indices_or_sections: Value, **rest: Value) -> Value:
     """Split along a fixed axis, into equal pieces or at indices: `hsplit`, `vsplit`, `dsplit`."""
-    (axis, least) = call.extra
+    axis, least = call.number(0), call.number(1)
     tensor = as_tensor(input)
     shape = call.facts.shape(tensor.shape)
     if shape.rank is not None and shape.rank < least:

@@ -64,11 +64,11 @@ def narrow(
     if not isinstance(item, Run) and isinstance(length, (int, Size)):
         size = call.facts.size(size_of(item))
         if isinstance(start, int) and isinstance(size, int) and start < -size:
-            raise mismatch(f"axis {dim} has {item} elements", headline)
+            raise mismatch(f"axis {written(dim)} has {item} elements", headline)
         first = start if isinstance(start, int) and start >= 0 else 0
         beyond = first + call.facts.size(length) - size
         if isinstance(beyond, int) and beyond > 0:
-            raise mismatch(f"axis {dim} has {item} elements", headline)
+            raise mismatch(f"axis {written(dim)} has {item} elements", headline)
         if length == size:
             return Tensor(shape, tensor.dtype)
     return Tensor(replace(shape, position, as_dim(length)), tensor.dtype)
@@ -89,7 +89,8 @@ def unfold(
         room = call.facts.size(size_of(item)) - call.facts.size(size)
         if isinstance(room, int) and room < 0:
             raise mismatch(
-                f"windows of {size} don't fit into the {item} elements of axis {dimension}",
+                f"windows of {size} don't fit into the {item} elements of axis "
+                f"{written(dimension)}",
                 f"can't unfold {shape}",
             )
         count = dims.floordiv(size_of(item) - size, step) + 1

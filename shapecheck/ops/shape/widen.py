@@ -157,7 +157,8 @@ def repeat_interleave(
         if counts.rank == 1 and not isinstance(counts.dims[0], Run) and counts.dims[0] != 1:
             if not call.unify(counts.dims[0], item):
                 raise mismatch(
-                    f"there are {counts.dims[0]} counts for the {item} elements of axis {dim}",
+                    f"there are {counts.dims[0]} counts for the {item} elements of axis "
+                    f"{written(dim)}",
                     f"can't repeat {shape} by counts of {counts}",
                 )
     merged: DimExpr
