@@ -132,7 +132,7 @@ class Evaluator(Protocol):
 
 @dataclass(slots=True)
 class Signature:
-    """One op: how arguments bind, and the result.
+    """One op: how arguments bind, the result, and what `index.FLAGS` are said of it.
 
     `overloads` are further signatures of the same name, tried in order.
     """
@@ -142,6 +142,7 @@ class Signature:
     variadic_keywords: bool
     result: Result
     evaluator: Evaluator
+    flags: frozenset[str] = frozenset()
     overloads: tuple[Signature, ...] = ()
 
     def bind(self, args: Sequence[Value], kwargs: Mapping[str, Value]) -> dict[str, Value] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -156,6 +156,7 @@ class Table:
         self._classes: dict[str, OpClass] = {}
         self._aliases: dict[str, str] = {}
         self._built: dict[str, Signature | None] = {}
+        self._flagged: dict[str, set[str]] = {}
 
     def signature(self, name: str) -> Signature | None:
         """Return a function's or method's signature by its dotted name, None if there is none."""
@@ -182,7 +183,12 @@ class Table:
 
     def is_property(self, name: str) -> bool:
         """Whether a name is an attribute that is read without a call."""
-        return any(function.is_property for function, _ in self._functions.get(name, ()))
+        return name in self.flagged("property")
+
+    def flagged(self, flag: str) -> Set[str]:
+        """Return the dotted names of all functions and methods of which a flag is said."""
+        self._load()
+        return self._flagged.get(flag, frozenset())
 
     def knows(self, root: str) -> bool:
         """Whether there are signature files for a top-level package."""
@@ -253,6 +259,9 @@ class Table:
                 found = self._functions.setdefault(name, [])
                 if not found or found[0][1].prefix == file.prefix:
                     found.append((function, file))
+            for flag, names in function.flags.items():
+                own = (name for name in names if self._functions[name][-1][0] is function)
+                self._flagged.setdefault(flag, set()).update(own)
 
     def _build(self, name: str, node: ast.FunctionDef, file: StubFile) -> Signature:
         arguments = node.args
@@ -274,7 +283,8 @@ class Table:
         if result.rule is not None:
             _check_rule(result.rule, params, node, file)
         params = _meeting(params)
-        return Signature(name, tuple(params), arguments.kwarg is not None, result, self)
+        flags = frozenset(flag for flag, names in self._flagged.items() if name in names)
+        return Signature(name, tuple(params), arguments.kwarg is not None, result, self, flags)
 
     def _param(self, argument: ast.arg, default: ast.expr | None, file: StubFile) -> Param:
         param = Param(

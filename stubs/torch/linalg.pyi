@@ -1,7 +1,9 @@
 """torch.linalg."""
 import torch
 
+@reduces
 def norm(input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: DType = None) -> Rule["tensor_norm", "order"]: ...
+@reduces
 def vector_norm(input: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: DType = None) -> Rule["tensor_norm"]: ...
 def matrix_norm(A: Inexact[Tensor, "*s"], ord: Any = "fro", dim: Axes["*s"] = (-2, -1), keepdim: bool = False, *, dtype: DType = None) -> R[Tensor, Without["*s", dim, keepdim]]: ...
 
