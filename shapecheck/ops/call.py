@@ -109,18 +109,23 @@ A `Tensor`; a size (`int` or `dims.Size`); a `Scalar`; a Python `bool`, `float`,
 Rule: TypeAlias = Callable[..., Value]
 
 RULES: Final[dict[str, Rule]] = {}
+TAKE_FREE: Final[set[str]] = set()
+"""The rules that take first-class dimensions themselves; the others know nothing of them."""
 
 
-def rule(name: str) -> Callable[[Rule], Rule]:
+def rule(name: str, takes_free: bool = False) -> Callable[[Rule], Rule]:
     """Register a function as the rule that signatures name as `Rule["name"]`.
 
     It is called as `function(call, **arguments)` with the signature's parameters by name.
+    `takes_free`: first-class dimensions and tensors that have some are among them.
     """
 
     def register(function: Rule) -> Rule:
         if name in RULES:
             raise ValueError(f"there are two rules called {name!r}")
         RULES[name] = function
+        if takes_free:
+            TAKE_FREE.add(name)
         return function
 
     return register

@@ -135,8 +135,7 @@ def _load(kept: Path, key: Sequence[Any]) -> list[StubFile] | None:
 
 def _restored(one: dict[str, Any]) -> StubFile:
     functions = [
-        Function(names, Source(text, line), flags)
-        for names, text, line, flags in one["functions"]
+        Function(names, Source(text, line), flags) for names, text, line, flags in one["functions"]
     ]
     classes = [
         ClassEntry(name, also, bases, methods, {key: Source(*at) for key, at in fields.items()})

@@ -13,9 +13,9 @@ from shapecheck import dtypes, spec
 from shapecheck.dims import IntSize, Size
 from shapecheck.ops import RULES, UNKNOWN, Call, DType, Repeated, Scalar, Unknown, Value
 from shapecheck.ops.agree import apart, mixed
-from shapecheck.ops.call import as_shape, as_tensor
+from shapecheck.ops.call import TAKE_FREE, as_shape, as_tensor
 from shapecheck.ops.promotion import promote_values
-from shapecheck.ops.shape.first_class import AWARE, batched, has_free
+from shapecheck.ops.shape.first_class import batched, has_free
 from shapecheck.shapes import Facts, Matcher, Misfit, Mismatch, Problem, Run, Shape, Tensor
 
 Promote: TypeAlias = Callable[[dtypes.DTypes], dtypes.DTypes]
@@ -192,7 +192,7 @@ class Signature:
         `instance` holds the attributes of the module that a method belongs to (`self.x`);
         `meant`: see `Call`.
         """
-        if self.result.rule not in AWARE and (has_free(args) or has_free(kwargs.values())):
+        if self.result.rule not in TAKE_FREE and (has_free(args) or has_free(kwargs.values())):
             return batched(
                 lambda a, k: self.apply(facts, a, k, label, instance, meant=meant),
                 self._selects,

@@ -13,8 +13,10 @@ class Tensor:
     def repeat(input: Any, *repeats: int) -> Rule["repeat"]: ...
     def tile(input: Any, *repeats: int) -> Rule["repeat", "tile"]: ...
     def unfold(input: Any, dimension: int, size: int, step: int) -> Rule["unfold"]: ...
+    @reshapes
     @also("torch.resize_as_")
     def resize_as_(input: T[Tensor, ...], the_template: Shaped[Tensor, "*t"]) -> T[Tensor, "*t"]: ...
+    @reshapes
     def resize_(input: T[Tensor, ...], *size: int) -> T[Tensor, Sizes[size]]: ...
     def sum_to_size(input: Any, *size: int) -> Rule["sum_to_size"]: ...
     def flip(input: T[Tensor, "*s"], *dims: Axes["*s"]) -> T[Tensor, "*s"]: ...
@@ -41,11 +43,13 @@ def ravel(input: Any) -> Rule["flatten"]: ...
 @method
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Rule["flatten"]: ...
 
+@reshapes
 @also("swapaxes", "swapdims", "transpose_copy")
 @method
 @inplace
 def transpose(input: Any, dim0: int, dim1: int) -> Rule["transpose"]: ...
 
+@reshapes
 @also("t_copy")
 @method
 @inplace
@@ -58,11 +62,13 @@ def adjoint(input: Any) -> Rule["matrix_transpose"]: ...
 @method
 def movedim(input: Any, source: Any, destination: Any) -> Rule["movedim"]: ...
 
+@reshapes
 @also("squeeze_copy")
 @method
 @inplace
 def squeeze(input: Any, dim: Any = None) -> Rule["squeeze"]: ...
 
+@reshapes
 @also("unsqueeze_copy")
 @method
 @inplace
@@ -115,6 +121,7 @@ def tril(input: T[Tensor, "*n r c"], diagonal: int = 0) -> T[Tensor, "*n r c"]: 
 
 def unfold_copy(input: Any, dimension: int, size: int, step: int) -> Rule["unfold"]: ...
 
+@reshapes
 @also("as_strided_copy")
 @method
 @inplace
