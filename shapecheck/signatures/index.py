@@ -76,13 +76,17 @@ class Function:
 
 @dataclass(slots=True)
 class ClassEntry:
-    """A class of a file: its dotted name and others, its bases, methods, and fields by name."""
+    """A class of a file: its dotted name and others, its bases, methods, and fields by name.
+
+    `constants` are attributes with a value, which all instances have.
+    """
 
     name: str
     also: list[str]
     bases: list[str]
     methods: list[str] = field(default_factory=list)
     fields: dict[str, Source] = field(default_factory=dict)
+    constants: dict[str, bool | int | float | str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -138,8 +142,8 @@ def _restored(one: dict[str, Any]) -> StubFile:
         Function(names, Source(text, line), flags) for names, text, line, flags in one["functions"]
     ]
     classes = [
-        ClassEntry(name, also, bases, methods, {key: Source(*at) for key, at in fields.items()})
-        for name, also, bases, methods, fields in one["classes"]
+        ClassEntry(name, also, bases, methods, {k: Source(*at) for k, at in fields.items()}, fixed)
+        for name, also, bases, methods, fields, fixed in one["classes"]
     ]
     return StubFile(Path(one["path"]), one["prefix"], one["imports"], functions, classes)
 
@@ -148,8 +152,9 @@ def _plain(file: StubFile) -> dict[str, Any]:
     """Return what `_restored` makes a file of again."""
     functions = [(f.names, f.source.text, f.source.line, f.flags) for f in file.functions]
     classes = [
-        (c.name, c.also, c.bases, c.methods, {k: (at.text, at.line) for k, at in c.fields.items()})
+        (c.name, c.also, c.bases, c.methods, fields, c.constants)
         for c in file.classes
+        for fields in ({k: (at.text, at.line) for k, at in c.fields.items()},)
     ]
     return {
         "path": str(file.path),
@@ -235,6 +240,11 @@ class _Reader:
                 case ast.FunctionDef():
                     entry.methods.append(statement.name)
                     self.function(f"{name}.{statement.name}", statement)
+                case ast.AnnAssign(
+                    target=ast.Name(id=constant),
+                    value=ast.Constant(value=bool() | int() | float() | str() as value),
+                ):
+                    entry.constants[constant] = value
                 case ast.AnnAssign(target=ast.Name(id=field_name), annotation=annotation):
                     entry.fields[field_name] = Source(ast.unparse(annotation), annotation.lineno)
                 case ast.Expr(value=ast.Constant()) | ast.Pass():

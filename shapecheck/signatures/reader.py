@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NoReturn
@@ -41,7 +41,7 @@ class OpClass:
     """A class of a stub file: a module such as `torch.nn.Linear`.
 
     `attributes` are the shapes of its parameters and buffers, in terms of the constructor's
-    arguments; `methods` its signatures.
+    arguments; `methods` its signatures; `constants` the attributes that all instances have.
     """
 
     name: str
@@ -50,6 +50,7 @@ class OpClass:
     methods: set[str]
     fields: dict[str, Source]
     file: StubFile
+    constants: dict[str, Value] = field(default_factory=dict)
 
     def method(self, name: str) -> Signature | None:
         """Return a method's signature, the bases' included."""
@@ -74,20 +75,28 @@ class OpClass:
         """Return the attributes of a new instance: the constructor's arguments by name."""
         init = self.method("__init__")
         if init is None:
-            return {"__class__": self.name}
+            return self._of_all()
         bound = init.bind(args, kwargs)
         if bound is None:
             return None
         for param in init.params:
             if param.count:
                 bound[param.name] = spread(bound[param.name], param.count)
-        return {**bound, "__class__": self.name}
+        return {**bound, **self._of_all()}
 
     def unknown(self) -> dict[str, Value]:
         """Return the attributes of an instance of which nothing is known."""
         init = self.method("__init__")
         params = () if init is None else init.params
-        return {**{param.name: UNKNOWN for param in params}, "__class__": self.name}
+        return {**{param.name: UNKNOWN for param in params}, **self._of_all()}
+
+    def _of_all(self) -> dict[str, Value]:
+        """Return the attributes that all instances have, the bases' included."""
+        found: dict[str, Value] = {}
+        for base in reversed(self.bases):
+            parent = self.table.lookup_class(base)
+            found |= {} if parent is None else parent._of_all()
+        return {**found, **self.constants, "__class__": self.name}
 
     def attribute(self, name: str, instance: Mapping[str, Value]) -> Value:
         """Return an attribute's value; UNKNOWN where there is none of this name.
@@ -253,6 +262,7 @@ class Table:
             known.bases += tuple(entry.bases)
             known.methods.update(entry.methods)
             known.fields.update(entry.fields)
+            known.constants.update(entry.constants)
             self._aliases.update(dict.fromkeys(entry.also, entry.name))
         for function in file.functions:
             for name in function.names:

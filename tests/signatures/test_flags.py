@@ -58,3 +58,25 @@ def test_of_a_name_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("flag", index.FLAGS)
 def test_each_is_said_of_something(flag: str) -> None:
     assert table().flagged(flag)
+
+
+MODULES = """\
+class _Wide(Module):
+    expansion: int = 4
+    def __init__(self, width: int) -> None: ...
+
+class Block(_Wide):
+    def forward(self, input: Float[Tensor, "*n {self.width}"]) -> Float[Tensor, "*n {self.expansion}*{self.width}"]: ...
+
+class Narrow(Block):
+    expansion: int = 1
+"""
+
+
+def test_a_constant_is_an_attribute_of_all_instances(tmp_path: Path) -> None:
+    stubs = Table([written(tmp_path / "own", MODULES)])
+    block, narrow = stubs.lookup_class("lib.Block"), stubs.lookup_class("lib.Narrow")
+    assert block is not None
+    assert narrow is not None
+    assert block.construct((8,), {}) == {"width": 8, "expansion": 4, "__class__": "lib.Block"}
+    assert narrow.unknown()["expansion"] == 1
