@@ -22,6 +22,9 @@ FLAGS: Final[Mapping[str, str]] = {
     "reduces": "counts all elements along the axes that it takes away, padding too",
     "normalizes": "counts all elements along an axis that it keeps, padding too",
     "reshapes": "in place, gives its operand other axes",
+    "tensor_type": "is the type of a tensor in annotations",
+    "metadata": "says of a tensor what doesn't change: a size, a dtype",
+    "plain": "gives no tensor, which isn't seen from the name of a rule",
 }
 """What a decorator may say of an op besides its shapes: of all its names, or of those given."""
 _APART: Final = ("torch.special.", "torch.linalg.", "torch.fft.")

@@ -145,6 +145,15 @@ class Signature:
     flags: frozenset[str] = frozenset()
     overloads: tuple[Signature, ...] = ()
 
+    @property
+    def gives_tensors(self) -> bool:
+        """Whether a tensor may be in the result, as far as the signature says."""
+        found = self.result
+        is_plain = found.rule is None and found.same is None and found.items is None
+        return self.flags.isdisjoint(("metadata", "plain")) and not (
+            is_plain and found.tensor is None
+        )
+
     def bind(self, args: Sequence[Value], kwargs: Mapping[str, Value]) -> dict[str, Value] | None:
         """Bind arguments to parameters as Python does; None where they don't fit the signature."""
         bound: dict[str, Value] = {}

@@ -236,12 +236,13 @@ class Table:
             return
         self._loaded = True
         for folder in self.folders:
+            earlier = frozenset(self._functions)
             for file in self._files(folder):
                 root = file.prefix.partition(".")[0]
                 self._packages.add(root)
                 if folder != self.folders[-1]:
                     self._described.add(root)
-                self._add(file)
+                self._add(file, earlier)
 
     def _files(self, folder: Path) -> list[StubFile]:
         """Return the files of a folder; one that is refused is refused each time."""
@@ -251,7 +252,8 @@ class Table:
             self._problem = error
             raise
 
-    def _add(self, file: StubFile) -> None:
+    def _add(self, file: StubFile, earlier: Set[str]) -> None:
+        """Add what a file defines; flags of the names that an earlier folder has don't count."""
         for entry in file.classes:
             known = self._classes.get(entry.name)
             if known is None:
@@ -270,8 +272,7 @@ class Table:
                 if not found or found[0][1].prefix == file.prefix:
                     found.append((function, file))
             for flag, names in function.flags.items():
-                own = (name for name in names if self._functions[name][-1][0] is function)
-                self._flagged.setdefault(flag, set()).update(own)
+                self._flagged.setdefault(flag, set()).update(set(names) - earlier)
 
     def _build(self, name: str, node: ast.FunctionDef, file: StubFile) -> Signature:
         arguments = node.args

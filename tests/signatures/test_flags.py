@@ -66,7 +66,9 @@ class _Wide(Module):
     def __init__(self, width: int) -> None: ...
 
 class Block(_Wide):
-    def forward(self, input: Float[Tensor, "*n {self.width}"]) -> Float[Tensor, "*n {self.expansion}*{self.width}"]: ...
+    def forward(
+        self, input: Float[Tensor, "*n"]
+    ) -> Float[Tensor, "*n {self.expansion}*{self.width}"]: ...
 
 class Narrow(Block):
     expansion: int = 1
