@@ -24,6 +24,8 @@ FLAGS: Final[Mapping[str, str]] = {
     "reshapes": "in place, gives its operand other axes",
     "tensor_type": "is the type of a tensor in annotations",
     "metadata": "says of a tensor what doesn't change: a size, a dtype",
+    "telling": "as a method or attribute, one that only tensors have",
+    "shared": "as a method or attribute, one that other things have as well as tensors",
     "plain": "gives no tensor, which isn't seen from the name of a rule",
 }
 """What a decorator may say of an op besides its shapes: of all its names, or of those given."""

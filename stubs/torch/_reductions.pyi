@@ -4,6 +4,7 @@ import torch
 @reduces
 @also("nansum")
 @method
+@shared("sum")
 def sum(input: A[Tensor, "*s"], dim: Axes["*s"] = None, keepdim: bool = False, *, dtype: DType = None) -> A[Tensor, Without["*s", dim, keepdim]]: ...
 
 @reduces
@@ -13,15 +14,18 @@ def prod(input: A[Tensor, "*s"], dim: Axis["*s"] = None, keepdim: bool = False, 
 @reduces
 @also("nanmean")
 @method
+@shared("mean")
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: DType = None) -> Rule["mean"]: ...
 
 @reduces
 @also("var")
 @method
+@shared
 def std(input: Inexact[Tensor, "*s"], dim: Axes["*s"] = None, unbiased: bool = True, keepdim: bool = False, *, correction: Number = 1) -> R[Tensor, Without["*s", dim, keepdim]]: ...
 @reduces
 @also("var")
 @method
+@shared
 def std(input: Inexact[Tensor, "*s"], unbiased: bool) -> R[Tensor, ""]: ...
 
 @reduces
@@ -38,6 +42,7 @@ def all(input: Shaped[Tensor, "*s"], dim: Axes["*s"] = None, keepdim: bool = Fal
 @reduces
 @also("argmin")
 @method
+@telling("argmax")
 def argmax(input: Shaped[Tensor, "*s"], dim: Axis["*s"] = None, keepdim: bool = False) -> Int64[Tensor, Without["*s", dim, keepdim]]: ...
 
 @reduces
@@ -51,6 +56,7 @@ def aminmax(input: T[Tensor, "*s"], *, dim: Axis["*s"] = None, keepdim: bool = F
 @reduces
 @also("min")
 @method
+@shared
 def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Rule["extremum"]: ...
 
 @reduces("median")
@@ -85,15 +91,18 @@ def quantile(input: Inexact[Tensor, ...], q: Any, dim: Any = None, keepdim: bool
 @normalizes
 @also("log_softmax", "torch.special.softmax", "torch.special.log_softmax")
 @method
+@telling
 def softmax(input: T[Tensor, "*s"], dim: Axis["*s"], dtype: DType) -> T[Tensor, "*s"]: ...
 @normalizes
 @also("log_softmax", "torch.special.softmax", "torch.special.log_softmax")
 @method
+@telling
 def softmax(input: Inexact[Tensor, "*s"], dim: Axis["*s"]) -> T[Tensor, "*s"]: ...
 
 @also("cumprod")
 @method
 @inplace
+@shared("cumsum")
 def cumsum(input: A[Tensor, "*s"], dim: Axis["*s"], *, dtype: DType = None) -> A[Tensor, "*s"]: ...
 
 @method
@@ -113,6 +122,7 @@ def argsort(input: Shaped[Tensor, "*s"], dim: Axis["*s"] = -1, descending: bool 
 def msort(input: T[Tensor, "*s"]) -> T[Tensor, "*s"]: ...
 
 @method
+@telling
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Rule["topk"]: ...
 
 @method
@@ -122,6 +132,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
 @reduces
 @method
+@shared
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: DType = None) -> Rule["tensor_norm"]: ...
 
 # Counts and sets ---------------------------------------------------------------------------------
