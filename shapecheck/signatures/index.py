@@ -26,6 +26,8 @@ FLAGS: Final[Mapping[str, str]] = {
     "metadata": "says of a tensor what doesn't change: a size, a dtype",
     "telling": "as a method or attribute, one that only tensors have",
     "shared": "as a method or attribute, one that other things have as well as tensors",
+    "by_axis": "the numbers that it takes are indices of axes",
+    "sized": "takes sizes one by one, or one sequence of them",
     "plain": "gives no tensor, which isn't seen from the name of a rule",
 }
 """What a decorator may say of an op besides its shapes: of all its names, or of those given."""

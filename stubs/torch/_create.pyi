@@ -1,15 +1,18 @@
 """Ops that make tensors."""
 
 @also("randn")
+@sized
 def rand(*size: int, dtype: DType = None) -> Float[Tensor, Sizes[size]]: ...
 
 @also("ones", "empty")
+@sized
 def zeros(*size: int, dtype: DType = None) -> Blank[Float[Tensor, Sizes[size]]]: ...
 
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType = None) -> Blank[Rule["filled", "float"]]: ...
 
 def empty_strided(size: Any, stride: Any, *, dtype: DType = None) -> Blank[Float[Tensor, Sizes[size]]]: ...
 
+@sized
 def full(size: Any, fill_value: T[Tensor, ...] | Number, *, dtype: DType = None) -> Blank[T[Tensor, Sizes[size]]]: ...
 
 def randint(high: Any, size: Any, *, dtype: DType = None) -> Int64[Tensor, Sizes[size]]: ...
@@ -63,6 +66,7 @@ def vander(x: T[Tensor, "n"], N: Any = None, increasing: bool = False) -> T[Tens
 class Tensor:
     @also("new_ones", "new_empty")
     @telling
+    @sized
     def new_zeros(input: T[Tensor, ...], *size: int, dtype: DType = None) -> Blank[T[Tensor, Sizes[size]]]: ...
     def new_empty_strided(input: T[Tensor, ...], size: Any, stride: Any, *, dtype: DType = None) -> Blank[T[Tensor, Sizes[size]]]: ...
     @telling

@@ -2,7 +2,9 @@
 import torch
 
 @also("concat", "concatenate")
+@by_axis("cat", "concat")
 def cat(tensors: list, dim: int = 0) -> Rule["cat"]: ...
+@by_axis
 def stack(tensors: list, dim: int = 0) -> Rule["stack"]: ...
 def hstack(tensors: list) -> Rule["joined stack", "hstack"]: ...
 @also("row_stack")
@@ -38,6 +40,7 @@ def dsplit(input: T[Tensor, ...], indices_or_sections: Any) -> Rule["axis split"
 @also("unbind_copy")
 @method
 @telling("unbind")
+@by_axis("unbind")
 def unbind(input: T[Tensor, ...], dim: int = 0) -> Rule["unbind"]: ...
 
 @also("torch.functional.einsum")

@@ -15,6 +15,7 @@ def prod(input: A[Tensor, "*s"], dim: Axis["*s"] = None, keepdim: bool = False, 
 @also("nanmean")
 @method
 @shared("mean")
+@by_axis("mean")
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: DType = None) -> Rule["mean"]: ...
 
 @reduces
@@ -57,6 +58,7 @@ def aminmax(input: T[Tensor, "*s"], *, dim: Axis["*s"] = None, keepdim: bool = F
 @also("min")
 @method
 @shared
+@by_axis
 def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Rule["extremum"]: ...
 
 @reduces("median")
@@ -133,6 +135,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 @reduces
 @method
 @shared
+@by_axis
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: DType = None) -> Rule["tensor_norm"]: ...
 
 # Counts and sets ---------------------------------------------------------------------------------

@@ -4,19 +4,24 @@ import torch
 
 class Tensor:
     @telling
+    @sized
     def view(input: Any, *shape: int, dtype: DType = None) -> Rule["reshape"]: ...
     @also("view_as")
     @telling("view_as")
     def reshape_as(input: Any, other: Any) -> Rule["reshape_as"]: ...
     @shared
+    @sized
     def reshape(input: Any, *shape: int) -> Rule["reshape"]: ...
     @telling
+    @by_axis
     def permute(input: Any, *dims: int) -> Rule["permute"]: ...
     @telling
+    @sized
     def expand(input: Any, *size: int, implicit: bool = False) -> Rule["expand"]: ...
     @telling
     def expand_as(input: Any, other: Any) -> Rule["expand_as"]: ...
     @shared
+    @sized
     def repeat(input: Any, *repeats: int) -> Rule["repeat"]: ...
     def tile(input: Any, *repeats: int) -> Rule["repeat", "tile"]: ...
     def unfold(input: Any, dimension: int, size: int, step: int) -> Rule["unfold"]: ...
@@ -45,6 +50,7 @@ class Tensor:
 @also("view_copy")
 def reshape(input: Any, shape: Any) -> Rule["reshape"]: ...
 @also("permute_copy")
+@by_axis("permute")
 def permute(input: Any, dims: Any) -> Rule["permute"]: ...
 def tile(input: Any, repeats: Any) -> Rule["repeat", "tile"]: ...
 def flip(input: T[Tensor, "*s"], dims: Axes["*s"]) -> T[Tensor, "*s"]: ...
@@ -53,6 +59,7 @@ def ravel(input: Any) -> Rule["flatten"]: ...
 
 @method
 @shared
+@by_axis
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Rule["flatten"]: ...
 
 @reshapes
@@ -60,12 +67,14 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Rule["flatten"
 @method
 @inplace
 @shared("transpose")
+@by_axis("transpose", "swapaxes", "transpose_", "swapaxes_")
 def transpose(input: Any, dim0: int, dim1: int) -> Rule["transpose"]: ...
 
 @reshapes
 @also("t_copy")
 @method
 @inplace
+@by_axis("t", "t_")
 def t(input: Any) -> Rule["reverse_axes", 2]: ...
 
 @method
@@ -74,6 +83,7 @@ def adjoint(input: Any) -> Rule["matrix_transpose"]: ...
 @also("moveaxis")
 @method
 @telling("movedim")
+@by_axis("movedim")
 def movedim(input: Any, source: Any, destination: Any) -> Rule["movedim"]: ...
 
 @reshapes
@@ -81,6 +91,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Rule["movedim"]: ...
 @method
 @inplace
 @shared("squeeze")
+@by_axis("squeeze", "squeeze_")
 def squeeze(input: Any, dim: Any = None) -> Rule["squeeze"]: ...
 
 @reshapes
@@ -88,6 +99,7 @@ def squeeze(input: Any, dim: Any = None) -> Rule["squeeze"]: ...
 @method
 @inplace
 @telling("unsqueeze")
+@by_axis("unsqueeze", "unsqueeze_")
 def unsqueeze(input: T[Tensor, "*s"], dim: NewAxis["*s"]) -> T[Tensor, Insert["*s", dim, "1"]]: ...
 
 @also("expand_copy")
@@ -113,6 +125,7 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Rule["rot90"]: ...
 
 @also("select_copy")
 @method
+@by_axis("select")
 def select(input: Any, dim: int, index: int) -> Rule["select"]: ...
 
 @also("narrow_copy")
@@ -122,6 +135,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Rule["narrow"]: ...
 
 @also("diagonal_copy")
 @method
+@by_axis("diagonal")
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Rule["diagonal"]: ...
 
 @method

@@ -62,11 +62,6 @@ def _unannotated(function: Function) -> Iterator[declarations.Parameter]:
                 yield param
 
 
-_SHAPED: Final = frozenset("view reshape expand repeat new_zeros new_ones new_empty".split())
-_MADE: Final = frozenset("zeros ones empty rand randn full".split())
-"""Methods of a tensor, and functions, that are given sizes, one beside the other."""
-
-
 def shown_sizes(function: Function, seen: Study) -> set[str]:
     """Return the parameters without annotation and default that their use shows to be ints.
 
@@ -80,9 +75,9 @@ def shown_sizes(function: Function, seen: Study) -> set[str]:
     found: set[str] = set()
     for node in nodes(function.node) if candidates else ():
         match node:
-            case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args) if (
-                name in _SHAPED | _MADE and not isinstance(seen.values.get(receiver), (Ref, Class))
-            ):
+            case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args) if _takes_sizes(
+                name, seen
+            ) and not isinstance(seen.values.get(receiver), (Ref, Class)):
                 several = [
                     *([args] if name not in ("full", "repeat") else []),
                     *(one.elts for one in args[:1] if isinstance(one, (ast.Tuple, ast.List))),
@@ -162,6 +157,12 @@ def _says_dim(node: ast.Call) -> bool:
 def _is(name: str, flag: str, seen: Study) -> bool:
     """Whether a flag is said of the method or the attribute of tensors of this name."""
     return f"torch.Tensor.{name}" in seen.function.module.program.table.flagged(flag)
+
+
+def _takes_sizes(name: str, seen: Study) -> bool:
+    """Whether a method of a tensor, or a function, of this name is given sizes."""
+    sized = seen.function.module.program.table.flagged("sized")
+    return f"torch.Tensor.{name}" in sized or f"torch.{name}" in sized
 
 
 def _changes(name: str, seen: Study) -> bool:
