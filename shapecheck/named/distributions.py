@@ -196,9 +196,10 @@ class _Change(NamedTuple):
     name: str
 
     @property
-    def described(self) -> dict[str, str]:
+    def described(self) -> Mapping[str, Any]:
         """The same as rules see it."""
-        return {"__class__": self.name}
+        known = table().lookup_class(f"torch.distributions.transforms.{self.name}")
+        return {} if known is None else known.unknown()
 
 
 def _pairs(kwargs: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:

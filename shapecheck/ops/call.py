@@ -123,18 +123,23 @@ Rule: TypeAlias = Callable[..., Value]
 _Rule = TypeVar("_Rule", bound=Rule)
 
 RULES: Final[dict[str, Rule]] = {}
+TAKE_FREE: Final[set[str]] = set()
+"""The rules that take first-class dimensions themselves; the others know nothing of them."""
 
 
-def rule(name: str) -> Callable[[_Rule], _Rule]:
+def rule(name: str, takes_free: bool = False) -> Callable[[_Rule], _Rule]:
     """Register a function as the rule that signatures name as `Rule["name"]`.
 
     It is called as `function(call, **arguments)` with the signature's parameters by name.
+    `takes_free`: first-class dimensions and tensors that have some are among them.
     """
 
     def register(function: _Rule) -> _Rule:
         if name in RULES:
             raise ValueError(f"there are two rules called {name!r}")
         RULES[name] = function
+        if takes_free:
+            TAKE_FREE.add(name)
         return function
 
     return register

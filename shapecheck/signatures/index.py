@@ -10,14 +10,27 @@ import ast
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, Final
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+FLAGS: Final[Mapping[str, str]] = {
+    "reduces": "counts all elements along the axes that it takes away, padding too",
+    "normalizes": "counts all elements along an axis that it keeps, padding too",
+    "reshapes": "in place, gives its operand other axes",
+    "tensor_type": "is the type of a tensor in annotations",
+    "metadata": "says of a tensor what doesn't change: a size, a dtype",
+    "telling": "as a method or attribute, one that only tensors have",
+    "shared": "as a method or attribute, one that other things have as well as tensors",
+    "by_axis": "the numbers that it takes are indices of axes",
+    "sized": "takes sizes one by one, or one sequence of them",
+    "plain": "gives no tensor, which isn't seen from the name of a rule",
+}
+"""What a decorator may say of an op besides its shapes: of all its names, or of those given."""
 _APART: Final = ("torch.special.", "torch.linalg.", "torch.fft.")
 """Modules whose functions are no methods of tensors, and never work in place."""
 
@@ -53,22 +66,34 @@ class Source:
 
 @dataclass(slots=True)
 class Function:
-    """A function of a file: all its dotted names, and whether it is a property."""
+    """A function of a file: all its dotted names, and of which of them each flag is said.
+
+    `property` is kept as a flag.
+    """
 
     names: list[str]
     source: Source
-    is_property: bool = False
+    flags: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def is_property(self) -> bool:
+        """Whether it is an attribute that is read without a call."""
+        return "property" in self.flags
 
 
 @dataclass(slots=True)
 class ClassEntry:
-    """A class of a file: its dotted name and others, its bases, methods, and fields by name."""
+    """A class of a file: its dotted name and others, its bases, methods, and fields by name.
+
+    `constants` are attributes with a value, which all instances have.
+    """
 
     name: str
     also: list[str]
     bases: list[str]
     methods: list[str] = field(default_factory=list)
     fields: dict[str, Source] = field(default_factory=dict)
+    constants: dict[str, bool | int | float | str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -121,21 +146,22 @@ def _load(kept: Path, key: Sequence[Any]) -> list[StubFile] | None:
 
 def _restored(one: dict[str, Any]) -> StubFile:
     functions = [
-        Function(names, Source(text, line), p) for names, text, line, p in one["functions"]
+        Function(names, Source(text, line), flags) for names, text, line, flags in one["functions"]
     ]
     classes = [
-        ClassEntry(name, also, bases, methods, {key: Source(*at) for key, at in fields.items()})
-        for name, also, bases, methods, fields in one["classes"]
+        ClassEntry(name, also, bases, methods, {k: Source(*at) for k, at in fields.items()}, fixed)
+        for name, also, bases, methods, fields, fixed in one["classes"]
     ]
     return StubFile(Path(one["path"]), one["prefix"], one["imports"], functions, classes)
 
 
 def _plain(file: StubFile) -> dict[str, Any]:
     """Return what `_restored` makes a file of again."""
-    functions = [(f.names, f.source.text, f.source.line, f.is_property) for f in file.functions]
+    functions = [(f.names, f.source.text, f.source.line, f.flags) for f in file.functions]
     classes = [
-        (c.name, c.also, c.bases, c.methods, {k: (at.text, at.line) for k, at in c.fields.items()})
+        (c.name, c.also, c.bases, c.methods, fields, c.constants)
         for c in file.classes
+        for fields in ({k: (at.text, at.line) for k, at in c.fields.items()},)
     ]
     return {
         "path": str(file.path),
@@ -211,6 +237,7 @@ class _Reader:
         also = [
             alias if "." in alias else f"{self.file.prefix}.{alias}"
             for decorator in node.decorator_list
+            if ast.unparse(decorator).startswith("also(")
             for alias in self.strings(decorator)
         ]
         bases = [base for one in node.bases if (base := self.dotted(one)) is not None]
@@ -220,6 +247,11 @@ class _Reader:
                 case ast.FunctionDef():
                     entry.methods.append(statement.name)
                     self.function(f"{name}.{statement.name}", statement)
+                case ast.AnnAssign(
+                    target=ast.Name(id=constant),
+                    value=ast.Constant(value=bool() | int() | float() | str() as value),
+                ):
+                    entry.constants[constant] = value
                 case ast.AnnAssign(target=ast.Name(id=field_name), annotation=annotation):
                     entry.fields[field_name] = Source(ast.unparse(annotation), annotation.lineno)
                 case ast.Expr(value=ast.Constant()) | ast.Pass():
@@ -239,21 +271,18 @@ class _Reader:
         return None
 
     def strings(self, node: ast.expr) -> Iterator[str]:
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "also"
-        ):
-            for one in node.args:
-                if not isinstance(one, ast.Constant) or not isinstance(one.value, str):
-                    reason = f"'{ast.unparse(one)}' should be a string"
-                    raise StubError(self.file.path, one.lineno, reason)
-                yield one.value
+        """Yield the names that a decorator is given."""
+        for one in node.args if isinstance(node, ast.Call) else ():
+            if not isinstance(one, ast.Constant) or not isinstance(one.value, str):
+                reason = f"'{ast.unparse(one)}' should be a string"
+                raise StubError(self.file.path, one.lineno, reason)
+            yield one.value
 
     def function(self, name: str, node: ast.FunctionDef) -> None:
         names = [name]
         prefix = name.rpartition(".")[0]
-        flags = set()
+        kinds: set[str] = set()
+        flags: list[tuple[str, ast.expr]] = []
         for decorator in node.decorator_list:
             match decorator:
                 case ast.Name(
@@ -262,9 +291,11 @@ class _Reader:
                     | "overload"
                     | "property"
                     | "staticmethod"
-                    | "classmethod" as flag
+                    | "classmethod" as kind
                 ):
-                    flags.add(flag)
+                    kinds.add(kind)
+                case ast.Name(id=flag) | ast.Call(func=ast.Name(id=flag)) if flag in FLAGS:
+                    flags.append((flag, decorator))
                 case ast.Call(func=ast.Name(id="also")):
                     names += [
                         other if "." in other else f"{prefix}.{other}"
@@ -275,18 +306,32 @@ class _Reader:
                         self.file.path,
                         decorator.lineno,
                         f"unknown decorator '{ast.unparse(decorator)}'; there are method, "
-                        "inplace, also(...), overload and property",
+                        f"inplace, also(...), overload, property and {', '.join(FLAGS)}",
                     )
-        if "method" in flags:
+        if "method" in kinds:
             names += [
                 f"torch.Tensor.{n.rpartition('.')[2]}"
                 for n in names
                 if not n.startswith(("torch.Tensor.", *_APART))
             ]
-        if "inplace" in flags:
+        if "inplace" in kinds:
             names += [f"{n}_" for n in names if not n.endswith("_") and not n.startswith(_APART)]
         names = list(dict.fromkeys(names))
-        self.file.functions.append(Function(names, self.source(node), "property" in flags))
+        said = {"property": names} if "property" in kinds else {}
+        for flag, decorator in flags:
+            said[flag] = [*said.get(flag, ()), *self.said_of(decorator, names)]
+        self.file.functions.append(Function(names, self.source(node), said))
+
+    def said_of(self, flag: ast.expr, names: Sequence[str]) -> Iterator[str]:
+        """Yield the names that a flag is said of: all, or those given, of whatever owner."""
+        if isinstance(flag, ast.Name):
+            yield from names
+        for given in self.strings(flag):
+            found = [name for name in names if f".{name}".endswith(f".{given}")]
+            if not found:
+                reason = f"'{given}' is none of the names of this signature"
+                raise StubError(self.file.path, flag.lineno, reason)
+            yield from found
 
     def source(self, node: ast.FunctionDef) -> Source:
         """Return the text of a function, its decorators left out."""

@@ -13,10 +13,10 @@ from shapecheck import dtypes, spec
 from shapecheck.dims import IntSize, Size
 from shapecheck.ops import RULES, UNKNOWN, Call, DType, Repeated, Scalar, Unknown, Value
 from shapecheck.ops.agree import apart, mixed
-from shapecheck.ops.call import as_shape, as_tensor
+from shapecheck.ops.call import TAKE_FREE, as_shape, as_tensor
 from shapecheck.ops.promotion import promote_values
 from shapecheck.ops.saying import written
-from shapecheck.ops.shape.first_class import AWARE, batched, has_free
+from shapecheck.ops.shape.first_class import batched, has_free
 from shapecheck.shapes import Facts, Matcher, Misfit, Mismatch, Problem, Run, Shape, Tensor
 
 Promote: TypeAlias = Callable[[dtypes.DTypes], dtypes.DTypes]
@@ -133,7 +133,7 @@ class Evaluator(Protocol):
 
 @dataclass(slots=True)
 class Signature:
-    """One op: how arguments bind, and the result.
+    """One op: how arguments bind, the result, and what `index.FLAGS` are said of it.
 
     `overloads` are further signatures of the same name, tried in order.
     """
@@ -143,7 +143,17 @@ class Signature:
     variadic_keywords: bool
     result: Result
     evaluator: Evaluator
+    flags: frozenset[str] = frozenset()
     overloads: tuple[Signature, ...] = ()
+
+    @property
+    def gives_tensors(self) -> bool:
+        """Whether a tensor may be in the result, as far as the signature says."""
+        found = self.result
+        is_plain = found.rule is None and found.same is None and found.items is None
+        return self.flags.isdisjoint(("metadata", "plain")) and not (
+            is_plain and found.tensor is None
+        )
 
     def bind(self, args: Sequence[Value], kwargs: Mapping[str, Value]) -> dict[str, Value] | None:
         """Bind arguments to parameters as Python does; None where they don't fit the signature."""
@@ -192,7 +202,7 @@ class Signature:
         `instance` holds the attributes of the module that a method belongs to (`self.x`);
         `meant`: see `Call`.
         """
-        if self.result.rule not in AWARE and (has_free(args) or has_free(kwargs.values())):
+        if self.result.rule not in TAKE_FREE and (has_free(args) or has_free(kwargs.values())):
             return batched(
                 lambda a, k: self.apply(facts, a, k, label, instance, meant=meant),
                 self._selects,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NoReturn
@@ -41,7 +41,7 @@ class OpClass:
     """A class of a stub file: a module such as `torch.nn.Linear`.
 
     `attributes` are the shapes of its parameters and buffers, in terms of the constructor's
-    arguments; `methods` its signatures.
+    arguments; `methods` its signatures; `constants` the attributes that all instances have.
     """
 
     name: str
@@ -50,6 +50,7 @@ class OpClass:
     methods: set[str]
     fields: dict[str, Source]
     file: StubFile
+    constants: dict[str, Value] = field(default_factory=dict)
 
     def method(self, name: str) -> Signature | None:
         """Return a method's signature, the bases' included."""
@@ -74,20 +75,28 @@ class OpClass:
         """Return the attributes of a new instance: the constructor's arguments by name."""
         init = self.method("__init__")
         if init is None:
-            return {"__class__": self.name}
+            return self._of_all()
         bound = init.bind(args, kwargs)
         if bound is None:
             return None
         for param in init.params:
             if param.count:
                 bound[param.name] = spread(bound[param.name], param.count)
-        return {**bound, "__class__": self.name}
+        return {**bound, **self._of_all()}
 
     def unknown(self) -> dict[str, Value]:
         """Return the attributes of an instance of which nothing is known."""
         init = self.method("__init__")
         params = () if init is None else init.params
-        return {**{param.name: UNKNOWN for param in params}, "__class__": self.name}
+        return {**{param.name: UNKNOWN for param in params}, **self._of_all()}
+
+    def _of_all(self) -> dict[str, Value]:
+        """Return the attributes that all instances have, the bases' included."""
+        found: dict[str, Value] = {}
+        for base in reversed(self.bases):
+            parent = self.table.lookup_class(base)
+            found |= {} if parent is None else parent._of_all()
+        return {**found, **self.constants, "__class__": self.name}
 
     def attribute(self, name: str, instance: Mapping[str, Value]) -> Value:
         """Return an attribute's value; UNKNOWN where there is none of this name.
@@ -156,6 +165,7 @@ class Table:
         self._classes: dict[str, OpClass] = {}
         self._aliases: dict[str, str] = {}
         self._built: dict[str, Signature | None] = {}
+        self._flagged: dict[str, set[str]] = {}
 
     def signature(self, name: str) -> Signature | None:
         """Return a function's or method's signature by its dotted name, None if there is none."""
@@ -182,7 +192,12 @@ class Table:
 
     def is_property(self, name: str) -> bool:
         """Whether a name is an attribute that is read without a call."""
-        return any(function.is_property for function, _ in self._functions.get(name, ()))
+        return name in self.flagged("property")
+
+    def flagged(self, flag: str) -> Set[str]:
+        """Return the dotted names of all functions and methods of which a flag is said."""
+        self._load()
+        return self._flagged.get(flag, frozenset())
 
     def knows(self, root: str) -> bool:
         """Whether there are signature files for a top-level package."""
@@ -221,12 +236,13 @@ class Table:
             return
         self._loaded = True
         for folder in self.folders:
+            earlier = frozenset(self._functions)
             for file in self._files(folder):
                 root = file.prefix.partition(".")[0]
                 self._packages.add(root)
                 if folder != self.folders[-1]:
                     self._described.add(root)
-                self._add(file)
+                self._add(file, earlier)
 
     def _files(self, folder: Path) -> list[StubFile]:
         """Return the files of a folder; one that is refused is refused each time."""
@@ -236,7 +252,8 @@ class Table:
             self._problem = error
             raise
 
-    def _add(self, file: StubFile) -> None:
+    def _add(self, file: StubFile, earlier: Set[str]) -> None:
+        """Add what a file defines; flags of the names that an earlier folder has don't count."""
         for entry in file.classes:
             known = self._classes.get(entry.name)
             if known is None:
@@ -247,12 +264,15 @@ class Table:
             known.bases += tuple(entry.bases)
             known.methods.update(entry.methods)
             known.fields.update(entry.fields)
+            known.constants.update(entry.constants)
             self._aliases.update(dict.fromkeys(entry.also, entry.name))
         for function in file.functions:
             for name in function.names:
                 found = self._functions.setdefault(name, [])
                 if not found or found[0][1].prefix == file.prefix:
                     found.append((function, file))
+            for flag, names in function.flags.items():
+                self._flagged.setdefault(flag, set()).update(set(names) - earlier)
 
     def _build(self, name: str, node: ast.FunctionDef, file: StubFile) -> Signature:
         arguments = node.args
@@ -274,7 +294,8 @@ class Table:
         if result.rule is not None:
             _check_rule(result.rule, params, node, file)
         params = _meeting(params)
-        return Signature(name, tuple(params), arguments.kwarg is not None, result, self)
+        flags = frozenset(flag for flag, names in self._flagged.items() if name in names)
+        return Signature(name, tuple(params), arguments.kwarg is not None, result, self, flags)
 
     def _param(self, argument: ast.arg, default: ast.expr | None, file: StubFile) -> Param:
         param = Param(

@@ -1,5 +1,6 @@
 """functorch.dim: tensors with first-class dimensions, which are objects beside the axes."""
 
+@normalizes
 def softmax(input: F[Tensor, "*s"], dim: Axis["*s"]) -> F[Tensor, "*s"]: ...
 
 # What the names of dimensions may be given to, and methods; `*dims` comes as one tuple.

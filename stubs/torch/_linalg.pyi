@@ -3,6 +3,7 @@ import torch
 
 @also("torch.Tensor.__matmul__", "torch.linalg.matmul")
 @method
+@telling("matmul")
 def matmul(input: Any, other: Any) -> Rule["matmul"]: ...
 
 class Tensor:
@@ -13,6 +14,7 @@ class Tensor:
 def mm(input: E[Tensor, "n m"], mat2: E[Tensor, "m p"]) -> E[Tensor, "n p"]: ...
 
 @method
+@telling
 def bmm(input: E[Tensor, "b n m"], mat2: E[Tensor, "b m p"]) -> E[Tensor, "b n p"]: ...
 
 @method

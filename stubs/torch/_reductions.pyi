@@ -1,26 +1,38 @@
 """Reductions, sorts, running sums and norms: ops that walk along axes."""
 import torch
 
+@reduces
 @also("nansum")
 @method
+@shared("sum")
 def sum(input: A[Tensor, "*s"], dim: Axes["*s"] = None, keepdim: bool = False, *, dtype: DType = None) -> A[Tensor, Without["*s", dim, keepdim]]: ...
 
+@reduces
 @method
 def prod(input: A[Tensor, "*s"], dim: Axis["*s"] = None, keepdim: bool = False, *, dtype: DType = None) -> A[Tensor, Without["*s", dim, keepdim]]: ...
 
+@reduces
 @also("nanmean")
 @method
+@shared("mean")
+@by_axis("mean")
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: DType = None) -> Rule["mean"]: ...
 
+@reduces
 @also("var")
 @method
+@shared
 def std(input: Inexact[Tensor, "*s"], dim: Axes["*s"] = None, unbiased: bool = True, keepdim: bool = False, *, correction: Number = 1) -> R[Tensor, Without["*s", dim, keepdim]]: ...
+@reduces
 @also("var")
 @method
+@shared
 def std(input: Inexact[Tensor, "*s"], unbiased: bool) -> R[Tensor, ""]: ...
 
+@reduces
 @also("var_mean")
 def std_mean(input: Inexact[Tensor, "*s"], dim: Axes["*s"] = None, unbiased: bool = True, keepdim: bool = False, *, correction: Number = 1) -> tuple[R[Tensor, Without["*s", dim, keepdim]], T[Tensor, Without["*s", dim, keepdim]]]: ...
+@reduces
 @also("var_mean")
 def std_mean(input: Inexact[Tensor, "*s"], unbiased: bool) -> tuple[R[Tensor, ""], T[Tensor, ""]]: ...
 
@@ -28,10 +40,13 @@ def std_mean(input: Inexact[Tensor, "*s"], unbiased: bool) -> tuple[R[Tensor, ""
 @method
 def all(input: Shaped[Tensor, "*s"], dim: Axes["*s"] = None, keepdim: bool = False) -> Bool[Tensor, Without["*s", dim, keepdim]]: ...
 
+@reduces
 @also("argmin")
 @method
+@telling("argmax")
 def argmax(input: Shaped[Tensor, "*s"], dim: Axis["*s"] = None, keepdim: bool = False) -> Int64[Tensor, Without["*s", dim, keepdim]]: ...
 
+@reduces
 @also("amin")
 @method
 def amax(input: T[Tensor, "*s"], dim: Axes["*s"] = None, keepdim: bool = False) -> T[Tensor, Without["*s", dim, keepdim]]: ...
@@ -39,13 +54,18 @@ def amax(input: T[Tensor, "*s"], dim: Axes["*s"] = None, keepdim: bool = False) 
 @method
 def aminmax(input: T[Tensor, "*s"], *, dim: Axis["*s"] = None, keepdim: bool = False) -> tuple[T[Tensor, Without["*s", dim, keepdim]], T[Tensor, Without["*s", dim, keepdim]]]: ...
 
+@reduces
 @also("min")
 @method
+@shared
+@by_axis
 def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Rule["extremum"]: ...
 
+@reduces("median")
 @also("nanmedian")
 @method
 def median(input: T[Tensor, "*s"]) -> T[Tensor, ""]: ...
+@reduces("median")
 @also("nanmedian")
 @method
 def median(input: T[Tensor, "*s"], dim: Axis["*s"], keepdim: bool = False) -> tuple[T[Tensor, Without["*s", dim, keepdim]], Int64[Tensor, Without["*s", dim, keepdim]]]: ...
@@ -56,6 +76,7 @@ def mode(input: T[Tensor, "*s"], dim: Axis["*s"] = -1, keepdim: bool = False) ->
 @method
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Rule["kthvalue"]: ...
 
+@reduces
 @also("torch.special.logsumexp")
 @method
 def logsumexp(input: F[Tensor, "*s"], dim: Axes["*s"], keepdim: bool = False) -> F[Tensor, Without["*s", dim, keepdim]]: ...
@@ -69,16 +90,21 @@ def quantile(input: Inexact[Tensor, ...], q: Any, dim: Any = None, keepdim: bool
 
 # Along an axis, shape kept -----------------------------------------------------------------------
 
+@normalizes
 @also("log_softmax", "torch.special.softmax", "torch.special.log_softmax")
 @method
+@telling
 def softmax(input: T[Tensor, "*s"], dim: Axis["*s"], dtype: DType) -> T[Tensor, "*s"]: ...
+@normalizes
 @also("log_softmax", "torch.special.softmax", "torch.special.log_softmax")
 @method
+@telling
 def softmax(input: Inexact[Tensor, "*s"], dim: Axis["*s"]) -> T[Tensor, "*s"]: ...
 
 @also("cumprod")
 @method
 @inplace
+@shared("cumsum")
 def cumsum(input: A[Tensor, "*s"], dim: Axis["*s"], *, dtype: DType = None) -> A[Tensor, "*s"]: ...
 
 @method
@@ -98,6 +124,7 @@ def argsort(input: Shaped[Tensor, "*s"], dim: Axis["*s"] = -1, descending: bool 
 def msort(input: T[Tensor, "*s"]) -> T[Tensor, "*s"]: ...
 
 @method
+@telling
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Rule["topk"]: ...
 
 @method
@@ -105,7 +132,10 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
 # Norms -------------------------------------------------------------------------------------------
 
+@reduces
 @method
+@shared
+@by_axis
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: DType = None) -> Rule["tensor_norm"]: ...
 
 # Counts and sets ---------------------------------------------------------------------------------

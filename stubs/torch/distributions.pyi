@@ -23,6 +23,10 @@ class _Probabilities(Distribution):
     probs: Rule["statistic", "parameter"]
     logits: Rule["statistic", "parameter"]
 
+class _OfVectors(Distribution):
+    """An event is a vector, the last axis of the parameters."""
+    _last_axes: int = 1
+
 @also("torch.distributions.independent.Independent")
 class Independent(Distribution):
     def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None: ...
@@ -145,38 +149,40 @@ class RelaxedBernoulli(_Probabilities):
 
 @also("torch.distributions.categorical.Categorical")
 class Categorical(_Probabilities):
+    _last_axes: int = 1
+    _draws_indices: bool = True
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.one_hot_categorical.OneHotCategorical")
-class OneHotCategorical(_Probabilities):
+class OneHotCategorical(_Probabilities, _OfVectors):
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.one_hot_categorical.OneHotCategoricalStraightThrough")
-class OneHotCategoricalStraightThrough(_Probabilities):
+class OneHotCategoricalStraightThrough(_Probabilities, _OfVectors):
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.relaxed_categorical.RelaxedOneHotCategorical")
-class RelaxedOneHotCategorical(_Probabilities):
+class RelaxedOneHotCategorical(_Probabilities, _OfVectors):
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.multinomial.Multinomial")
-class Multinomial(_Probabilities):
+class Multinomial(_Probabilities, _OfVectors):
     def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.dirichlet.Dirichlet")
-class Dirichlet(Distribution):
+class Dirichlet(_OfVectors):
     def __init__(self, concentration: Any, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.multivariate_normal.MultivariateNormal")
-class MultivariateNormal(Distribution):
+class MultivariateNormal(_OfVectors):
     def __init__(self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.lowrank_multivariate_normal.LowRankMultivariateNormal")
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(_OfVectors):
     def __init__(self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.logistic_normal.LogisticNormal")
-class LogisticNormal(Distribution):
+class LogisticNormal(_OfVectors):
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.lkj_cholesky.LKJCholesky")
@@ -193,6 +199,7 @@ def kl_divergence(p: Any, q: Any) -> Rule["divergence"]: ...
 # Changes of samples ------------------------------------------------------------------------------
 
 class _Elementwise(Module):
+    _is_elementwise: bool = True
     def forward(self, x: F[Tensor, "*s"]) -> F[Tensor, "*s"]: ...
     def inv(self, y: F[Tensor, "*s"]) -> F[Tensor, "*s"]: ...
     def log_abs_det_jacobian(self, x: F[Tensor, "*s"], y: F[Tensor, "*s"]) -> F[Tensor, "*s"]: ...
@@ -223,5 +230,6 @@ class PowerTransform(_Elementwise):
 
 @also("torch.distributions.transforms.AffineTransform")
 class AffineTransform(Module):
+    _is_elementwise: bool = True
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None: ...
     def forward(self, x: F[Tensor, "*#s"]) -> Is[torch.add(self.loc, torch.mul(self.scale, x))]: ...

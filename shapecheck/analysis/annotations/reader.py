@@ -19,6 +19,7 @@ from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Unknown
+from shapecheck.signatures import Table
 from shapecheck.spec.objects import Objects, Part, is_part, of_objects
 
 
@@ -152,21 +153,6 @@ def texts(declared: Declared) -> Iterator[spec.Spec]:
 
 _SHAPED_MODULES: Final = ("jaxtyping", "shapecheck", "shapecheck.types")
 _ANNOTATED: Final = ("typing.Annotated", "typing_extensions.Annotated")
-_TENSORS: Final = frozenset(
-    f"torch.{name}"
-    for name in (
-        "Tensor",
-        "nn.Parameter",
-        "nn.Buffer",
-        "nn.parameter.Parameter",
-        "FloatTensor",
-        "LongTensor",
-        "BoolTensor",
-        "HalfTensor",
-        "IntTensor",
-        "DoubleTensor",
-    )
-)
 _LISTS: Final = frozenset(
     "builtins.list typing.List typing.Sequence collections.abc.Sequence typing.Iterable "
     "collections.abc.Iterable builtins.set typing.Set typing.Iterator collections.abc.Iterator "
@@ -209,12 +195,12 @@ def shape_type(value: Value) -> str | None:
     return None
 
 
-def shaped_type(head: Dotted, index: Value) -> Value:
+def shaped_type(head: Dotted, index: Value, table: Table) -> Value:
     """Return what `head[index]` is: a tensor type with a shape, else `UNKNOWN`."""
     category = shape_type(head)
     match index:
-        case (Dotted(name=kind), str(text)) if category is not None and kind in _TENSORS:
-            return Shaped(category, text)
+        case (Dotted(name=kind), str(text)) if category is not None:
+            return Shaped(category, text) if kind in table.flagged("tensor_type") else UNKNOWN
     return UNKNOWN
 
 
@@ -357,12 +343,13 @@ class Reader:
         return _follow(self.module, node.id)
 
     def _library(self, name: str) -> Declared:
-        if name in _TENSORS:
+        table = self.module.program.table
+        if name in table.flagged("tensor_type"):
             return TensorDecl()
         short = name.removeprefix("builtins.")
         if short in ("int", "float", "bool", "str"):
             return ScalarDecl(short)
-        if self.module.program.table.lookup_class(name) is not None:
+        if table.lookup_class(name) is not None:
             return ModuleDecl(name)
         if name in _BARE:
             return _BARE[name]

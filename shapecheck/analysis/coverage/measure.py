@@ -207,18 +207,14 @@ def _named_functions(
 
 
 _PLAIN: Final = frozenset(sys.stdlib_module_names) | {"builtins", "numpy"}
-_NO_TENSOR: Final = frozenset(
-    "item tolist numpy size dim ndimension numel nelement element_size backward stride data_ptr "
-    "storage is_contiguous is_floating_point is_complex get_device register_hook retain_grad "
-    "type_as_tuple untyped_storage data_ptr __len__ allclose equal is_tensor is_grad_enabled "
-    "device dtype manual_seed no_grad enable_grad inference_mode autocast compile set_grad_enabled "
-    "save load finfo iinfo Generator Size get_default_dtype set_default_dtype parameters "
-    "named_parameters state_dict empty_cache synchronize is_available typename "
-    "set_printoptions device dtype shape ndim layout requires_grad is_cuda is_leaf is_sparse "
-    "grad_fn itemsize nbytes names broadcast_shapes".split()
+_NO_OP: Final = frozenset(
+    "Generator Size autocast compile empty_cache enable_grad finfo get_default_dtype grad_fn iinfo "
+    "inference_mode is_available is_grad_enabled is_tensor layout load manual_seed names no_grad "
+    "named_parameters parameters save set_default_dtype set_grad_enabled set_printoptions "
+    "state_dict storage synchronize type_as_tuple typename".split()
 )
+"""What torch has besides ops, so that no signature says that it gives no tensor."""
 _AMBIGUOUS: Final = frozenset(dir(dict)) | frozenset(dir(list)) | frozenset(dir(str))
-_PROPERTIES: Final = frozenset("T mT H mH real imag data grad".split())
 
 
 class _Code:
@@ -321,8 +317,9 @@ class _Code:
             case ast.Call():
                 return self._call(node)
             case ast.Attribute(value=value, attr=name):
-                tensor = self._tensor(value) and name not in _NO_TENSOR
-                return name in _PROPERTIES or tensor
+                return self._gives_tensors(name) and (
+                    self._tensor(value) or self.table.is_property(f"torch.Tensor.{name}")
+                )
             case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn(), *_]):
                 return False
             case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.Subscript() | ast.IfExp():
@@ -335,7 +332,7 @@ class _Code:
     def _call(self, node: ast.Call) -> bool:
         target = self._target(node.func)
         name = node.func.attr if isinstance(node.func, ast.Attribute) else _called(node.func)
-        if name in _NO_TENSOR or isinstance(target, Class) or _is_class_name(name):
+        if not self._gives_tensors(name) or isinstance(target, Class) or _is_class_name(name):
             return False
         if isinstance(target, Dotted):
             root = target.name.partition(".")[0]
@@ -355,6 +352,11 @@ class _Code:
         return any(
             self._tensor(one) or (self._blank(one) and self._likely(one)) for one in arguments
         )
+
+    def _gives_tensors(self, name: str) -> bool:
+        """Whether a method, attribute or function of this name may give a tensor."""
+        known = (self.table.signature(f"{owner}.{name}") for owner in ("torch.Tensor", "torch"))
+        return name not in _NO_OP and all(one is None or one.gives_tensors for one in known)
 
     def _tensor(self, node: ast.expr) -> bool:
         grade = self._grade(node)

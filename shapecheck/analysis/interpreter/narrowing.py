@@ -70,21 +70,26 @@ def _meant(frame: Frame, test: ast.Name) -> ast.expr | None:
     line = source.lineno
     if since.get(test.id) != line or test.lineno <= line or test.id in names_in(source):
         return None
-    if not all(map(_lasts, ast.walk(source))):
+    if not all(_lasts(frame, node) for node in ast.walk(source)):
         return None
     return source if all(since.get(name, 0) <= line for name in names_in(source)) else None
 
 
-def _lasts(node: ast.AST) -> bool:
+def _lasts(frame: Frame, node: ast.AST) -> bool:
     """Whether a part of a condition means the same as long as its variables do."""
     match node:
         case ast.Attribute(value=ast.Name(), attr=attr):
-            return attr in ("shape", "ndim", "size", "dim", "dtype")
+            return is_metadata(frame, attr)
         case ast.Call(func=func):
             return isinstance(func, ast.Attribute) or ast.unparse(func) == "isinstance"
         case ast.Subscript(value=value):
             return isinstance(value, (ast.Attribute, ast.Call))
     return not isinstance(node, (ast.Attribute, ast.NamedExpr, ast.Await, ast.In, ast.NotIn))
+
+
+def is_metadata(frame: Frame, name: str) -> bool:
+    """Whether an attribute or a method of this name says of a tensor what doesn't change."""
+    return f"torch.Tensor.{name}" in frame.program.table.flagged("metadata")
 
 
 def _unread(frame: Frame, asserted: bool = False) -> Paths:

@@ -238,7 +238,7 @@ def _mind_padding(
     """Warn of an op that counts padding in a function that doesn't speak of any."""
     if not frame.dims or frame.depth or frame.function is None:
         return
-    symbol = ragged.blind(signature.name, given, named, value)
+    symbol = ragged.blind(signature.flags, given, named, value)
     if symbol is not None and not ragged.minds_padding(words_in(frame.function.node)):
         frame.error(site.node, ragged.message(site.label, symbol))
 

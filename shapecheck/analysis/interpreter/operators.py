@@ -402,7 +402,7 @@ def item(frame: Frame, node: ast.expr, owner: Value, index: Value, source: ast.e
         found = _item(frame, owner, index)
         return like(owner, found) if isinstance(found, tuple) else found
     if isinstance(owner, Dotted):
-        return shaped_type(owner, index)
+        return shaped_type(owner, index, frame.program.table)
     if isinstance(owner, Items) and owner.items is not None:
         return _item(frame, owner.items, index)
     if isinstance(owner, Range) and is_size(index):

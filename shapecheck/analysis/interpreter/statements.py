@@ -29,7 +29,7 @@ from shapecheck.analysis.interpreter.iteration import (
     length,
 )
 from shapecheck.analysis.interpreter.loop_variables import carried
-from shapecheck.analysis.interpreter.narrowing import split
+from shapecheck.analysis.interpreter.narrowing import is_metadata, split
 from shapecheck.analysis.interpreter.operators import augmented, delete_item, store_item
 from shapecheck.analysis.interpreter.registry import statement
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, default_nodes
@@ -497,7 +497,7 @@ def _about_sizes(frame: Frame, test: ast.expr) -> bool:
     A body that is checked on its own may assert what only its callers know to be true. What lists
     and other objects hold may have been changed by something that the analysis hasn't seen.
     """
-    if frame.faults is None or not all(map(_is_of_shapes, ast.walk(test))):
+    if frame.faults is None or not all(_is_of_shapes(frame, node) for node in ast.walk(test)):
         return False
     compares = [node for node in ast.walk(test) if isinstance(node, ast.Compare)]
     return bool(compares) and all(
@@ -507,16 +507,14 @@ def _about_sizes(frame: Frame, test: ast.expr) -> bool:
     )
 
 
-def _is_of_shapes(node: ast.AST) -> bool:
+def _is_of_shapes(frame: Frame, node: ast.AST) -> bool:
     """Whether a part of a condition is one that tensors, and not other objects, give sizes by."""
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Attribute)
     if not isinstance(node, ast.Attribute):
         return True
-    return node.attr in _SIZES or (isinstance(node.value, ast.Name) and node.value.id == "self")
-
-
-_SIZES: Final = frozenset(("shape", "ndim", "size", "dim", "numel"))
+    is_own = isinstance(node.value, ast.Name) and node.value.id == "self"
+    return is_own or is_metadata(frame, node.attr)
 
 
 def _short(text: str) -> str:

@@ -58,13 +58,17 @@ def _float(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Va
 
 
 _REAL: Final = (
-    "sqrt log log2 log10 log1p exp expm1 sin cos tan asin acos atan atan2 sinh cosh tanh pow hypot "
-    "radians degrees fabs fmod"
+    "math.sqrt math.log math.log2 math.log10 math.log1p math.exp math.expm1 math.sin math.cos "
+    "math.tan math.asin math.acos math.atan math.atan2 math.sinh math.cosh math.tanh math.pow "
+    "math.hypot math.radians math.degrees math.fabs math.fmod"
 ).split()
-_ARRAYS: Final = "arcsin arccos arctan arctan2 power deg2rad rad2deg floor ceil clip".split()
+_ARRAYS: Final = (
+    "numpy.arcsin numpy.arccos numpy.arctan numpy.arctan2 numpy.power numpy.deg2rad "
+    "numpy.rad2deg numpy.floor numpy.ceil numpy.clip"
+).split()
 
 
-@family(*(f"math.{name}" for name in _REAL))
+@family(*_REAL)
 def _math(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     if all(isinstance(arg, (int, float)) for arg in args) and hasattr(math, name):
         try:
@@ -74,7 +78,7 @@ def _math(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.C
     return Scalar(dtypes.DEFAULT_FLOAT)
 
 
-@function(*(f"numpy.{name}" for name in (*_REAL, *_ARRAYS)))
+@function(*(name.replace("math.", "numpy.") for name in _REAL), *_ARRAYS)
 def _numpy(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     numbers = bool(args) and all(isinstance(arg, (int, float, Size, Scalar)) for arg in args)
     return Scalar(dtypes.DEFAULT_FLOAT) if numbers else UNKNOWN

@@ -19,29 +19,6 @@ from shapecheck.signatures import Signature
 if TYPE_CHECKING:
     from shapecheck.analysis.study.study import Study
 
-_METHODS: Final = frozenset(
-    "view unsqueeze permute contiguous masked_fill masked_fill_ softmax log_softmax size expand "
-    "matmul bmm chunk unbind gather scatter scatter_ index_select detach cuda cpu requires_grad_ "
-    "new_zeros new_ones new_tensor relu sigmoid tanh repeat_interleave roll "
-    "argmax topk numel view_as expand_as type_as flip movedim unflatten narrow new_full new_empty "
-    "normal_ copy_ add_ mul_ div_ fill_ zero_ clamp_min masked_select backward".split()
-)
-"""Methods of tensors that neither arrays, lists nor modules commonly have.
-
-They must be called: an image has a `size` too.
-"""
-_ATTRIBUTES: Final = frozenset(("device", "is_cuda", "grad", "mT"))
-_SHARED: Final = frozenset(
-    "shape transpose reshape dtype T mean sum flatten ndim dim pow sqrt exp log abs clamp float "
-    "long half bool int to double repeat split max min squeeze norm std var cumsum sin cos item "
-    "clone type".split()
-)
-"""What a tensor has, and other things as well: it counts in a module's own methods."""
-_CHANGED: Final = frozenset(
-    "transpose reshape mean sum flatten pow sqrt exp log abs clamp float long half bool int to "
-    "double repeat squeeze cumsum sin cos clone type".split()
-)
-"""What gives a tensor where it is asked of one, and something else where it isn't."""
 _FIRST: Final = frozenset(
     "input input1 tensor tensors tensors_and_pattern operands condition sorted_sequence anchor "
     "log_probs".split()
@@ -85,11 +62,6 @@ def _unannotated(function: Function) -> Iterator[declarations.Parameter]:
                 yield param
 
 
-_SHAPED: Final = frozenset("view reshape expand repeat new_zeros new_ones new_empty".split())
-_MADE: Final = frozenset("zeros ones empty rand randn full".split())
-"""Methods of a tensor, and functions, that are given sizes, one beside the other."""
-
-
 def shown_sizes(function: Function, seen: Study) -> set[str]:
     """Return the parameters without annotation and default that their use shows to be ints.
 
@@ -103,9 +75,9 @@ def shown_sizes(function: Function, seen: Study) -> set[str]:
     found: set[str] = set()
     for node in nodes(function.node) if candidates else ():
         match node:
-            case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args) if (
-                name in _SHAPED | _MADE and not isinstance(seen.values.get(receiver), (Ref, Class))
-            ):
+            case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args) if _takes_sizes(
+                name, seen
+            ) and not isinstance(seen.values.get(receiver), (Ref, Class)):
                 several = [
                     *([args] if name not in ("full", "repeat") else []),
                     *(one.elts for one in args[:1] if isinstance(one, (ast.Tuple, ast.List))),
@@ -154,18 +126,22 @@ def _tensors_in(node: ast.AST, seen: Study, in_module: bool) -> Iterator[str]:
     """Yield the names that one node of a body shows to be tensors."""
     match node:
         case ast.Attribute(value=ast.Name(id=name), attr=attr):
-            if attr in _ATTRIBUTES or (in_module and attr in _SHARED):
+            if (in_module and _is(attr, "shared", seen)) or (
+                _is(attr, "telling", seen) and _is(attr, "property", seen)
+            ):
                 yield name
         case ast.Call():
             if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-                if node.func.attr in _METHODS or _says_dim(node):
+                name = node.func.attr  # it must be called: an image has a `size` too
+                is_telling = _is(name, "telling", seen) and not _is(name, "property", seen)
+                if is_telling or _says_dim(node):
                     yield node.func.value.id
             yield from _handed_over(node, seen)
         case ast.BinOp(left=left, right=right):
             for one, other in ((left, right), (right, left)):
                 if isinstance(seen.values.get(other), Tensor):
                     if isinstance(node.op, (ast.MatMult, ast.Add, ast.Sub, ast.Mult)):
-                        yield from _origin(one)
+                        yield from _origin(one, seen)
 
 
 def _says_dim(node: ast.Call) -> bool:
@@ -178,15 +154,32 @@ def _says_dim(node: ast.Call) -> bool:
     )
 
 
-def _origin(node: ast.expr) -> Iterator[str]:
+def _is(name: str, flag: str, seen: Study) -> bool:
+    """Whether a flag is said of the method or the attribute of tensors of this name."""
+    return f"torch.Tensor.{name}" in seen.function.module.program.table.flagged(flag)
+
+
+def _takes_sizes(name: str, seen: Study) -> bool:
+    """Whether a method of a tensor, or a function, of this name is given sizes."""
+    sized = seen.function.module.program.table.flagged("sized")
+    return f"torch.Tensor.{name}" in sized or f"torch.{name}" in sized
+
+
+def _changes(name: str, seen: Study) -> bool:
+    """Whether a method gives a tensor where it is asked of one, and else something else."""
+    signature = seen.function.module.program.table.signature(f"torch.Tensor.{name}")
+    return signature is not None and _is(name, "shared", seen) and signature.gives_tensors
+
+
+def _origin(node: ast.expr, seen: Study) -> Iterator[str]:
     """Yield the name that must be a tensor if an expression is one: `x` of `x.float().mT`."""
     match node:
         case ast.Name(id=name):
             yield name
         case ast.Attribute(value=value, attr="T" | "mT"):
-            yield from _origin(value)
-        case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr in _CHANGED:
-            yield from _origin(value)
+            yield from _origin(value, seen)
+        case ast.Call(func=ast.Attribute(value=value, attr=attr)) if _changes(attr, seen):
+            yield from _origin(value, seen)
 
 
 def _handed_over(node: ast.Call, seen: Study) -> Iterator[str]:
@@ -196,7 +189,7 @@ def _handed_over(node: ast.Call, seen: Study) -> Iterator[str]:
         declared = declarations.declaration(target).params
         for takes, argument in zip(declared, node.args, strict=False):
             if takes.kind == "positional" and isinstance(takes.declared, TensorDecl):
-                yield from _origin(argument)
+                yield from _origin(argument, seen)
         return
     if isinstance(target, Ref):  # a module that is an attribute of this one
         is_own = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "self"
@@ -216,7 +209,7 @@ def _handed_over(node: ast.Call, seen: Study) -> Iterator[str]:
             is_first = isinstance(target, Dotted) and param.name in _FIRST
             if (param.tensor is not None and not param.other) or is_first:
                 for item in items:
-                    yield from _origin(item)
+                    yield from _origin(item, seen)
 
 
 def _signature(target: Value, seen: Study) -> tuple[Signature | None, int]:

@@ -12,10 +12,7 @@ from shapecheck.codemod.sources import docstrings
 from shapecheck.codemod.sources.comments import Claim, Comments
 from shapecheck.codemod.write.annotation_types import TensorType
 from shapecheck.codemod.write.edit import FIELD, Slot, classes, fields_of
-from shapecheck.codemod.write.imports import Bindings
-
-_CATEGORIES = {"FloatTensor": "Float", "LongTensor": "Int64", "IntTensor": "Int32"}
-_CATEGORIES |= {"BoolTensor": "Bool", "Tensor": "Shaped"}
+from shapecheck.codemod.write.imports import TENSOR_TYPES, Bindings
 
 
 def proposals(text: str, origins: Collection[str]) -> Iterator[Proposal]:
@@ -57,4 +54,4 @@ def _category(annotation: ast.expr, bindings: Bindings) -> str | None:
     spelled = cst.parse_expression(ast.unparse(annotation))
     if not bindings.is_tensor(spelled):
         return None
-    return _CATEGORIES[bindings.meaning(spelled).removeprefix("torch.")]
+    return TENSOR_TYPES[bindings.meaning(spelled)]

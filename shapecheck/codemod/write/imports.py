@@ -21,7 +21,14 @@ SHAPED: Final = (
 ).split()
 LIBRARIES: Final = ("shapecheck", "jaxtyping")
 MARK: Final = "by shapecheck annotate"
-_TENSOR_NAMES: Final = ("Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor")
+TENSOR_TYPES: Final = {
+    "torch.Tensor": "Shaped",
+    "torch.FloatTensor": "Float",
+    "torch.LongTensor": "Int64",
+    "torch.IntTensor": "Int32",
+    "torch.BoolTensor": "Bool",
+}
+"""The types that are given a shape, and of which category each of them is."""
 _IN_TEXT: Final = re.compile(r"\b[^\W\d]\w*(?=\s*\[)")
 """A name in a text that may be an annotation: `"Float[Tensor, 'b c']"`."""
 
@@ -81,8 +88,7 @@ class Bindings:
 
     def is_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether an expression spells a tensor type without a shape."""
-        meaning = self.meaning(node)
-        return meaning.startswith("torch.") and meaning[6:] in _TENSOR_NAMES
+        return self.meaning(node) in TENSOR_TYPES
 
     def is_shaped(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is `Float[Tensor, "b c"]`, from one of the libraries."""

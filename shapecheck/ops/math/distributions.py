@@ -26,19 +26,10 @@ from shapecheck.ops.call import (
 from shapecheck.ops.promotion import promote_values
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
-_SETTINGS: Final = frozenset("__class__ validate_args temperature lims dim".split())
-_VECTORS: Final = frozenset(
-    "OneHotCategorical OneHotCategoricalStraightThrough RelaxedOneHotCategorical Multinomial "
-    "Dirichlet MultivariateNormal LowRankMultivariateNormal LogisticNormal".split()
+_SETTINGS: Final = frozenset(
+    "__class__ validate_args temperature lims dim _last_axes _draws_indices _is_elementwise".split()
 )
-"""Those of which an event is a vector, the last axis of their parameters."""
-_INDICES: Final = frozenset(("Categorical",))
-"""Those whose parameters have an axis into which a sample is an index."""
 _MATRICES: Final = frozenset("covariance_matrix precision_matrix scale_tril cov_factor".split())
-_ELEMENTWISE: Final = frozenset(
-    "ExpTransform PowerTransform SigmoidTransform TanhTransform AbsTransform AffineTransform "
-    "SoftplusTransform".split()
-)
 
 
 _EXPANDED: Final = "expanded batch_shape"
@@ -77,25 +68,36 @@ def _name(owner: Mapping[str, Value]) -> str:
     return str(owner.get("__class__", "")).rpartition(".")[2]
 
 
-def _parameters(name: str, owner: Mapping[str, Value]) -> Mapping[str, Value]:
+def _last_axes(owner: Mapping[str, Value]) -> int:
+    """Return how many axes its parameters have behind the batch's, matrices apart."""
+    count = owner.get("_last_axes")
+    return count if isinstance(count, int) else 0
+
+
+def _draws_indices(owner: Mapping[str, Value]) -> bool:
+    """Whether a sample is an index into the last axis of the parameters."""
+    return owner.get("_draws_indices") is True
+
+
+def _parameters(owner: Mapping[str, Value]) -> Mapping[str, Value]:
     """Return what a distribution was made of, settings left out."""
     given = {key: v for key, v in owner.items() if key not in _SETTINGS and v is not None}
-    if name in _VECTORS or name in _INDICES:  # a number is how often a multinomial draws
+    if _last_axes(owner):  # a number is how often a multinomial draws
         return {key: value for key, value in given.items() if isinstance(value, Tensor)}
     return given
 
 
-def _events(name: str, key: str) -> int:
+def _events(owner: Mapping[str, Value], key: str) -> int:
     """Return how many axes of a parameter, the last ones, aren't the batch's."""
-    return 2 if key in _MATRICES else 1 if name in _VECTORS or name in _INDICES else 0
+    return 2 if key in _MATRICES else _last_axes(owner)
 
 
 _ANY: Final = Form(Shape.unknown(), Shape.unknown(), dtypes.ANY, Shape.unknown())
 
 
 def _plain(call: Call, name: str, owner: Mapping[str, Value]) -> Form:
-    last = _events(name, "")
-    given = _parameters(name, owner)
+    last = _last_axes(owner)
+    given = _parameters(owner)
     said = (value for key, value in owner.items() if key not in _SETTINGS)
     if not given or UNKNOWN in said:
         return Form(Shape.unknown(), _event(name, Shape.of_rank(last), owner), dtypes.ANY)
@@ -104,14 +106,14 @@ def _plain(call: Call, name: str, owner: Mapping[str, Value]) -> Form:
     ends: list[Shape] = []
     for key, value in given.items():
         shape = call.facts.shape(as_tensor(value).shape)
-        parts = _parted(shape, _events(name, key))
+        parts = _parted(shape, _events(owner, key))
         if parts is None:
             return Form(Shape.unknown(), _event(name, Shape.of_rank(last), owner), kind)
         batches.append(Tensor(parts[0]))
         ends.append(parts[1])
     batch = call.broadcast(batches)
     end = ends[-1] if name == "Wishart" else ends[0]
-    if name in _INDICES:
+    if _draws_indices(owner):
         return Form(batch, Shape(()), kind, end)
     return Form(batch, _event(name, end, owner), kind, end)
 
@@ -122,7 +124,7 @@ def _event(name: str, last: Shape, owner: Mapping[str, Value]) -> Shape:
         return Shape((as_size(owner.get("dim")),) * 2)
     if name == "LogisticNormal":
         return Shape(tuple(as_size(item) + 1 for item in last.dims if not isinstance(item, Run)))
-    return Shape(()) if name in _INDICES else last
+    return Shape(()) if _draws_indices(owner) else last
 
 
 def _parted(shape: Shape, count: int) -> tuple[Shape, Shape] | None:
@@ -171,8 +173,7 @@ def _transformed(call: Call, owner: Mapping[str, Value]) -> Form:
     base = form(call, owner["base_distribution"])
     given = owner["transforms"]
     parts = given if isinstance(given, (tuple, list)) else (given,)
-    names = [str(p.get("__class__")) if isinstance(p, Mapping) else "" for p in parts]
-    if all(name.rpartition(".")[2] in _ELEMENTWISE for name in names):
+    if all(isinstance(part, Mapping) and part.get("_is_elementwise") is True for part in parts):
         return base
     return Form(Shape.unknown(), Shape.unknown(), base.kind)
 
@@ -194,8 +195,7 @@ def drawn(call: Call, self: Mapping[str, Value], sample_shape: Value = (), **res
     """Return samples: the shape that is asked for, the batch, the event."""
     found = form(call, self)
     sample_shape = rest.get("n", sample_shape)
-    name = str(self.get("__class__", "")).rpartition(".")[2]
-    kind = dtypes.INT64 if name in _INDICES else found.kind
+    kind = dtypes.INT64 if _draws_indices(self) else found.kind
     return Tensor(_joined(as_shape(sample_shape), found.batch, found.event), kind)
 
 
@@ -205,16 +205,15 @@ def expanded(call: Call, self: Mapping[str, Value], batch_shape: Value, **rest: 
     if not isinstance(batch_shape, (tuple, list)):
         return UNKNOWN
     batch = as_tensor(RULES["expand"](call, Tensor(form(call, self).batch), batch_shape)).shape
-    name = _name(self)
-    if name in _COMPOSED:
+    if _name(self) in _COMPOSED:
         return {**self, _EXPANDED: Sizes(batch.dims)}
-    return {**self, **{k: _grown(name, k, v, batch) for k, v in _parameters(name, self).items()}}
+    return {**self, **{k: _grown(self, k, v, batch) for k, v in _parameters(self).items()}}
 
 
-def _grown(name: str, key: str, value: Value, batch: Shape) -> Value:
+def _grown(owner: Mapping[str, Value], key: str, value: Value, batch: Shape) -> Value:
     """Return a parameter as it is for a batch."""
     parameter = as_tensor(value)
-    parts = _parted(parameter.shape, _events(name, key))
+    parts = _parted(parameter.shape, _events(owner, key))
     return UNKNOWN if parts is None else Tensor(_joined(batch, parts[1]), parameter.dtype)
 
 

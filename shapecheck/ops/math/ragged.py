@@ -6,7 +6,7 @@ and no error. It is given where nothing in the function speaks of masks or lengt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Final
 
 import shapecheck.dims as dims
@@ -17,11 +17,6 @@ from shapecheck.shapes import Run, Shape, Tensor
 
 CODE: Final = "shape-ragged"
 
-_REDUCING: Final = frozenset(
-    "amax amin argmax argmin logsumexp max mean median min nanmean nansum norm prod std std_mean "
-    "sum var var_mean vector_norm".split()
-)
-_ALONG: Final = frozenset(("softmax", "log_softmax", "softmin"))
 _WORDS: Final = ("mask", "length", "lens", "pad", "pack", "valid", "ragged")
 
 
@@ -30,19 +25,20 @@ def minds_padding(words: Iterable[str]) -> bool:
     return any(part in word.lower() for word in words for part in _WORDS)
 
 
-def blind(op: str, args: Sequence[Value], kwargs: Mapping[str, Value], result: Value) -> Sym | None:
+def blind(
+    flags: Set[str], args: Sequence[Value], kwargs: Mapping[str, Value], result: Value
+) -> Sym | None:
     """Return the padded dimension that an op reduces, or normalises along; None if there is none.
 
-    `op` is the op's dotted name, `result` what its rule says of it.
+    `flags` are those of the op's signature, `result` is what its rule says of it.
     """
-    name = op.rpartition(".")[2]
-    if name not in _REDUCING and name not in _ALONG and op != "einops.reduce":
+    if flags.isdisjoint(("reduces", "normalizes")):
         return None
     operand = next((arg for arg in (*args, *kwargs.values()) if isinstance(arg, Tensor)), None)
     padded = set() if operand is None else _padded(operand.shape)
     if operand is None or not padded:
         return None
-    if name in _ALONG:
+    if "normalizes" in flags:
         return _along(operand.shape, kwargs.get("dim", args[1] if len(args) > 1 else None), padded)
     first = result[0] if isinstance(result, (tuple, list)) and result else result
     if not isinstance(first, Tensor) or first.shape.rank is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeGuard
+from typing import TypeGuard
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -23,11 +23,6 @@ from shapecheck.shapes import Facts, Free, Item, Run, Shape, Tensor, mismatch
 
 Judge = Callable[[Sequence[Value], Mapping[str, Value]], Value]
 """Asks a rule: given positional arguments and keywords without first-class dimensions."""
-
-AWARE: Final = frozenset(
-    f"dim.{name}" for name in ("order", "expand", "index", "stack", "cat", "split")
-) | {"getitem", "setitem"}
-"""Rules that take first-class dimensions themselves."""
 
 
 def has_free(values: Iterable[Value]) -> bool:
@@ -274,7 +269,7 @@ def _refuse_keeping(tensor: Tensor, dim: Value, kwargs: Mapping[str, Value]) -> 
 # Ordering ---------------------------------------------------------------------------------------
 
 
-@rule("dim.order")
+@rule("dim.order", takes_free=True)
 def order(call: Call, input: Value, dims: Value, **rest: Value) -> Value:
     """Make axes of dimensions, in this order, in front of the others; a tuple merges."""
     tensor = as_operand(call.facts, input)
@@ -336,7 +331,7 @@ class _Taker:
         return [bound_to(self.call.facts, dim)]
 
 
-@rule("dim.expand")
+@rule("dim.expand", takes_free=True)
 def expand(call: Call, input: Value, dims: Value, **rest: Value) -> Value:
     """Give a tensor dimensions over which it is the same."""
     tensor = as_operand(call.facts, input)

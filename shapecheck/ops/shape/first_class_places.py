@@ -30,7 +30,7 @@ _Place = Free | int
 """A dimension of a tensor: a first-class one, or the index of an axis."""
 
 
-@rule("dim.index")
+@rule("dim.index", takes_free=True)
 def index(call: Call, input: Value, dims: Value, indices: Value, **rest: Value) -> Value:
     """Take what stands at indices of dimensions: `x.index(i, 0)`, `x.index((i, j), k)`.
 
@@ -121,7 +121,7 @@ def _without(tensor: Tensor, places: Sequence[_Place]) -> Tensor:
 # Joining ----------------------------------------------------------------------------------------
 
 
-@rule("dim.stack")
+@rule("dim.stack", takes_free=True)
 def stack(call: Call, tensors: Value, new_dim: Value, dim: Value = 0, **rest: Value) -> Value:
     """Put tensors beside each other along a new dimension."""
     if type(new_dim) is not Free:
@@ -137,7 +137,7 @@ def stack(call: Call, tensors: Value, new_dim: Value, dim: Value = 0, **rest: Va
     return _beside(call, parts, (new_dim,))
 
 
-@rule("dim.cat")
+@rule("dim.cat", takes_free=True)
 def cat(call: Call, tensors: Value, dim: Value, new_dim: Value, **rest: Value) -> Value:
     """Put tensors one behind the other along a dimension; a new one takes its place."""
     parts = _operands(call, tensors)
@@ -191,7 +191,7 @@ def _beside(call: Call, parts: Sequence[Tensor], new: tuple[Free, ...]) -> Tenso
 # Splitting --------------------------------------------------------------------------------------
 
 
-@rule("dim.split")
+@rule("dim.split", takes_free=True)
 def split(call: Call, input: Value, split_size_or_sections: Value, dim: Value = None) -> Value:
     """Take a dimension apart into blocks, each along a dimension of its own."""
     tensor, parts = as_operand(call.facts, input), split_size_or_sections

@@ -43,7 +43,7 @@ _FEW: Final = 32
 _INDEX: Final = dtypes.INTEGER | dtypes.BOOL
 
 
-@rule("getitem")
+@rule("getitem", takes_free=True)
 def getitem(call: Call, input: Value, index: Value, **rest: Value) -> Value:
     """Return `input[index]`."""
     tensor = as_tensor(as_operand(call.facts, input))
@@ -57,7 +57,7 @@ def getitem(call: Call, input: Value, index: Value, **rest: Value) -> Value:
     return Tensor(shape, tensor.dtype, inserted, free, more)
 
 
-@rule("setitem")
+@rule("setitem", takes_free=True)
 def setitem(call: Call, input: Value, index: Value, value: Value, **rest: Value) -> None:
     """Judge `input[index] = value`: the value broadcasts into what is indexed."""
     tensor = as_tensor(input)

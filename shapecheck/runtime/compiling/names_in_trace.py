@@ -170,14 +170,9 @@ def annotated(text: str, rank: int) -> Texts:
 def takes_axes(function: Callable[..., Any]) -> bool:
     """Whether the numbers that an op takes are indices of axes, which are constants."""
     signature = ops.signature_of(function)
-    name = "" if signature is None else signature.name.rpartition(".")[2].rstrip("_")
-    return name in _AXES or (signature is not None and any(p.axis for p in signature.params))
-
-
-_AXES: Final = frozenset(
-    "transpose permute movedim swapaxes squeeze unsqueeze flatten cat concat stack mean max min "
-    "norm diagonal select unbind t".split()
-)
+    return signature is not None and (
+        "by_axis" in signature.flags or any(param.axis for param in signature.params)
+    )
 
 
 @constant

@@ -239,8 +239,10 @@ def _first_time(
     values: dict[Any, int] = {}
     asked: Question | None = None
     lasting = True
+    moved = False
     first_class.install()
     try:
+        moved = ops.reshapes_in_place(func)
         with LOCK:
             asked = Question(frame, func, args, kwargs)
             if passed is not None:
@@ -263,7 +265,6 @@ def _first_time(
             known, lasting = found, False
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault(f"on {getattr(func, '__name__', func)}", error)
-    moved = ops.reshapes_in_place(func)
     result = _run(frame, func, args, kwargs)
     try:
         outcome = _outcome(known, result, values)

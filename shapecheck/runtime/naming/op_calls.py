@@ -136,7 +136,7 @@ class Question:
         """Return the padded dimension that an op counts the padding of, by its rule's answer."""
         if self.signature is None:
             return None
-        return ragged.blind(self.signature.name, self.args, self.kwargs, known)
+        return ragged.blind(self.signature.flags, self.args, self.kwargs, known)
 
     def by_names(self, problem: Problem) -> bool:
         """Whether an op is refused for its names alone: with plain sizes the rule accepts it.

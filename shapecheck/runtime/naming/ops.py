@@ -19,11 +19,6 @@ DTYPE_MATTERS: Final[frozenset[Any]] = frozenset(
 )
 """Ops whose result's shape depends on dtypes: an index of bools is a mask."""
 
-_RESHAPING: Final = frozenset(
-    "t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ resize_ resize_as_ set_ as_strided_ "
-    "sparse_resize_ sparse_resize_and_clear_".split()
-)
-
 
 def _signatures() -> Table:
     """Return the op signatures: those of the project at hand, then the shipped ones."""
@@ -83,10 +78,10 @@ def _behind(function: Callable[..., Any]) -> str | None:
 
 def reshapes_in_place(function: Callable[..., Any]) -> bool:
     """Whether an op changes the axes of the tensor that it is called on."""
-    name = getattr(function, "__name__", "")
-    if name == "__set__":
+    if getattr(function, "__name__", "") == "__set__":
         return getattr(function, "__self__", None) is _data
-    return name in _RESHAPING
+    signature = signature_of(function)
+    return signature is not None and "reshapes" in signature.flags and signature.name.endswith("_")
 
 
 _data: Final[Any] = torch.Tensor.data

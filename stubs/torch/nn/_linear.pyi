@@ -3,6 +3,7 @@ import torch
 import torch.nn.functional as F
 
 @also("torch.nn.parameter.Parameter", "Buffer", "torch.nn.parameter.Buffer")
+@tensor_type
 def Parameter(data: T[Tensor, "*s"], requires_grad: bool = True, *, persistent: bool = True) -> T[Tensor, "*s"]: ...
 
 class Identity(Module):
