@@ -29,6 +29,7 @@ from shapecheck.analysis.program.model import Function
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Size
+from shapecheck.dims.origins import Arbitrary
 from shapecheck.ops import Value
 
 Start: TypeAlias = Callable[[], tuple[State, Mapping[str, Value]]]
@@ -85,7 +86,7 @@ def _axes(group: spec.Group, length: int) -> tuple[Size, ...]:
     names = [f"{_key(group) or '*'}[{axis}]" for axis in range(length)]
     if group.anonymous:
         return tuple(map(dims.own, names))
-    return tuple(dims.name(name, dims.ARBITRARY) for name in names)
+    return tuple(dims.name(name, Arbitrary()) for name in names)
 
 
 def _key(group: spec.Group) -> str:

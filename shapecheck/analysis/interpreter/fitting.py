@@ -35,9 +35,9 @@ from shapecheck.analysis.values.model import (
     OpInstance,
     Sequence,
     Union,
+    names_of,
     one_of,
     own_size,
-    scope_of,
 )
 from shapecheck.dims import DimExpr, Kind, Size, Sym
 from shapecheck.explain import Message
@@ -209,7 +209,7 @@ def _fields(
     frame: Frame, fields: Iterable[tuple[str, Declared]], path: str, named: bool
 ) -> dict[Value, Value]:
     """Return the values of a TypedDict's keys; the names in its annotations are its own."""
-    scope = scope_of(path, "fields")
+    origin = names_of(path, "keys")
     matcher = Matcher(frame.state.facts)
     return {
         key: declare(
@@ -217,8 +217,8 @@ def _fields(
             declared,
             f"{path}[{key!r}]",
             matcher,
-            (lambda text: dims.own(text, scope)) if named else None,
-            lambda text: Run(Sym(text, Kind.UNKNOWN, scope)),
+            (lambda text: dims.own(text, origin)) if named else None,
+            lambda text: Run(Sym(text, Kind.UNKNOWN, origin)),
         )
         for key, declared in fields
     }

@@ -45,8 +45,8 @@ from shapecheck.analysis.values.model import (
     Sequence,
     Super,
     Union,
+    names_of,
     own_size,
-    scope_of,
     with_default,
 )
 from shapecheck.analysis.values.state import State
@@ -328,7 +328,7 @@ def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> 
     _tell(Frame(cls.module, end), ref)
     end.vars, end.since = {}, {}
     end.facts.guarded = False
-    end.adopt(scope_of(path, "field"))
+    end.adopt(names_of(path, "fields"))
     values = (value for content in end.heap.values() for value in inside(content))
     return _Symbolic(end, ref, any(s.is_anonymous for v in values for s in unknowns(v)))
 
@@ -717,14 +717,14 @@ _AUTOGRAD: Final = frozenset(("torch.autograd.Function", "torch.autograd.functio
 
 def _declared(frame: Frame, owner: Ref, content: Object, name: str, declared: Declared) -> Value:
     """Return what a field is declared to be, in terms of the instance's own names."""
-    scope = scope_of(content.path or str(owner.serial), "field")
+    origin = names_of(content.path or str(owner.serial), "fields")
     return fitting.declare(
         frame,
         declared,
         f"{content.path}.{name}" if content.path else name,
         Matcher(frame.state.facts),
-        lambda text: dims.own(text, scope),
-        lambda text: Run(Sym(text, dims.Kind.UNKNOWN, scope)),
+        lambda text: dims.own(text, origin),
+        lambda text: Run(Sym(text, dims.Kind.UNKNOWN, origin)),
     )
 
 

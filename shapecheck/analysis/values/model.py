@@ -13,12 +13,12 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final
+from typing import Final, Literal
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import NOTHING, Class, Function
-from shapecheck.dims import IntSize, Size
-from shapecheck.dims.symbols import Default, Each
+from shapecheck.dims import HERE, IntSize, Origin, Size
+from shapecheck.dims.origins import ChosenToFit, Default, Each, NamesOf, OfInstance
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.ops.saying import one_of_kind
 from shapecheck.signatures import OpClass
@@ -140,33 +140,40 @@ def is_one(path: str | None) -> bool:
     return path is not None and _MARK in path
 
 
-def of_one(scope: object) -> bool:
-    """Whether a scope is that of sizes of one instance of several."""
-    if isinstance(scope, (Default, Each)):
-        return isinstance(scope, Each) or of_one(scope.owner)
-    return isinstance(scope, tuple) and any(map(of_one, scope))
+def of_one(origin: Origin) -> bool:
+    """Whether an origin is that of sizes of one instance of several."""
+    if isinstance(origin, Default):
+        return of_one(origin.of)
+    return of_one(origin.among) if isinstance(origin, ChosenToFit) else origin.is_one_of_several
 
 
 def _unmarked(path: str) -> str:
     return "".join(path.split(_MARK)[::2])
 
 
-def scope_of(path: str, kind: str = "") -> object:
-    """Return the scope of the sizes, or of the names of this kind, that belong to a path."""
-    owner = (kind, path) if kind else path
-    return Each(owner) if _MARK in path else owner
+def names_of(path: str, of: Literal["fields", "keys"]) -> Origin:
+    """Return the origin of the names in the annotations of what is at a path."""
+    origin = NamesOf(path, of)
+    return Each(origin) if _MARK in path else origin
+
+
+def _sizes_of(path: str) -> Origin:
+    """Return the origin of the sizes that belong to a path; those of none are the function's."""
+    if not path:
+        return HERE
+    return Each(OfInstance(path)) if _MARK in path else OfInstance(path)
 
 
 def own_size(path: str, default: object = NOTHING) -> Size:
     """Return the size that an int of the program's own is, `n` or `config.width`.
 
-    Those with one owner are in one scope: they are different sizes, unless their defaults are
+    Those with one owner have one origin: they are different sizes, unless their defaults are
     equal. One that is None by default is chosen to fit, so that it may be any of the others.
     """
     name = _unmarked(path) if _MARK in path else path
-    owner = scope_of(path.rpartition(".")[0]) or 0
+    owner = _sizes_of(path.rpartition(".")[0])
     if default is None:
-        return dims.own(name, (owner, path))
+        return dims.own(name, ChosenToFit(owner, path))
     return dims.own(name, Default(owner, default) if type(default) is int else owner)
 
 

@@ -18,7 +18,8 @@ from shapecheck.analysis.values.model import (
     Union,
     one_of,
 )
-from shapecheck.dims import DimExpr, Kind, Size, Sym
+from shapecheck.dims import DimExpr, Kind, Origin, Size, Sym
+from shapecheck.dims.origins import LoopHead
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value, like
 from shapecheck.ops.call import as_tensor
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, either
@@ -119,9 +120,9 @@ class State:
         heap.update((ref, self.heap[ref]) for ref in reachable(found, self.heap))
         return heap
 
-    def adopt(self, scope: object) -> None:
-        """Make the dimension names of a function sizes of the program's own, of this scope."""
-        self.change(_Adopting(scope))
+    def adopt(self, origin: Origin) -> None:
+        """Make the dimension names of a function sizes of the program's own, of this origin."""
+        self.change(_Adopting(origin))
 
     def change(self, moving: Moving) -> None:
         """Put other things in the place of those on the heap and in the facts."""
@@ -165,9 +166,9 @@ class State:
 class _Adopting(Moving):
     """Puts sizes of the program's own in the place of dimension names."""
 
-    def __init__(self, scope: object) -> None:
+    def __init__(self, origin: Origin) -> None:
         super().__init__({})
-        self._scope = scope
+        self._origin = origin
         self._one_of: dict[Sym, Sym] = {}
 
     def symbol(self, symbol: Sym) -> Sym:
@@ -175,12 +176,12 @@ class _Adopting(Moving):
             self._one_of[symbol] = Sym.one_of(symbol.name, self.value(symbol.options))
         if symbol.kind is not Kind.NAME:
             return self._one_of.get(symbol, symbol)
-        return Sym(symbol.name, Kind.OWN, self._scope)
+        return Sym(symbol.name, Kind.OWN, self._origin)
 
     def run(self, symbol: Sym) -> Sym:
         if symbol.kind is not Kind.NAME:
             return self.symbol(symbol)
-        return Sym(symbol.name, Kind.UNKNOWN, self._scope)
+        return Sym(symbol.name, Kind.UNKNOWN, self._origin)
 
 
 class _Joiner:
@@ -313,7 +314,7 @@ class _Joiner:
         """Return the identity of what may be either of two; at a loop's head, the same again."""
         if self.heads is None:
             return Ref()
-        ref = self.heads.get((self.place, key))
+        ref = self.heads.get(LoopHead(self.place, key))
         if ref is None or (ref is not a and (ref in self.left.heap or ref in self.right.heap)):
             ref = self.heads[self.place, key] = Ref()
         return ref
@@ -364,7 +365,11 @@ class _Joiner:
         front = self.shared(pairs)
         back = self.shared(zip(reversed(a[len(front) :]), reversed(b[len(front) :]), strict=False))
         if self.place is not None:
-            return (*front, Run(Sym("...", Kind.UNKNOWN, (self.place, key))), *reversed(back))
+            return (
+                *front,
+                Run(Sym("...", Kind.UNKNOWN, LoopHead(self.place, key))),
+                *reversed(back),
+            )
         middles = (part[len(front) : len(part) - len(back)] for part in (a, b))
         return (*front, *either(*middles), *reversed(back))
 
@@ -388,7 +393,7 @@ class _Joiner:
             return x
         if self.place is None:
             return dims.either(x, y)
-        return Size.of(Sym("_", Kind.UNKNOWN, (self.place, key)))
+        return Size.of(Sym("_", Kind.UNKNOWN, LoopHead(self.place, key)))
 
 
 def _any_run(x: Item, y: Item) -> bool:
