@@ -110,7 +110,7 @@ class Unknown(Origin):
 
     def again(self) -> Origin:
         """Return the same without a key."""
-        return type(self)()
+        return type(self)() if self.key else self
 
     def found_by_key(self) -> Unknown:
         """Return the same with a key that no other symbol has."""
@@ -240,7 +240,7 @@ class Sym:
     @property
     def is_anonymous(self) -> bool:
         """Whether this is an unknown that has no name yet."""
-        return (self.origin is FRESH or self.origin.is_supposed) and self.name == "_"
+        return self.name == "_" and (self.origin == FRESH or self.origin.is_supposed)
 
     @property
     def telling(self) -> bool:

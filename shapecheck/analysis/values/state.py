@@ -314,7 +314,7 @@ class _Joiner:
         """Return the identity of what may be either of two; at a loop's head, the same again."""
         if self.heads is None:
             return Ref()
-        ref = self.heads.get(LoopHead(self.place, key))
+        ref = self.heads.get((self.place, key))
         if ref is None or (ref is not a and (ref in self.left.heap or ref in self.right.heap)):
             ref = self.heads[self.place, key] = Ref()
         return ref
