@@ -233,7 +233,5 @@ def end_of(frame: Frame) -> tuple[Value, State]:
         return UNKNOWN, frame.state
     value, end = ends[0]
     for other, its_end in ends[1:]:
-        end.vars["\0"], its_end.vars["\0"] = value, other
-        end = frame.joined(end, its_end)
-        value = end.vars.pop("\0")
+        value, end = frame.joined_with(value, end, other, its_end)
     return value, end

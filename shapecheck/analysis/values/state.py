@@ -145,22 +145,14 @@ class State:
         that is the same each time round, so that a fixpoint can be seen.
         """
         joiner = _Joiner(self, other, place, heads)
-        theirs = other.heap
-        joiner.heap = {r: c for r, c in self.heap.items() if r in theirs and theirs[r] is c}
-        merged: dict[str, Value] = {}
-        for name, value in self.vars.items():
-            merged[name] = (
-                joiner.value(value, other.vars[name], (name,)) if name in other.vars else value
-            )
-        for name, value in other.vars.items():
-            merged.setdefault(name, value)
-        since = {n: max(line, other.since.get(n, line)) for n, line in self.since.items()}
-        heap = joiner.heap
-        for side in (self.heap, theirs):
-            for ref in [ref for ref in side if ref not in heap]:
-                if ref not in heap:
-                    joiner.ref(ref)
-        return State(merged, {**other.since, **since}, heap, self.facts.join(other.facts))
+        return joiner.state(joiner.variables())
+
+    def join_with(self, value: Value, other: State, its_value: Value) -> tuple[Value, State]:
+        """Return what holds on both of two paths, and of the values that they give."""
+        joiner = _Joiner(self, other, None)
+        variables = joiner.variables()
+        joined = joiner.value(value, its_value, ())
+        return joined, joiner.state(variables)
 
 
 class _Adopting(Moving):
@@ -194,6 +186,30 @@ class _Joiner:
     ) -> None:
         self.left, self.right, self.place, self.heads = left, right, place, heads
         self.heap: dict[Ref, Content] = {}
+
+    def variables(self) -> dict[str, Value]:
+        """Join the variables, over a heap that has what is the same on both sides."""
+        mine, theirs = self.left, self.right
+        others = theirs.heap
+        self.heap = {r: c for r, c in mine.heap.items() if r in others and others[r] is c}
+        merged: dict[str, Value] = {}
+        for name, value in mine.vars.items():
+            merged[name] = (
+                self.value(value, theirs.vars[name], (name,)) if name in theirs.vars else value
+            )
+        for name, value in theirs.vars.items():
+            merged.setdefault(name, value)
+        return merged
+
+    def state(self, variables: dict[str, Value]) -> State:
+        """Join all else, and return the state with these variables."""
+        mine, theirs, heap = self.left, self.right, self.heap
+        since = {n: max(line, theirs.since.get(n, line)) for n, line in mine.since.items()}
+        for side in (mine.heap, theirs.heap):
+            for ref in [ref for ref in side if ref not in heap]:
+                if ref not in heap:
+                    self.ref(ref)
+        return State(variables, {**theirs.since, **since}, heap, mine.facts.join(theirs.facts))
 
     def ref(self, ref: Ref) -> None:
         a, b = self.left.heap.get(ref), self.right.heap.get(ref)
