@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from shapecheck.dims.algebra import IntSize
 from shapecheck.dims.composites import DimExpr
-from shapecheck.dims.symbols import Kind, Origin, Sym
+from shapecheck.dims.symbols import HERE, Kind, Origin, Sym
 
 # Of a program's own sizes and names ---------------------------------------------------------------
 
@@ -79,6 +79,21 @@ class ChosenToFit(Origin):
 
     among: Origin
     path: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class CountAt(Origin):
+    """How many items a list has that is one among several alike, by the path to it.
+
+    It is a size of the function at hand, as the lengths of other lists are.
+    """
+
+    path: Hashable
+
+    @property
+    def owner(self) -> Origin:
+        """The function at hand."""
+        return HERE
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,9 @@ from shapecheck.analysis.program.answers import MISSING
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function
 from shapecheck.analysis.values.heap import enclosing, inside, unknowns
-from shapecheck.analysis.values.model import Content, Dict, Object, Ref, is_one
+from shapecheck.analysis.values.model import Content, Dict, Object, Ref
 from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.paths import is_one
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Matcher

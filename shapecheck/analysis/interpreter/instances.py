@@ -524,7 +524,7 @@ def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Valu
     if isinstance(owner, Class):
         return _class_attribute(frame, owner, name)
     if isinstance(owner, Path):
-        return Path(f"{owner.text}.{name}")
+        return Path(owner.text + f".{name}")
     if owner is UNKNOWN:
         return UNKNOWN
     if isinstance(owner, tuple) and (field := _FIELDS.get((len(owner), name))) is not None:
@@ -621,7 +621,7 @@ def _inherited(frame: Frame, owner: Ref, content: Object, name: str) -> Value:
     if name in _set_by_hook(content.cls):
         return UNKNOWN
     if content.path is not None and not is_module(content.cls) and is_dataclass(content.cls):
-        return Path(f"{content.path}.{name}")
+        return Path(content.path + f".{name}")
     taken = None if content.path is None else _taken_over(content.cls, name)
     if taken is None:
         return UNKNOWN
@@ -698,7 +698,7 @@ def _field(
         fixed = default and name not in content.attrs
         if not isinstance(declared, AnyDecl) and not fixed:
             value = _declared(frame, owner, content, name, declared)
-            path = f"{content.path}.{name}" if content.path else name
+            path = content.path + f".{name}" if content.path else name
             by_hook = name in _set_by_hook(content.cls)
             value = with_default(value, path, _CHOSEN if by_hook else statement.value)
             set_attribute(frame, owner, name, value)
@@ -721,7 +721,7 @@ def _declared(frame: Frame, owner: Ref, content: Object, name: str, declared: De
     return fitting.declare(
         frame,
         declared,
-        f"{content.path}.{name}" if content.path else name,
+        content.path + f".{name}" if content.path else name,
         Matcher(frame.state.facts),
         lambda text: dims.own(text, origin),
         lambda text: Run(Sym(text, dims.Kind.UNKNOWN, origin)),

@@ -430,7 +430,7 @@ def item(frame: Frame, node: ast.expr, owner: Value, index: Value, source: ast.e
     if isinstance(content, Dict):
         return fetch(frame, owner, content, index)
     if isinstance(owner, Path) and isinstance(index, (int, str)):
-        return Path(f"{owner.text}[{index!r}]")
+        return Path(owner.text + f"[{index!r}]")
     return UNKNOWN
 
 

@@ -18,10 +18,10 @@ from shapecheck.analysis.values.model import (
     Path,
     Ref,
     Sequence,
-    is_one,
     of_one,
 )
 from shapecheck.analysis.values.parts import FORMS
+from shapecheck.analysis.values.paths import is_one
 from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
 from shapecheck.dims.origins import Met
 from shapecheck.ops import Value

@@ -13,10 +13,11 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final, Literal
+from typing import Literal
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import NOTHING, Class, Function
+from shapecheck.analysis.values.paths import AccessPath, is_one, parent
 from shapecheck.dims import HERE, IntSize, Origin, Size
 from shapecheck.dims.origins import ChosenToFit, Default, Each, NamesOf, OfInstance
 from shapecheck.ops import UNKNOWN, Value
@@ -120,24 +121,10 @@ class Callback:
 class Path:
     """An attribute of something unknown, `cfg.d_model`; used as a size, it is one of its own."""
 
-    text: str
+    text: AccessPath
 
     def __repr__(self) -> str:
-        return self.text
-
-
-_MARK: Final = "\0"
-_one = count()
-
-
-def one_of(path: str) -> str:
-    """Return the path of an instance that is one of several, all of which are at `path`."""
-    return f"{_unmarked(path)}{_MARK}{next(_one)}{_MARK}"
-
-
-def is_one(path: str | None) -> bool:
-    """Whether a path is that of one instance of several."""
-    return path is not None and _MARK in path
+        return str(self.text)
 
 
 def of_one(origin: Origin) -> bool:
@@ -147,37 +134,33 @@ def of_one(origin: Origin) -> bool:
     return of_one(origin.among) if isinstance(origin, ChosenToFit) else origin.is_one_of_several
 
 
-def _unmarked(path: str) -> str:
-    return "".join(path.split(_MARK)[::2])
-
-
-def names_of(path: str, of: Literal["fields", "keys"]) -> Origin:
+def names_of(path: AccessPath, of: Literal["fields", "keys"]) -> Origin:
     """Return the origin of the names in the annotations of what is at a path."""
     origin = NamesOf(path, of)
-    return Each(origin) if _MARK in path else origin
+    return Each(origin) if is_one(path) else origin
 
 
-def _sizes_of(path: str) -> Origin:
+def _sizes_of(path: AccessPath) -> Origin:
     """Return the origin of the sizes that belong to a path; those of none are the function's."""
     if not path:
         return HERE
-    return Each(OfInstance(path)) if _MARK in path else OfInstance(path)
+    return Each(OfInstance(path)) if is_one(path) else OfInstance(path)
 
 
-def own_size(path: str, default: object = NOTHING) -> Size:
+def own_size(path: AccessPath, default: object = NOTHING) -> Size:
     """Return the size that an int of the program's own is, `n` or `config.width`.
 
     Those with one owner have one origin: they are different sizes, unless their defaults are
     equal. One that is None by default is chosen to fit, so that it may be any of the others.
     """
-    name = _unmarked(path) if _MARK in path else path
-    owner = _sizes_of(path.rpartition(".")[0])
+    name = str(path)
+    owner = _sizes_of(parent(path))
     if default is None:
         return dims.own(name, ChosenToFit(owner, path))
     return dims.own(name, Default(owner, default) if type(default) is int else owner)
 
 
-def with_default(value: Value, path: str, default: ast.expr | None) -> Value:
+def with_default(value: Value, path: AccessPath, default: ast.expr | None) -> Value:
     """Return a declared int, or one that may be None, with what its default says of its size."""
     size = own_size(path)
     given = default.value if isinstance(default, ast.Constant) else NOTHING
@@ -305,7 +288,7 @@ class Object:
 
     cls: Class
     attrs: Mapping[str, Value]
-    path: str | None = None
+    path: AccessPath | None = None
     like: Ref | None = None
     whole: bool = False
     fresh: bool = False

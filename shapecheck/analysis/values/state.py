@@ -16,8 +16,8 @@ from shapecheck.analysis.values.model import (
     Ref,
     Sequence,
     Union,
-    one_of,
 )
+from shapecheck.analysis.values.paths import one_of
 from shapecheck.dims import DimExpr, Kind, Origin, Size, Sym
 from shapecheck.dims.origins import LoopHead
 from shapecheck.ops import UNKNOWN, DType, Scalar, Value, like
