@@ -101,7 +101,7 @@ def test_many_calls_need_no_memory() -> None:
         for _ in range(count):
             steps(x, 1)
 
-    assert growth(frames, 300, 2000) < 100_000
+    assert growth(calls, 300, 2000) < 100_000
 
 
 def test_calls_of_ever_new_shapes_need_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,7 @@ def test_keys_are_equal(name: str) -> None:
     look = Lookup(
         {key: outcome},
         *(tuple(mode.PLAIN), Tensor, nn.Parameter, Record, mode.Placed, GETITEM),
-        *(frozenset(), frozenset(), mode.wrapped.transforming),
+        *(frozenset(), frozenset(), mode.transforms.transforming),
     )
     assert look(frame.table, True, False, func, args, kwargs) is outcome
 
