@@ -14,8 +14,8 @@ from itertools import combinations
 
 from shapecheck import spec
 from shapecheck.blame import OPERATION, Blame
-from shapecheck.dims import Kind, Size, in_order, symbols
-from shapecheck.dims.symbols import StandIn
+from shapecheck.dims import Kind, Size, Sym, in_order, symbols
+from shapecheck.dims.origins import StandIn
 from shapecheck.shapes import (
     CertainFacts,
     Evaluate,
@@ -100,8 +100,12 @@ def _learned(reason: str, operands: Sequence[Operand], facts: Facts) -> Iterator
                 value = facts.atoms.get(symbol)
                 if symbol.kind is not Kind.NAME or symbol.name not in said or value is None:
                     continue
-                if not any(found.scope == StandIn(symbol) for found in symbols(value)):
+                if not any(_stands_in(found, symbol) for found in symbols(value)):
                     yield f"{symbol.name} is {facts.size(value)} here"
+
+
+def _stands_in(symbol: Sym, other: Sym) -> bool:
+    return isinstance(symbol.origin, StandIn) and symbol.origin.symbol is other
 
 
 def _fixes(

@@ -29,21 +29,20 @@ from shapecheck.dims.composites import (
     merge,
     name,
     own,
-    part,
     size_of,
     symbols,
     unknown,
 )
 from shapecheck.dims.division import divide, exact_quotient, floordiv
 from shapecheck.dims.equality import compare, compare_gap
-from shapecheck.dims.functions import extreme, power, renamed, substitute, whole
+from shapecheck.dims.functions import extreme, part, power, renamed, substitute, whole
 from shapecheck.dims.objects import Dim, DimKind, dims
 from shapecheck.dims.printing import render, render_atom
 from shapecheck.dims.solving import Relation, Verdict, solve
-from shapecheck.dims.symbols import ARBITRARY, Kind, Sym, in_order
+from shapecheck.dims.symbols import HERE, Kind, Origin, Sym, in_order
 
 __all__ = [
-    "ARBITRARY",
+    "HERE",
     "Atom",
     "Coefficient",
     "Composite",
@@ -55,6 +54,7 @@ __all__ = [
     "IntSize",
     "Kind",
     "Monomial",
+    "Origin",
     "Power",
     "Relation",
     "Size",

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final, TypeAlias, Union
 
 from shapecheck.dims.algebra import IntSize, Size, product
-from shapecheck.dims.symbols import Kind, StandIn, Sym
+from shapecheck.dims.symbols import HERE, Kind, Origin, Sym
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +60,14 @@ def symbols(dim: DimExpr) -> frozenset[Sym]:
 
 
 @lru_cache(maxsize=4096)
-def name(text: str, scope: object = 0) -> Size:
+def name(text: str, origin: Origin = HERE) -> Size:
     """Return the size that a dimension name stands for."""
-    return Size.of(Sym(text, Kind.NAME, scope))
+    return Size.of(Sym(text, Kind.NAME, origin))
 
 
-def own(text: str, scope: object = 0) -> Size:
+def own(text: str, origin: Origin = HERE) -> Size:
     """Return the size of the program's own that is printed `<text>`."""
-    return Size.of(Sym(text, Kind.OWN, scope))
-
-
-def part(symbol: Sym, count: int) -> Size:
-    """Return the size of one of `count` equal parts of a symbol which `count` divides."""
-    return Size.of(Sym(f"{symbol.name}//{count}", symbol.kind, StandIn(symbol, count)))
+    return Size.of(Sym(text, Kind.OWN, origin))
 
 
 def unknown(label: str = "_") -> Size:

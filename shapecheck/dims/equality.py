@@ -23,6 +23,7 @@ from shapecheck.dims.algebra import (
 from shapecheck.dims.composites import symbols
 from shapecheck.dims.division import exact_quotient
 from shapecheck.dims.functions import substitute
+from shapecheck.dims.origins import StandIn
 from shapecheck.dims.solving import (
     DIFFERENT,
     POSSIBLE,
@@ -34,7 +35,7 @@ from shapecheck.dims.solving import (
     reduced_gap,
     solve,
 )
-from shapecheck.dims.symbols import Kind, StandIn, Sym
+from shapecheck.dims.symbols import Kind, Sym
 
 _CASES: Final = 256
 

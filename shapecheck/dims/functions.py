@@ -25,7 +25,8 @@ from shapecheck.dims.algebra import (
 )
 from shapecheck.dims.composites import Composite, DimExpr, size_of
 from shapecheck.dims.division import divide, exact_quotient, floordiv
-from shapecheck.dims.symbols import StandIn, Sym, in_order
+from shapecheck.dims.origins import EqualPart
+from shapecheck.dims.symbols import Sym, in_order
 
 _MULTIPLIED_OUT: Final = 8
 
@@ -122,15 +123,20 @@ def substitute(size: IntSize, values: Mapping[Atom, IntSize]) -> IntSize:
     return floordiv(num, den) if exact is None else exact
 
 
+def part(symbol: Sym, count: int) -> Size:
+    """Return the size of one of `count` equal parts of a symbol which `count` divides."""
+    return Size.of(Sym(f"{symbol.name}//{count}", symbol.kind, EqualPart(symbol, count)))
+
+
 def whole(size: IntSize) -> IntSize:
     """Return a size by what the parts in it are of: four of the four parts of `d` are `d`."""
     for symbol in () if isinstance(size, int) else in_order(size.symbols()):
-        if isinstance(scope := symbol.scope, StandIn) and scope.count:
-            base, parts = Size.of(scope.symbol), scope.count * Size.of(symbol)
-            quotient = divide(size, scope.count)
+        if isinstance(origin := symbol.origin, EqualPart):
+            base, parts = Size.of(origin.symbol), origin.count * Size.of(symbol)
+            quotient = divide(size, origin.count)
             found = None if quotient is None else substitute(quotient, {symbol: base})
-            if found is None or substitute(found, {scope.symbol: parts}) != size:
-                found = substitute(size, {symbol: floordiv(base, scope.count)})
+            if found is None or substitute(found, {origin.symbol: parts}) != size:
+                found = substitute(size, {symbol: floordiv(base, origin.count)})
             size = found
     return size
 

@@ -20,7 +20,8 @@ from shapecheck.dims.algebra import IntSize, Size, product
 from shapecheck.dims.composites import DimExpr, merge, symbols
 from shapecheck.dims.division import divide, floordiv
 from shapecheck.dims.functions import substitute
-from shapecheck.dims.symbols import Kind, Padded, Sym
+from shapecheck.dims.origins import OfObject, Padded
+from shapecheck.dims.symbols import Kind, Origin, Sym
 
 DimKind: TypeAlias = Literal["batch", "spatial", "feature"]
 
@@ -76,15 +77,15 @@ class Dim:
         lengths: Any = None,
         ragged: bool = False,
     ) -> None:
-        scope: object = os.urandom(16)
+        origin: Origin = OfObject(os.urandom(16))
         if ragged or lengths is not None:
-            scope = Padded(scope)
-        self._begin(name, size, kind, labels, lengths, scope)
+            origin = Padded(origin)
+        self._begin(name, size, kind, labels, lengths, origin)
 
     @classmethod
     def at(
         cls,
-        scope: object,
+        origin: Origin,
         name: str,
         size: int | None = None,
         kind: DimKind | None = None,
@@ -95,7 +96,7 @@ class Dim:
         For an analysis, which may come by a place more than once.
         """
         made = object.__new__(cls)
-        made._begin(name, size, kind, labels, None, scope)
+        made._begin(name, size, kind, labels, None, origin)
         return made
 
     def _begin(
@@ -105,7 +106,7 @@ class Dim:
         kind: DimKind | None,
         labels: Sequence[str] | None,
         lengths: Any,
-        scope: object,
+        origin: Origin,
     ) -> None:
         if not name.isidentifier() or name.startswith("_"):
             raise ValueError(f'a dimension\'s name is an identifier such as "time", not "{name}"')
@@ -120,7 +121,7 @@ class Dim:
             if size is not None and size != len(told):
                 raise ValueError(f'"{name}" has {len(told)} labels, and size={size}')
             size = len(told)
-        symbol = Size.of(Sym(name, Kind.NAME, scope, size))
+        symbol = Size.of(Sym(name, Kind.NAME, origin, size))
         self._set(((1, (symbol,)),), kind, told, lengths)
 
     def _set(

@@ -23,7 +23,8 @@ from shapecheck.dims.algebra import (
 )
 from shapecheck.dims.division import exact_quotient
 from shapecheck.dims.functions import fraction, substitute
-from shapecheck.dims.symbols import Kind, StandIn, Sym
+from shapecheck.dims.origins import StandIn
+from shapecheck.dims.symbols import Kind, Sym
 
 
 class Relation(IntEnum):
@@ -69,7 +70,7 @@ def judge(gap: Size) -> Verdict:
     if len(found) == 1:
         (symbol,) = found
         verdict = solve(gap, symbol)
-        whole = not isinstance(symbol.scope, StandIn)  # what stands in for `a` is 1 where `a` is 2
+        whole = not isinstance(symbol.origin, StandIn)  # what stands in for `a` is 1 where `a` is 2
         if whole and verdict.learn == (symbol, 1) and common:  # b*t against b: a dim is missing
             if own:
                 return Verdict(Relation.DIFFERENT, own=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, Final
@@ -24,83 +24,160 @@ class Kind(IntEnum):
     UNKNOWN = 2
 
 
-ARBITRARY: Final = "arbitrary"
-"""The scope of names that stand for any number, and so for no number in particular."""
+class Origin:
+    """Where a symbol comes from, which tells apart symbols that are spelled alike.
 
-_LEFT_OPEN: Final = "left open"
-_COUNTED: Final = "counted"
-_SUPPOSED: Final = "supposed"
-_SPANNED: Final = "spanned"
-
-
-class StandIn:
-    """The scope of a symbol that stands in for another one in part of a calculation.
-
-    `count`: it is one of so many equal parts of that; 0 where it is something else.
+    There is one frozen class for each meaning: what `Sym` itself makes is here, all others are in
+    `origins`. Equal origins mean the same thing, so that a symbol of the same name is the same.
+    What is asked of a symbol and depends on its origin is answered here for all that say nothing
+    of it.
     """
 
-    __slots__ = ("count", "symbol")
+    __slots__ = ()
 
-    def __init__(self, symbol: Sym, count: int = 0) -> None:
-        self.symbol, self.count = symbol, count
+    is_supposed: ClassVar[bool] = False
+    """Whether the symbol is as the program needs it."""
+    is_left_open: ClassVar[bool] = False
+    """Whether an annotation leaves open what the symbol stands for."""
+    is_counted: ClassVar[bool] = False
+    """Whether the symbol is how many items a mask takes."""
+    is_one_of_several: ClassVar[bool] = False
+    """Whether the symbol belongs to one thing among several alike: each has another."""
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StandIn) and other.symbol is self.symbol
+    @property
+    def owner(self) -> Origin:
+        """What the symbol belongs to; the sizes of one owner are different sizes."""
+        return self
 
-    def __hash__(self) -> int:
-        return hash(self.symbol)
+    @property
+    def is_padded(self) -> bool:
+        """Whether the symbol is a dimension to which sequences of several lengths are padded."""
+        return False
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        """The sizes of which the symbol is one; none where that isn't known."""
+        return ()
+
+    @property
+    def default(self) -> int | None:
+        """What the size is where the program chooses no other, if that is known."""
+        return None
+
+    @property
+    def symbols(self) -> tuple[Sym, ...]:
+        """The other symbols of which this says something."""
+        return ()
+
+    @property
+    def spanned(self) -> tuple[Sym, ...]:
+        """The rows of dimensions that broadcast to the symbol, where it is made from some."""
+        return ()
+
+    @property
+    def called_after(self) -> Sym | None:
+        """The symbol by whose name this one is printed, if that isn't its own."""
+        return None
+
+    def following(self, renamed: Callable[[Sym], Sym]) -> Origin:
+        """Return what says the same of other symbols."""
+        return self
+
+    def again(self) -> Origin:
+        """Return the origin of a new unknown of which as much is said."""
+        return FRESH
 
 
-class OneOf:
-    """The scope of a symbol for what is one of several sizes, as where paths meet."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Here(Origin):
+    """A name, or a size of its own, of the function at hand. Most symbols are from here."""
 
-    __slots__ = ("options",)
+    def __reduce__(self) -> str:
+        return "HERE"  # there is one, which compares and hashes faster than by its fields
 
-    def __init__(self, options: tuple[Any, ...]) -> None:
-        self.options = options
+
+HERE: Final = Here()
 
 
 @dataclass(frozen=True, slots=True)
-class Default:
-    """The scope of a size that a program may choose, and what it is where nobody chooses."""
+class Unknown(Origin):
+    """A new unknown of `Sym.fresh`: nothing is said of it, and no other symbol is it.
 
-    owner: object
-    value: int
+    `key` is empty until the symbol is pickled: by it, it is found again.
+    """
+
+    key: bytes = b""
+
+    def again(self) -> Origin:
+        """Return the same without a key."""
+        return type(self)() if self.key else self
+
+    def found_by_key(self) -> Unknown:
+        """Return the same with a key that no other symbol has."""
+        return type(self)(os.urandom(16))
 
 
 @dataclass(frozen=True, slots=True)
-class Each:
-    """The scope of the sizes of one thing among several alike: each has others."""
+class LeftOpen(Unknown):
+    """An unknown that an annotation leaves open, by `_` or `...`."""
 
-    owner: object
+    is_left_open = True
 
 
 @dataclass(frozen=True, slots=True)
-class Padded:
-    """The scope of a dimension object to which sequences of several lengths are padded."""
+class Counted(Unknown):
+    """How many items a mask takes: what is beside it is another size."""
 
-    identity: object
+    is_counted = True
+
+
+@dataclass(frozen=True, slots=True)
+class Supposed(Unknown):
+    """An unknown that is as the program needs it: what uses it says what it is."""
+
+    is_supposed = True
+
+
+FRESH: Final = Unknown()
+LEFT_OPEN: Final = LeftOpen()
+COUNTED: Final = Counted()
+SUPPOSED: Final = Supposed()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneOf(Origin):
+    """What is one of several sizes, or rows of dimensions, as where paths meet."""
+
+    choices: tuple[Any, ...]
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        """The sizes, or rows of dimensions."""
+        return self.choices
+
+    def again(self) -> Origin:
+        """Return the origin of what is another one of the same sizes."""
+        return OneOf(self.choices)
 
 
 class Sym:
-    """A symbol. Symbols of the same name, kind, scope and size are the same object, while it lives.
+    """A symbol: one object for each name, kind, origin and size, as long as it lives.
 
-    `scope` tells apart names that are spelled alike: 0 for the function at hand, otherwise any
-    hashable value but None. `size` is the number that a dimension object promises, where it does.
-    `serial` grows with each symbol made: an order that is the same in every run. `as_size` is the
-    size that is just this symbol, once there is one.
+    `size` is the number that a dimension object promises, where it does. `serial` grows with each
+    symbol made: an order that is the same in every run. `as_size` is the size that is just this
+    symbol, once there is one.
     """
 
-    __slots__ = ("__weakref__", "as_size", "kind", "name", "scope", "serial", "size")
+    __slots__ = ("__weakref__", "as_size", "kind", "name", "origin", "serial", "size")
 
     name: str
     kind: Kind
-    scope: object
+    origin: Origin
     size: int | None
     serial: int
     as_size: Any
 
-    _interned: ClassVar[WeakValueDictionary[tuple[str, Kind, object, int | None], Sym]] = (
+    _interned: ClassVar[WeakValueDictionary[tuple[str, Kind, Origin, int | None], Sym]] = (
         WeakValueDictionary()
     )
     _serials = itertools.count(1)
@@ -109,20 +186,21 @@ class Sym:
         cls,
         name: str,
         kind: Kind = Kind.NAME,
-        scope: object = 0,
+        origin: Origin = HERE,
         size: int | None = None,
     ) -> Sym:
-        """Return the symbol of this name, kind, scope and size."""
-        key = (name, kind, scope, size)
+        """Return the symbol of this name, kind, origin and size."""
+        key = (name, kind, origin, size)
         found = cls._interned.get(key)
         if found is None:
-            found = cls._interned[key] = cls._make(*key)
+            found = cls._interned[key] = cls.distinct(*key)
         return found
 
     @classmethod
-    def _make(cls, name: str, kind: Kind, scope: object, size: int | None) -> Sym:
+    def distinct(cls, name: str, kind: Kind, origin: Origin, size: int | None = None) -> Sym:
+        """Return a new symbol, distinct from every other, those of its name and origin included."""
         made = super().__new__(cls)
-        made.name, made.kind, made.scope, made.size = name, kind, scope, size
+        made.name, made.kind, made.origin, made.size = name, kind, origin, size
         made.serial = next(cls._serials)
         made.as_size = None
         return made
@@ -133,52 +211,26 @@ class Sym:
 
         `left_open`: nothing is known of it because an annotation says so, by `_` or `...`.
         """
-        return cls._make(name, Kind.UNKNOWN, _LEFT_OPEN if left_open else None, None)
+        return cls.distinct(name, Kind.UNKNOWN, LEFT_OPEN if left_open else FRESH)
 
     @classmethod
     def one_of(cls, name: str, options: tuple[Any, ...]) -> Sym:
         """Return a new symbol for what is one of several sizes."""
-        return cls._make(name, Kind.UNKNOWN, OneOf(options), None)
+        return cls.distinct(name, Kind.UNKNOWN, OneOf(options))
 
     @classmethod
     def count(cls, name: str) -> Sym:
         """Return a new unknown for how many items a mask takes: what is beside it is another."""
-        return cls._make(name, Kind.UNKNOWN, _COUNTED, None)
+        return cls.distinct(name, Kind.UNKNOWN, COUNTED)
 
     @classmethod
     def suppose(cls, name: str) -> Sym:
         """Return a new unknown that is as the program needs it: what uses it says what it is."""
-        return cls._make(name, Kind.UNKNOWN, _SUPPOSED, None)
+        return cls.distinct(name, Kind.UNKNOWN, SUPPOSED)
 
-    @classmethod
-    def spanning(cls, symbols: Iterable[Sym]) -> Sym:
-        """Return the symbol for what several rows of dimensions, all supposed, broadcast to."""
-        parts = {part for symbol in symbols for part in (symbol.spanned or (symbol,))}
-        ordered = tuple(sorted(parts, key=lambda part: part.serial))
-        return cls("...", Kind.UNKNOWN, (_SUPPOSED, _SPANNED, *ordered))
-
-    @property
-    def spanned(self) -> tuple[Sym, ...]:
-        """The rows of dimensions that broadcast to this one, where it is made from some."""
-        match self.scope:
-            case (_, mark, *parts) if mark is _SPANNED:
-                return tuple(part for part in parts if isinstance(part, Sym))
-        return ()
-
-    @property
-    def supposed(self) -> bool:
-        """Whether this is as the program needs it."""
-        return self._about(_SUPPOSED)
-
-    @property
-    def counted(self) -> bool:
-        """Whether this is how many items a mask takes."""
-        return self._about(_COUNTED)
-
-    @property
-    def options(self) -> tuple[Any, ...]:
-        """The sizes of which this is one; none where that isn't known."""
-        return self.scope.options if isinstance(self.scope, OneOf) else ()
+    def again(self) -> Sym:
+        """Return a new unknown of which as much is said as of this one."""
+        return Sym.distinct(self.name, Kind.UNKNOWN, self.origin.again())
 
     def label(self, name: str) -> None:
         """Give an unknown that has no name yet the one that it is printed by."""
@@ -188,73 +240,78 @@ class Sym:
     @property
     def is_anonymous(self) -> bool:
         """Whether this is an unknown that has no name yet."""
-        return (self.scope is None or self.supposed) and self.name == "_"
-
-    def again(self) -> Sym:
-        """Return a new unknown of which as much is said as of this one."""
-        if self.options:
-            return Sym.one_of(self.name, self.options)
-        if self.counted:
-            return Sym.count(self.name)
-        if self.supposed:
-            return Sym.suppose(self.name)
-        return Sym.fresh(self.name, self.left_open)
-
-    @property
-    def is_derived(self) -> bool:
-        """Whether other symbols are in its scope, so that it says something of them."""
-        return any(True for _ in _symbols_of(self.scope))
-
-    def following(self, renamed: Callable[[Sym], Sym]) -> Sym:
-        """Return the symbol that says the same of other symbols."""
-        scope = _following(self.scope, renamed)
-        return self if scope == self.scope else Sym(self.name, self.kind, scope, self.size)
-
-    @property
-    def left_open(self) -> bool:
-        """Whether an annotation leaves open what this stands for."""
-        return self._about(_LEFT_OPEN)
-
-    def _about(self, what: str) -> bool:
-        """Whether the scope says this, and perhaps which of several symbols it is."""
-        return self.scope is what or (type(self.scope) is tuple and self.scope[:1] == (what,))
-
-    @property
-    def padded(self) -> bool:
-        """Whether it is a dimension to which sequences of several lengths are padded."""
-        scope = self.scope[0] if type(self.scope) is tuple and self.scope else self.scope
-        return type(scope) is Padded
+        return self.name == "_" and (self.origin == FRESH or self.origin.is_supposed)
 
     @property
     def telling(self) -> bool:
         """Whether there is a name for it, or an annotation leaves open what it is."""
-        match self.scope:
-            case ("run", Sym() as spanned):
-                return spanned.telling
-        return self.kind is not Kind.UNKNOWN or self.left_open or self.name not in ("_", "...")
-
-    @property
-    def owner(self) -> object:
-        """What the symbol, or the one that it stands in for, belongs to."""
-        if isinstance(self.scope, StandIn):
-            return self.scope.symbol.owner
-        return self.scope.owner if isinstance(self.scope, Default) else self.scope
+        if self.kind is not Kind.UNKNOWN:
+            return True
+        other = self.origin.called_after
+        if other is not None:
+            return other.telling
+        return self.left_open or self.name not in ("_", "...")
 
     @property
     def varies(self) -> bool:
         """Whether it is another size for the next one of several things that are alike."""
-        return self.kind is Kind.UNKNOWN or type(self.owner) is Each
+        return self.kind is Kind.UNKNOWN or self.owner.is_one_of_several
+
+    @property
+    def supposed(self) -> bool:
+        """Whether this is as the program needs it."""
+        return self.origin.is_supposed
+
+    @property
+    def counted(self) -> bool:
+        """Whether this is how many items a mask takes."""
+        return self.origin.is_counted
+
+    @property
+    def left_open(self) -> bool:
+        """Whether an annotation leaves open what this stands for."""
+        return self.origin.is_left_open
+
+    @property
+    def padded(self) -> bool:
+        """Whether it is a dimension to which sequences of several lengths are padded."""
+        return self.origin.is_padded
+
+    @property
+    def owner(self) -> Origin:
+        """What the symbol, or the one that it stands in for, belongs to."""
+        return self.origin.owner
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        """The sizes of which this is one; none where that isn't known."""
+        return self.origin.options
 
     @property
     def default(self) -> int | None:
         """What the size is where the program chooses no other, if that is known."""
-        return self.scope.value if isinstance(self.scope, Default) else None
+        return self.origin.default
 
-    def __reduce__(self) -> tuple[type[Sym], tuple[str, Kind, object, int | None]]:
-        if self.scope in (None, _LEFT_OPEN, _COUNTED, _SUPPOSED):  # findable once it is pickled
-            self.scope = os.urandom(16) if self.scope is None else (self.scope, os.urandom(16))
-            self._interned[self.name, self.kind, self.scope, self.size] = self
-        return Sym, (self.name, self.kind, self.scope, self.size)
+    @property
+    def spanned(self) -> tuple[Sym, ...]:
+        """The rows of dimensions that broadcast to this one, where it is made from some."""
+        return self.origin.spanned
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether its origin says something of other symbols."""
+        return bool(self.origin.symbols)
+
+    def following(self, renamed: Callable[[Sym], Sym]) -> Sym:
+        """Return the symbol that says the same of other symbols."""
+        origin = self.origin.following(renamed)
+        return self if origin == self.origin else Sym(self.name, self.kind, origin, self.size)
+
+    def __reduce__(self) -> tuple[type[Sym], tuple[str, Kind, Origin, int | None]]:
+        if isinstance(self.origin, Unknown) and not self.origin.key:
+            self.origin = self.origin.found_by_key()
+            self._interned[self.name, self.kind, self.origin, self.size] = self
+        return Sym, (self.name, self.kind, self.origin, self.size)
 
     def __copy__(self) -> Sym:
         return self
@@ -276,23 +333,3 @@ def in_order(symbols: Collection[Sym]) -> Collection[Sym]:
 
 def _place(symbol: Sym) -> tuple[Kind, str, int]:
     return symbol.kind, "" if symbol.kind is Kind.UNKNOWN else symbol.name, symbol.serial
-
-
-def _symbols_of(scope: object) -> Iterator[Sym]:
-    if isinstance(scope, Sym):
-        yield scope
-    elif isinstance(scope, StandIn):
-        yield scope.symbol
-    elif isinstance(scope, tuple):
-        for part in scope:
-            yield from _symbols_of(part)
-
-
-def _following(scope: object, renamed: Callable[[Sym], Sym]) -> object:
-    if isinstance(scope, Sym):
-        return renamed(scope)
-    if isinstance(scope, StandIn):
-        return StandIn(renamed(scope.symbol), scope.count)
-    if isinstance(scope, tuple):
-        return tuple(_following(part, renamed) for part in scope)
-    return scope

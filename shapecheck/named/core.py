@@ -21,6 +21,7 @@ from torch._C import DisableTorchFunction
 from shapecheck import explain
 from shapecheck.dims import Composite, Dim, DimExpr, Kind, Size, Sym
 from shapecheck.dims.objects import alone
+from shapecheck.dims.origins import NamedAgain, OfAnotherSize
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Call, Other
 from shapecheck.ops.saying import PYTHONS, said
@@ -385,7 +386,7 @@ def _rename(
     for axis, name in names:
         size = sizes[axis]
         if again is not None and name == again:
-            symbol = Sym(again, Kind.NAME, ("again", size))
+            symbol = Sym(again, Kind.NAME, NamedAgain(size))
             found[axis], values[symbol] = Size.of(symbol), size
             continue
         symbol = _symbol(frame, name, size)
@@ -435,6 +436,6 @@ def _symbol(frame: Frame, name: Name, size: int) -> Sym:
     if frame is state.root:
         return symbol
     if frame.symbols.setdefault(symbol, size) != size:
-        symbol = Sym(symbol.name, symbol.kind, (symbol.scope, size))
+        symbol = Sym(symbol.name, symbol.kind, OfAnotherSize(symbol.origin, size))
         frame.symbols[symbol] = size
     return symbol

@@ -9,6 +9,7 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, Kind, Relation, Size, Sym
+from shapecheck.dims.origins import spanning
 from shapecheck.shapes.facts import Facts
 from shapecheck.shapes.model import Item, Run, Shape, either
 
@@ -174,7 +175,7 @@ def _broadcast_runs(a: list[Item], b: list[Item]) -> tuple[Item, ...]:
     runs = [item.symbol for item in (*a, *b) if isinstance(item, Run)]
     alike = len({(symbol.name, symbol.left_open) for symbol in runs}) == 1
     if len(a) == len(b) == 1 and all(symbol.supposed for symbol in runs):
-        return (Run(Sym.spanning(runs)),)
+        return (Run(spanning(runs)),)
     made = Run(runs[0].again() if alike else Sym.fresh("..."))
     for longer, shorter in ((a, b), (b, a)):
         if longer[len(longer) - len(shorter) :] == shorter:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import shapecheck.dims as dims
 from shapecheck.dims import (
-    ARBITRARY,
     Atom,
     Composite,
     DimExpr,
@@ -22,6 +21,7 @@ from shapecheck.dims import (
     compare,
     size_of,
 )
+from shapecheck.dims.origins import Arbitrary, LengthOf, PartOf
 from shapecheck.dtypes import DTypes
 from shapecheck.shapes.model import Item, Run, Shape, either
 
@@ -181,7 +181,7 @@ class Facts:
         for name, number in ((a, b), (b, a)):
             if isinstance(number, int) and number != 1 and isinstance(name, Size):
                 symbol = name.symbol
-                if symbol is not None and symbol.scope == ARBITRARY:
+                if symbol is not None and isinstance(symbol.origin, Arbitrary):
                     return True
                 if any(name in shape.dims and number in shape.dims for shape in self.declared):
                     return True
@@ -213,9 +213,9 @@ class Facts:
             return
         self.atoms = {**self.atoms, atom: value}
         if isinstance(atom, Sym) and isinstance(value, int) and 0 <= value <= _MOST_AXES:
-            match atom.scope:
-                case ("length", Sym() as run) if run not in self.runs:
-                    self.learn_run(run, tuple(Run(run).another() for _ in range(value)))
+            run = _measured(atom)
+            if run is not None and run not in self.runs:
+                self.learn_run(run, tuple(Run(run).another() for _ in range(value)))
 
     def forget(self, names: Collection[str]) -> None:
         """Forget what is known of the dimensions of these names."""
@@ -229,19 +229,21 @@ class Facts:
         """Record which dimensions a run stands for, and so the run that it is a part of."""
         items = self._chosen(symbol, items)
         self.runs = {**self.runs, symbol: items}
-        match symbol.scope:
-            case (str(which), Sym() as whole, int(count)) if whole not in self.runs:
-                rest = tuple(dims.unknown() for _ in range(count))
-                if which == "after" and items:
-                    self.learn_run(whole, (*rest, *items))
-                elif which == "before" and items:
-                    self.learn_run(whole, (*items, *rest))
-                elif not any(isinstance(i, Run) for i in items) and len(items) == count:
-                    more = Run(Sym.fresh("..."))
-                    if which in ("first", "last"):
-                        self.learn_run(
-                            whole, (*items, more) if which == "first" else (more, *items)
-                        )
+        if isinstance(symbol.origin, PartOf) and symbol.origin.symbol not in self.runs:
+            self._learn_whole(symbol.origin, items)
+
+    def _learn_whole(self, part: PartOf, items: tuple[Item, ...]) -> None:
+        """Record which dimensions a run stands for, of which these are a part."""
+        rest = tuple(dims.unknown() for _ in range(part.count))
+        if part.which == "after" and items:
+            self.learn_run(part.symbol, (*rest, *items))
+        elif part.which == "before" and items:
+            self.learn_run(part.symbol, (*items, *rest))
+        elif not any(isinstance(i, Run) for i in items) and len(items) == part.count:
+            more = Run(Sym.fresh("..."))
+            if part.which in ("first", "last"):
+                made = (*items, more) if part.which == "first" else (more, *items)
+                self.learn_run(part.symbol, made)
 
     def _chosen(self, symbol: Sym, items: tuple[Item, ...]) -> tuple[Item, ...]:
         """Return which of a run's options its dimensions are, if there is only one of the length.
@@ -344,10 +346,7 @@ def _as_long(option: tuple[Item, ...], items: tuple[Item, ...]) -> bool:
 
 def _measured(symbol: Sym) -> Sym | None:
     """Return the run whose length a symbol is."""
-    match symbol.scope:
-        case ("length", Sym() as run):
-            return run
-    return None
+    return symbol.origin.symbol if isinstance(symbol.origin, LengthOf) else None
 
 
 def _may_differ(size: Size, symbol: Sym, value: DimExpr, other: int) -> bool:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Relation, Size, Sym, Verdict, size_of
+from shapecheck.dims.origins import Wanted
 from shapecheck.shapes.broadcasting import Clash, broadcast
 from shapecheck.shapes.facts import Facts
 from shapecheck.shapes.model import Item, Run, Shape
@@ -461,7 +462,7 @@ def _key(entry: spec.Entry) -> str:
     return f"?{found}" if entry.leaf else found
 
 
-_WANTED = Sym("?", Kind.NAME, "wanted")
+_WANTED = Sym("?", Kind.NAME, Wanted())
 
 
 class _Unbound(Exception):

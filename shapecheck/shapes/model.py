@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of
+from shapecheck.dims.origins import ElementsOf, IsBound, LengthOf, PartOf, Which
 from shapecheck.dtypes import DTypes
 
 
@@ -21,19 +22,19 @@ class Run:
     @property
     def size(self) -> Size:
         """The number of elements that the run spans, the same each time it is asked for."""
-        return Size.of(Sym(f"({self!r})", Kind.UNKNOWN, ("run", self.symbol)))
+        return Size.of(Sym(f"({self!r})", Kind.UNKNOWN, ElementsOf(self.symbol)))
 
     @property
     def length(self) -> Size:
         """The number of dimensions in the run; learning it spells the run out."""
-        return Size.of(Sym(f"len({self!r})", Kind.UNKNOWN, ("length", self.symbol)))
+        return Size.of(Sym(f"len({self!r})", Kind.UNKNOWN, LengthOf(self.symbol)))
 
-    def part(self, which: str, count: int) -> Run:
+    def part(self, which: Which, count: int) -> Run:
         """Return a part of the run: its `first` or `last` dimensions, so many, if it has them.
 
         Or what is left `after` so many, or `before` the last so many.
         """
-        return Run(Sym("...", Kind.UNKNOWN, (which, self.symbol, count)))
+        return Run(Sym("...", Kind.UNKNOWN, PartOf(self.symbol, which, count)))
 
     def another(self, label: str = "_") -> Size:
         """Return a new dimension that is part of the run: unknown, or supposed as the run is."""
@@ -179,7 +180,7 @@ class Free:
     @property
     def bound(self) -> Sym:
         """What stands for whether it has a size, in facts."""
-        return Sym(f"bound({self.symbol.name})", Kind.UNKNOWN, ("bound", self.symbol))
+        return Sym(f"bound({self.symbol.name})", Kind.UNKNOWN, IsBound(self.symbol))
 
     def __repr__(self) -> str:
         return self.symbol.name

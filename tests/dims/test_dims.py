@@ -37,9 +37,11 @@ from shapecheck.dims import (
     substitute,
     unknown,
 )
+from shapecheck.dims.origins import OfInstance
 
 a, b, c, h, w, n, m = map(name, "abchwnm")
 d_model, d_ff = own("d_model"), own("d_ff")
+F, G = OfInstance("f"), OfInstance("g")
 
 # Expressions that mean the same in plain integers and in sizes -----------------------------------
 
@@ -600,7 +602,13 @@ def test_printing(size: IntSize, text: str) -> None:
 def test_copies_are_the_same_dimension(duplicate: Callable[[Any], Any]) -> None:
     """Copying and pickling keep a symbol's identity, an unknown one's included."""
     fresh = Sym.fresh("u")
-    for symbol in (Sym("a"), Sym("d", dims.Kind.OWN), Sym("v", size=3), Sym("a", scope="f"), fresh):
+    for symbol in (
+        Sym("a"),
+        Sym("d", dims.Kind.OWN),
+        Sym("v", size=3),
+        Sym("a", origin=F),
+        fresh,
+    ):
         assert duplicate(symbol) is symbol
         assert duplicate([symbol])[0] is symbol
     sizes: list[Any] = [
@@ -617,14 +625,19 @@ def test_copies_are_the_same_dimension(duplicate: Callable[[Any], Any]) -> None:
     assert duplicate({a: 1})[a] == 1
 
 
-def test_symbols_are_told_apart_by_scope_kind_and_size() -> None:
-    """Names that are spelled alike are the same only in the same scope."""
+def test_symbols_are_told_apart_by_origin_kind_and_size() -> None:
+    """Names that are spelled alike are the same only where their origin is."""
     assert Sym("n") is Sym("n")
-    distinct = [Sym("n"), Sym("n", scope="f"), Sym("n", size=3), Sym("n", dims.Kind.OWN)]
+    distinct = [
+        Sym("n"),
+        Sym("n", origin=F),
+        Sym("n", size=3),
+        Sym("n", dims.Kind.OWN),
+    ]
     distinct += [Sym.fresh("n"), Sym.fresh("n")]
     assert len(set(distinct)) == len(distinct)
     assert unknown("n") != unknown("n")
-    assert compare(name("n", "f"), name("n", "g")).relation is Relation.DIFFERENT
+    assert compare(name("n", F), name("n", G)).relation is Relation.DIFFERENT
 
 
 def test_substitution_is_simultaneous() -> None:

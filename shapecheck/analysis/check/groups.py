@@ -29,6 +29,7 @@ from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Size
+from shapecheck.dims.origins import Arbitrary
 
 Start: TypeAlias = Callable[[], tuple[State, Mapping[str, Value]]]
 
@@ -84,7 +85,7 @@ def _axes(group: spec.Group, length: int) -> tuple[Size, ...]:
     names = [f"{_key(group) or '*'}[{axis}]" for axis in range(length)]
     if group.anonymous:
         return tuple(map(dims.own, names))
-    return tuple(dims.name(name, dims.ARBITRARY) for name in names)
+    return tuple(dims.name(name, Arbitrary()) for name in names)
 
 
 def _key(group: spec.Group) -> str:

@@ -16,6 +16,7 @@ from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import Argument, Bound, Ref, Union
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.dims import Size, Sym
+from shapecheck.dims.origins import IsBound
 from shapecheck.ops import UNKNOWN, Call
 from shapecheck.ops.shape.first_class import (
     bind,
@@ -214,7 +215,7 @@ def forget(facts: Facts) -> None:
 
 
 def _says_bound(atom: object) -> bool:
-    return isinstance(atom, Sym) and type(atom.scope) is tuple and atom.scope[:1] == ("bound",)
+    return isinstance(atom, Sym) and isinstance(atom.origin, IsBound)
 
 
 def through(frame: Frame, values: Sequence[Value], result: Value) -> Value:

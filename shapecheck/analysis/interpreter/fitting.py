@@ -36,12 +36,13 @@ from shapecheck.analysis.values.model import (
     OpInstance,
     Sequence,
     Union,
-    one_of,
+    names_of,
     own_size,
-    scope_of,
 )
+from shapecheck.analysis.values.paths import AccessPath, is_one, one_of
 from shapecheck.blame import UNFIT, Blame
-from shapecheck.dims import DimExpr, Kind, Size, Sym
+from shapecheck.dims import HERE, DimExpr, Kind, Size, Sym
+from shapecheck.dims.origins import CountAt
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.shapes import Facts, Item, Matcher, Misfit, Run, Shape, Tensor
@@ -52,7 +53,7 @@ Symbolic = Callable[[str], DimExpr]
 def declare(
     frame: Frame,
     declared: Declared,
-    path: str,
+    path: AccessPath,
     matcher: Matcher,
     name: Symbolic | None = dims.name,
     run: Callable[[str], Item] | None = None,
@@ -83,19 +84,19 @@ def declare(
             made = tuple(declare(frame, o, path, matcher, name, run) for o in options)
             return frame.state.either(*made)
         case ListDecl(element=element) | TupleDecl(items=None, element=element):
-            inner = declare(frame, element, one_of(f"{path}[]"), matcher, name, run)
-            count = dims.own(f"len({path})") if name is not None else None
+            inner = declare(frame, element, one_of(path + "[]"), matcher, name, run)
+            count = _length(path) if name is not None else None
             kind = "list" if isinstance(declared, ListDecl) else "tuple"
             return frame.state.new(Sequence(None, _item(element, inner), kind, count))
         case TupleDecl(items=items):
             assert items is not None
             return tuple(
-                declare(frame, item, f"{path}[{index}]", matcher, name, run)
+                declare(frame, item, path + f"[{index}]", matcher, name, run)
                 for index, item in enumerate(items)
             )
         case DictDecl(value=value):
             return frame.state.new(
-                Dict(None, declare(frame, value, one_of(f"{path}[]"), matcher, name, run))
+                Dict(None, declare(frame, value, one_of(path + "[]"), matcher, name, run))
             )
         case FieldsDecl(fields=fields):
             return frame.state.new(Dict(_fields(frame, fields, path, name is not None)))
@@ -207,20 +208,25 @@ def _labels(run: Item, count: int) -> list[str]:
     return [name] if count == 1 else [f"{name}[{axis}]" for axis in range(count)]
 
 
+def _length(path: AccessPath) -> Size:
+    """Return how many items the list at a path has."""
+    return dims.own(f"len({path})", CountAt(path) if is_one(path) else HERE)
+
+
 def _fields(
-    frame: Frame, fields: Iterable[tuple[str, Declared]], path: str, named: bool
+    frame: Frame, fields: Iterable[tuple[str, Declared]], path: AccessPath, named: bool
 ) -> dict[Value, Value]:
     """Return the values of a TypedDict's keys; the names in its annotations are its own."""
-    scope = scope_of(path, "fields")
+    origin = names_of(path, "keys")
     matcher = Matcher(frame.state.facts)
     return {
         key: declare(
             frame,
             declared,
-            f"{path}[{key!r}]",
+            path + f"[{key!r}]",
             matcher,
-            (lambda text: dims.own(text, scope)) if named else None,
-            lambda text: Run(Sym(text, Kind.UNKNOWN, scope)),
+            (lambda text: dims.own(text, origin)) if named else None,
+            lambda text: Run(Sym(text, Kind.UNKNOWN, origin)),
         )
         for key, declared in fields
     }

@@ -303,6 +303,13 @@ class Frame:
         self.budget.left -= len(one.vars) + len(one.heap) // _AT_ONCE
         return one.join(other, place, None if place is None else self.heads)
 
+    def joined_with(
+        self, value: Value, one: State, its_value: Value, other: State
+    ) -> tuple[Value, State]:
+        """Join two states, and the values that they come with, which cost a step as well."""
+        self.budget.left -= 1 + len(one.vars) + len(one.heap) // _AT_ONCE
+        return one.join_with(value, other, its_value)
+
     def merged(self, found: Sequence[tuple[Value, State]]) -> Value:
         """Go on after one of several ways to evaluate an expression; return what each gives."""
         if not found:
@@ -310,9 +317,7 @@ class Frame:
         value, state = found[0]
         for other, its_state in found[1:]:
             guarded = state.facts.guarded and its_state.facts.guarded
-            state.vars["\0"], its_state.vars["\0"] = value, other
-            state = self.joined(state, its_state)
-            value = state.vars.pop("\0")
+            value, state = self.joined_with(value, state, other, its_state)
             state.facts.guarded = guarded
         self.resume(state)
         return value

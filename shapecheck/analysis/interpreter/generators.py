@@ -47,11 +47,11 @@ def _checked(frame: Frame, node: ast.expr, value: Value) -> Value:
 def _give(frame: Frame, value: Value, one: bool) -> None:
     once = one and not frame.doubt and all(loop.unrolled for loop in frame.loops)
     state = frame.fork()
-    state.vars = {"\0": value}
+    state.vars = {}
     if len(frame.yields) >= _MOST:
         last = frame.yields.pop()
-        state, once = frame.joined(last.state, state), False
-        value = state.vars["\0"]
+        value, state = frame.joined_with(last.value, last.state, value, state)
+        once = False
     frame.yields.append(Yielded(value, state, once))
 
 
@@ -68,10 +68,9 @@ def outcome(frame: Frame, body: list[ast.stmt]) -> tuple[Value, State]:
         after = frame.joined(after, end)
     if not frame.yields:
         return Items(()), after
-    joined = frame.yields[0].state
+    element, joined = frame.yields[0].value, frame.yields[0].state
     for one in frame.yields[1:]:
-        joined = frame.joined(joined, one.state)
-    element = joined.vars.pop("\0")
+        element, joined = frame.joined_with(element, joined, one.value, one.state)
     after = frame.joined(after, joined)
     if all(one.once for one in frame.yields):
         return Items(tuple(one.value for one in frame.yields)), after

@@ -22,8 +22,9 @@ from shapecheck.analysis.program.answers import MISSING
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.values.heap import enclosing, inside, unknowns
-from shapecheck.analysis.values.model import Content, Dict, Object, Ref, is_one
+from shapecheck.analysis.values.model import Content, Dict, Object, Ref
 from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.paths import is_one
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Facts, Matcher
@@ -233,7 +234,5 @@ def end_of(frame: Frame) -> tuple[Value, State]:
         return UNKNOWN, frame.state
     value, end = ends[0]
     for other, its_end in ends[1:]:
-        end.vars["\0"], its_end.vars["\0"] = value, other
-        end = frame.joined(end, its_end)
-        value = end.vars.pop("\0")
+        value, end = frame.joined_with(value, end, other, its_end)
     return value, end

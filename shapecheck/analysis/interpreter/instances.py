@@ -45,8 +45,8 @@ from shapecheck.analysis.values.model import (
     Sequence,
     Super,
     Union,
+    names_of,
     own_size,
-    scope_of,
     with_default,
 )
 from shapecheck.analysis.values.state import State
@@ -331,7 +331,7 @@ def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> 
     _tell(Frame(cls.module, end), ref)
     end.vars, end.since = {}, {}
     end.facts.guarded = False
-    end.adopt(scope_of(path, "field"))
+    end.adopt(names_of(path, "fields"))
     values = (value for content in end.heap.values() for value in inside(content))
     return _Symbolic(end, ref, any(s.is_anonymous for v in values for s in unknowns(v)))
 
@@ -527,7 +527,7 @@ def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Valu
     if isinstance(owner, Class):
         return _class_attribute(frame, owner, name)
     if isinstance(owner, Path):
-        return Path(f"{owner.text}.{name}")
+        return Path(owner.text + f".{name}")
     if owner is UNKNOWN:
         return UNKNOWN
     if isinstance(owner, tuple) and (field := _FIELDS.get((len(owner), name))) is not None:
@@ -625,7 +625,7 @@ def _inherited(frame: Frame, owner: Ref, content: Object, name: str) -> Value:
     if name in _set_by_hook(content.cls):
         return UNKNOWN
     if content.path is not None and not is_module(content.cls) and is_dataclass(content.cls):
-        return Path(f"{content.path}.{name}")
+        return Path(content.path + f".{name}")
     taken = None if content.path is None else _taken_over(content.cls, name)
     if taken is None:
         return UNKNOWN
@@ -702,7 +702,7 @@ def _field(
         fixed = default and name not in content.attrs
         if not isinstance(declared, AnyDecl) and not fixed:
             value = _declared(frame, owner, content, name, declared)
-            path = f"{content.path}.{name}" if content.path else name
+            path = content.path + f".{name}" if content.path else name
             by_hook = name in _set_by_hook(content.cls)
             value = with_default(value, path, _CHOSEN if by_hook else statement.value)
             set_attribute(frame, owner, name, value)
@@ -721,14 +721,14 @@ _AUTOGRAD: Final = frozenset(("torch.autograd.Function", "torch.autograd.functio
 
 def _declared(frame: Frame, owner: Ref, content: Object, name: str, declared: Declared) -> Value:
     """Return what a field is declared to be, in terms of the instance's own names."""
-    scope = scope_of(content.path or str(owner.serial), "field")
+    origin = names_of(content.path or str(owner.serial), "fields")
     return fitting.declare(
         frame,
         declared,
-        f"{content.path}.{name}" if content.path else name,
+        content.path + f".{name}" if content.path else name,
         Matcher(frame.state.facts),
-        lambda text: dims.own(text, scope),
-        lambda text: Run(Sym(text, dims.Kind.UNKNOWN, scope)),
+        lambda text: dims.own(text, origin),
+        lambda text: Run(Sym(text, dims.Kind.UNKNOWN, origin)),
     )
 
 

@@ -427,7 +427,7 @@ def item(frame: Frame, node: ast.expr, owner: Value, index: Value, source: ast.e
     if isinstance(content, Dict) and isinstance(owner, Ref):
         return fetch(frame, owner, content, index)
     if isinstance(owner, Path) and isinstance(index, (int, str)):
-        return Path(f"{owner.text}[{index!r}]")
+        return Path(owner.text + f"[{index!r}]")
     return UNKNOWN
 
 

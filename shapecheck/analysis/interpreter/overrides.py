@@ -17,6 +17,7 @@ from shapecheck.analysis.values.model import Argument, Bound, Callback
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
 from shapecheck.dims import Kind, Size, Sym
+from shapecheck.dims.origins import OfCallback
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Matcher, Run, Tensor
@@ -136,11 +137,11 @@ def _result(
 
 
 def _any(text: str) -> Size:
-    return Size.of(Sym(text, Kind.NAME, "callback"))
+    return Size.of(Sym(text, Kind.NAME, OfCallback()))
 
 
 def _any_run(text: str) -> Run:
-    return Run(Sym(text, Kind.NAME, "callback"))
+    return Run(Sym(text, Kind.NAME, OfCallback()))
 
 
 def _name(value: Value) -> str:

@@ -18,11 +18,12 @@ from shapecheck.analysis.values.model import (
     Path,
     Ref,
     Sequence,
-    is_one,
     of_one,
 )
 from shapecheck.analysis.values.parts import FORMS
+from shapecheck.analysis.values.paths import is_one
 from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
+from shapecheck.dims.origins import Met
 from shapecheck.shapes import Facts, Item, Run, Tensor
 
 _MOST: Final = 64
@@ -274,16 +275,16 @@ class _Looking:
         """Return what stands in for a symbol: itself, unless nothing is known of it."""
         self.symbols.add(symbol)
         if symbol.kind is not Kind.UNKNOWN:
-            self.passing |= of_one(symbol.scope)
+            self.passing |= of_one(symbol.origin)
             return symbol
         found = self.unknowns.get(symbol)
         if found is None:
             found = self.unknowns[symbol] = _place(len(self.unknowns))
-            said: Hashable = symbol.scope
+            said: Hashable = symbol.origin
             if symbol.options:
                 said = self.value(symbol.options)
             elif symbol.is_derived:
-                said = symbol.following(self._symbol).scope
+                said = symbol.following(self._symbol).origin
             self.told.append((symbol.name, said))
         return found
 
@@ -316,4 +317,4 @@ def _changes_outer(node: ast.AST) -> bool:
 
 
 def _place(number: int) -> Sym:
-    return Sym("_", Kind.UNKNOWN, ("met", number))
+    return Sym("_", Kind.UNKNOWN, Met(number))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from dataclasses import replace
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -11,8 +12,8 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import function, on
 from shapecheck.analysis.program.model import Value
-from shapecheck.dims import Dim
-from shapecheck.dims.symbols import Padded
+from shapecheck.dims import Dim, Origin
+from shapecheck.dims.origins import MadeAt, Padded
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Shape, Tensor
@@ -27,12 +28,12 @@ def _dim(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Valu
     name, size, kind = (given.get(key) for key in ("name", "size", "kind"))
     if not isinstance(name, str):
         return UNKNOWN
-    scope: object = ("dim", frame.module.name, node.lineno, node.col_offset)
+    origin: Origin = MadeAt(frame.module.name, node.lineno, node.col_offset)
     if given.get("ragged") is True or given.get("lengths") is not None:
-        scope = Padded(scope)
+        origin = Padded(origin)
     labels = _labels(frame, given.get("labels"))
     try:
-        return Dim.at(scope, name, _number(size), kind if isinstance(kind, str) else None, labels)  # type: ignore[arg-type]  # it says which kinds there are
+        return Dim.at(origin, name, _number(size), kind if isinstance(kind, str) else None, labels)  # type: ignore[arg-type]  # it says which kinds there are
     except ValueError as error:
         frame.error(node, Message(str(error)))
         return UNKNOWN
@@ -42,9 +43,10 @@ def _dim(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Valu
 def _dims(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     if len(args) != 1 or not isinstance(args[0], str):
         return UNKNOWN
-    place = ("dims", frame.module.name, node.lineno, node.col_offset)
+    place = MadeAt(frame.module.name, node.lineno, node.col_offset)
     try:
-        made = tuple(Dim.at((*place, at), name) for at, name in enumerate(args[0].split()))
+        names = enumerate(args[0].split())
+        made = tuple(Dim.at(replace(place, index=at), name) for at, name in names)
     except ValueError as error:
         frame.error(node, Message(str(error)))
         return UNKNOWN

@@ -13,12 +13,13 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final
+from typing import Literal
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
-from shapecheck.dims import IntSize, Size
-from shapecheck.dims.symbols import Default, Each
+from shapecheck.analysis.values.paths import AccessPath, is_one, parent
+from shapecheck.dims import HERE, IntSize, Origin, Size
+from shapecheck.dims.origins import ChosenToFit, Default, Each, NamesOf, OfInstance
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Opaque
 from shapecheck.ops.saying import one_of_kind
@@ -121,57 +122,46 @@ class Callback(Opaque):
 class Path(Opaque):
     """An attribute of something unknown, `cfg.d_model`; used as a size, it is one of its own."""
 
-    text: str
+    text: AccessPath
 
     def __repr__(self) -> str:
-        return self.text
+        return str(self.text)
 
 
-_MARK: Final = "\0"
-_one = count()
+def of_one(origin: Origin) -> bool:
+    """Whether an origin is that of sizes of one instance of several."""
+    if isinstance(origin, Default):
+        return of_one(origin.of)
+    return of_one(origin.among) if isinstance(origin, ChosenToFit) else origin.is_one_of_several
 
 
-def one_of(path: str) -> str:
-    """Return the path of an instance that is one of several, all of which are at `path`."""
-    return f"{_unmarked(path)}{_MARK}{next(_one)}{_MARK}"
+def names_of(path: AccessPath, of: Literal["fields", "keys"]) -> Origin:
+    """Return the origin of the names in the annotations of what is at a path."""
+    origin = NamesOf(path, of)
+    return Each(origin) if is_one(path) else origin
 
 
-def is_one(path: str | None) -> bool:
-    """Whether a path is that of one instance of several."""
-    return path is not None and _MARK in path
+def _sizes_of(path: AccessPath) -> Origin:
+    """Return the origin of the sizes that belong to a path; those of none are the function's."""
+    if not path:
+        return HERE
+    return Each(OfInstance(path)) if is_one(path) else OfInstance(path)
 
 
-def of_one(scope: object) -> bool:
-    """Whether a scope is that of sizes of one instance of several."""
-    if isinstance(scope, (Default, Each)):
-        return isinstance(scope, Each) or of_one(scope.owner)
-    return isinstance(scope, tuple) and any(map(of_one, scope))
-
-
-def _unmarked(path: str) -> str:
-    return "".join(path.split(_MARK)[::2])
-
-
-def scope_of(path: str, kind: str = "") -> object:
-    """Return the scope of the sizes, or of the names of this kind, that belong to a path."""
-    owner = (kind, path) if kind else path
-    return Each(owner) if _MARK in path else owner
-
-
-def own_size(path: str, default: object = NOTHING) -> Size:
+def own_size(path: AccessPath, default: object = NOTHING) -> Size:
     """Return the size that an int of the program's own is, `n` or `config.width`.
 
-    Those with one owner are in one scope: they are different sizes, unless their defaults are
+    Those with one owner have one origin: they are different sizes, unless their defaults are
     equal. One that is None by default is chosen to fit, so that it may be any of the others.
     """
-    name = _unmarked(path) if _MARK in path else path
-    owner = scope_of(path.rpartition(".")[0]) or 0
+    name = str(path)
+    owner = _sizes_of(parent(path))
     if default is None:
-        return dims.own(name, (owner, path))
+        return dims.own(name, ChosenToFit(owner, path))
     return dims.own(name, Default(owner, default) if type(default) is int else owner)
 
 
-def with_default(value: Value, path: str, default: ast.expr | None) -> Value:
+def with_default(value: Value, path: AccessPath, default: ast.expr | None) -> Value:
     """Return a declared int, or one that may be None, with what its default says of its size."""
     size = own_size(path)
     given = default.value if isinstance(default, ast.Constant) else NOTHING
@@ -299,7 +289,7 @@ class Object:
 
     cls: Class
     attrs: Mapping[str, Value]
-    path: str | None = None
+    path: AccessPath | None = None
     like: Ref | None = None
     whole: bool = False
     fresh: bool = False

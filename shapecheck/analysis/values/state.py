@@ -17,9 +17,10 @@ from shapecheck.analysis.values.model import (
     Ref,
     Sequence,
     Union,
-    one_of,
 )
-from shapecheck.dims import Atom, DimExpr, IntSize, Kind, Size, Sym
+from shapecheck.analysis.values.paths import one_of
+from shapecheck.dims import Atom, DimExpr, IntSize, Kind, Origin, Size, Sym
+from shapecheck.dims.origins import LoopHead
 from shapecheck.ops import UNKNOWN, DType, Scalar, like
 from shapecheck.ops.call import are_dims, as_tensor, is_size
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, either
@@ -127,9 +128,9 @@ class State:
         heap.update((ref, self.heap[ref]) for ref in reachable(found, self.heap))
         return heap
 
-    def adopt(self, scope: object) -> None:
-        """Make the dimension names of a function sizes of the program's own, of this scope."""
-        self.change(_Adopting(scope))
+    def adopt(self, origin: Origin) -> None:
+        """Make the dimension names of a function sizes of the program's own, of this origin."""
+        self.change(_Adopting(origin))
 
     def change(self, moving: Moving) -> None:
         """Put other things in the place of those on the heap and in the facts."""
@@ -153,22 +154,14 @@ class State:
         that is the same each time round, so that a fixpoint can be seen.
         """
         joiner = _Joiner(self, other, place, heads)
-        theirs = other.heap
-        joiner.heap = {r: c for r, c in self.heap.items() if r in theirs and theirs[r] is c}
-        merged: dict[str, Value] = {}
-        for name, value in self.vars.items():
-            merged[name] = (
-                joiner.value(value, other.vars[name], (name,)) if name in other.vars else value
-            )
-        for name, value in other.vars.items():
-            merged.setdefault(name, value)
-        since = {n: max(line, other.since.get(n, line)) for n, line in self.since.items()}
-        heap = joiner.heap
-        for side in (self.heap, theirs):
-            for ref in [ref for ref in side if ref not in heap]:
-                if ref not in heap:
-                    joiner.ref(ref)
-        return State(merged, {**other.since, **since}, heap, self.facts.join(other.facts))
+        return joiner.state(joiner.variables())
+
+    def join_with(self, value: Value, other: State, its_value: Value) -> tuple[Value, State]:
+        """Return what holds on both of two paths, and of the values that they give."""
+        joiner = _Joiner(self, other, None)
+        variables = joiner.variables()
+        joined = joiner.value(value, its_value, ())
+        return joined, joiner.state(variables)
 
 
 def _atoms(size: IntSize) -> Iterable[Atom]:
@@ -178,9 +171,9 @@ def _atoms(size: IntSize) -> Iterable[Atom]:
 class _Adopting(Moving):
     """Puts sizes of the program's own in the place of dimension names."""
 
-    def __init__(self, scope: object) -> None:
+    def __init__(self, origin: Origin) -> None:
         super().__init__({})
-        self._scope = scope
+        self._origin = origin
         self._one_of: dict[Sym, Sym] = {}
 
     def symbol(self, symbol: Sym) -> Sym:
@@ -188,12 +181,12 @@ class _Adopting(Moving):
             self._one_of[symbol] = Sym.one_of(symbol.name, self.items(symbol.options))
         if symbol.kind is not Kind.NAME:
             return self._one_of.get(symbol, symbol)
-        return Sym(symbol.name, Kind.OWN, self._scope)
+        return Sym(symbol.name, Kind.OWN, self._origin)
 
     def run(self, symbol: Sym) -> Sym:
         if symbol.kind is not Kind.NAME:
             return self.symbol(symbol)
-        return Sym(symbol.name, Kind.UNKNOWN, self._scope)
+        return Sym(symbol.name, Kind.UNKNOWN, self._origin)
 
 
 class _Joiner:
@@ -206,6 +199,30 @@ class _Joiner:
     ) -> None:
         self.left, self.right, self.place, self.heads = left, right, place, heads
         self.heap: dict[Ref, Content] = {}
+
+    def variables(self) -> dict[str, Value]:
+        """Join the variables, over a heap that has what is the same on both sides."""
+        mine, theirs = self.left, self.right
+        others = theirs.heap
+        self.heap = {r: c for r, c in mine.heap.items() if r in others and others[r] is c}
+        merged: dict[str, Value] = {}
+        for name, value in mine.vars.items():
+            merged[name] = (
+                self.value(value, theirs.vars[name], (name,)) if name in theirs.vars else value
+            )
+        for name, value in theirs.vars.items():
+            merged.setdefault(name, value)
+        return merged
+
+    def state(self, variables: dict[str, Value]) -> State:
+        """Join all else, and return the state with these variables."""
+        mine, theirs, heap = self.left, self.right, self.heap
+        since = {n: max(line, theirs.since.get(n, line)) for n, line in mine.since.items()}
+        for side in (mine.heap, theirs.heap):
+            for ref in [ref for ref in side if ref not in heap]:
+                if ref not in heap:
+                    self.ref(ref)
+        return State(variables, {**theirs.since, **since}, heap, mine.facts.join(theirs.facts))
 
     def ref(self, ref: Ref) -> None:
         a, b = self.left.heap.get(ref), self.right.heap.get(ref)
@@ -378,7 +395,11 @@ class _Joiner:
         front = self.shared(pairs)
         back = self.shared(zip(reversed(a[len(front) :]), reversed(b[len(front) :]), strict=False))
         if self.place is not None:
-            return (*front, Run(Sym("...", Kind.UNKNOWN, (self.place, key))), *reversed(back))
+            return (
+                *front,
+                Run(Sym("...", Kind.UNKNOWN, LoopHead(self.place, key))),
+                *reversed(back),
+            )
         middles = (part[len(front) : len(part) - len(back)] for part in (a, b))
         return (*front, *either(*middles), *reversed(back))
 
@@ -402,7 +423,7 @@ class _Joiner:
             return x
         if self.place is None:
             return dims.either(x, y)
-        return Size.of(Sym("_", Kind.UNKNOWN, (self.place, key)))
+        return Size.of(Sym("_", Kind.UNKNOWN, LoopHead(self.place, key)))
 
 
 def _any_run(x: Item, y: Item) -> bool:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym, size_of
+from shapecheck.dims.origins import Renamed
 from shapecheck.ops.agree import listed
 from shapecheck.ops.call import Call, Unknown, Value
 from shapecheck.ops.saying import said
@@ -328,6 +329,6 @@ def another(call: Call, item: Item, name: str) -> Size:
     """Return a dimension under a name that is another one of this name."""
     assert not isinstance(item, Run)
     size = call.facts.size(size_of(item))
-    other = Sym(name, Kind.NAME, ("renamed", size))
+    other = Sym(name, Kind.NAME, Renamed(size))
     call.facts.learn(other, size)
     return Size.of(other)

@@ -14,6 +14,7 @@ from typing import TypeGuard
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
+from shapecheck.dims.origins import LoopAxis
 from shapecheck.ops.agree import listed
 from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, rule
 from shapecheck.ops.saying import written
@@ -161,7 +162,7 @@ class _Loops:
 
     @property
     def leads(self) -> dict[Item, Free]:
-        return {Size.of(Sym(f.symbol.name, Kind.NAME, ("axis", f.symbol))): f for f in self.chosen}
+        return {Size.of(Sym(f.symbol.name, Kind.NAME, LoopAxis(f.symbol))): f for f in self.chosen}
 
     def inside(self, value: Value) -> Value:
         """Return an operand as it is inside of the loops."""

@@ -8,6 +8,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck import dtypes, shapes
 from shapecheck.dims import Composite, DimExpr, FloorDiv, IntSize, Kind, Relation, Size, size_of
+from shapecheck.dims.origins import ElementsOf
 from shapecheck.ops.call import Call, DType, Value, as_dim, as_tensor, replace, rule
 from shapecheck.ops.saying import written
 from shapecheck.shapes import Item, Mismatch, Run, Shape, Tensor, mismatch
@@ -278,9 +279,8 @@ def _entangled(size: IntSize) -> bool:
     if isinstance(size, int) or size.symbol is not None:
         return False
     return any(
-        isinstance(symbol.scope, tuple)
-        and symbol.scope[:1] == ("run",)
-        and symbol.scope[1].kind is Kind.UNKNOWN
+        isinstance(symbol.origin, ElementsOf)
+        and symbol.origin.symbol.kind is Kind.UNKNOWN
         and symbol.name == "(...)"
         for symbol in size.symbols()
     )

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from shapecheck import spec
 from shapecheck.dims import DimExpr, Kind, Size, Sym
-
-BESIDE: Final = "beside"
-"""Begins the scope of such a symbol; names and sources of other expressions follow."""
+from shapecheck.dims.origins import Expression
 
 Braced: TypeAlias = Mapping[str, tuple[Size, int]]
 """By the source of an expression, its dimension and its value."""
@@ -37,7 +35,7 @@ def braced(annotations: Iterable[spec.Spec], result: Iterable[spec.Spec], value:
             for other in entries
             if other != source
         )
-        symbol = Sym(source.removeprefix("self."), Kind.OWN, (BESIDE, source, beside))
+        symbol = Sym(source.removeprefix("self."), Kind.OWN, Expression(source, beside))
         found[source] = Size.of(symbol), value(source)
     return found
 
@@ -52,17 +50,9 @@ def _knows(braces: DimExpr, other: DimExpr) -> bool:
     name = other.symbol if isinstance(other, Size) else None
     if symbol is None or name is None:
         return False
-    scope = _scope(symbol)
-    if scope is None:
-        return False
-    mine = _scope(name)
-    return (name.name if mine is None else mine[1]) in scope[2]
-
-
-def _scope(symbol: Sym) -> Any:
-    """Return what a symbol of an expression carries: a mark, its source, what it is beside of."""
-    scope = symbol.scope
-    return scope if isinstance(scope, tuple) and scope[:1] == (BESIDE,) else None
+    mine = name.origin
+    written = mine.source if isinstance(mine, Expression) else name.name
+    return isinstance(symbol.origin, Expression) and written in symbol.origin.beside
 
 
 def _names(one: spec.Spec) -> Iterator[str]:

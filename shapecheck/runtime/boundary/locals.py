@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from shapecheck.dims import DimExpr, Kind, Size, Sym
+from shapecheck.dims.origins import OfSize
 from shapecheck.runtime.annotations.hints import Hint
 from shapecheck.runtime.annotations.plan import Plan, tensor_hints
 from shapecheck.runtime.boundary.binding import Binding, Leaf, Namer, plain_shape
 from shapecheck.runtime.boundary.checks import shape_in
-from shapecheck.runtime.naming.facts import OF_SIZE, value_of
+from shapecheck.runtime.naming.facts import value_of
 from shapecheck.runtime.naming.records import Frame, record, sizes_of, state
 from shapecheck.shapes import Run
 
@@ -106,7 +107,7 @@ def _of_size(name: str, size: int, symbols: dict[Sym, int]) -> DimExpr:
     """
     if size == 1:
         return size
-    symbol = Sym(name, Kind.NAME, (OF_SIZE, size))
+    symbol = Sym(name, Kind.NAME, OfSize(size))
     symbols[symbol] = size
     return Size.of(symbol)
 

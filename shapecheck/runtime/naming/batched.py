@@ -11,6 +11,7 @@ from typing import Any, Final
 from torch._C import DisableTorchFunction
 
 from shapecheck.dims import Kind, Sym
+from shapecheck.dims.origins import FirstClass
 from shapecheck.shapes import Free
 
 _MODULE: Final = "functorch.dim"
@@ -33,7 +34,7 @@ def batched_sizes(value: Any) -> tuple[int, ...]:
 def free_of(value: Any) -> tuple[Free, ...]:
     """Return the first-class dimensions of a tensor, for messages."""
     dims = value.dims if is_batched(value) else ()
-    return tuple(Free(Sym(d._name, Kind.UNKNOWN, ("dim", at))) for at, d in enumerate(dims))
+    return tuple(Free(Sym(d._name, Kind.UNKNOWN, FirstClass(at))) for at, d in enumerate(dims))
 
 
 def is_dim(value: Any) -> bool:

@@ -20,17 +20,9 @@ from shapecheck.dims import (
     Verdict,
 )
 from shapecheck.dims.algebra import parts_of
+from shapecheck.dims.origins import AnyNumber, Mixed, OfSize
 from shapecheck.runtime.annotations.braced import stand_beside
 from shapecheck.shapes import Facts, Shape
-
-MIXED: Final = "mixed"
-"""Begins the scope of a symbol that stands for an axis which cuts across dimensions."""
-
-OF_SIZE: Final = "of size"
-"""Begins the scope of a symbol that is called so, and may be any dimension of its size."""
-
-NUMBER: Final = "number"
-"""Begins the scope of a symbol that stands for a number of which nothing else is known."""
 
 _SAME: Final = Verdict(Relation.SAME)
 _POSSIBLE: Final = Verdict(Relation.POSSIBLE)
@@ -142,7 +134,7 @@ class ValueFacts(Facts):
         if stand_beside(a, b):
             return _DIFFERENT
         if _name(a) and _name(b):
-            both = _mixed(a) and _mixed(b)
+            both = mixed(a) is not None and mixed(b) is not None
             return _POSSIBLE if both or _vague(a) or _vague(b) else _DIFFERENT
         if isinstance(a, Composite) and isinstance(b, Composite):
             return _SAME if self._same_order(a.parts, b.parts) else _DIFFERENT
@@ -193,14 +185,9 @@ class ValueFacts(Facts):
         return 1 if found is None else found
 
 
-def marked(symbol: Sym | None, mark: str) -> bool:
-    """Whether the scope of a symbol begins with a mark, `MIXED` or `OF_SIZE`."""
-    return symbol is not None and isinstance(symbol.scope, tuple) and symbol.scope[:1] == (mark,)
-
-
 def is_open(dim: DimExpr) -> bool:
     """Whether a dimension is computed from a number that may be another one next time."""
-    return any(marked(symbol, NUMBER) for symbol in dims.symbols(dim))
+    return any(isinstance(symbol.origin, AnyNumber) for symbol in dims.symbols(dim))
 
 
 def _name(dim: DimExpr) -> bool:
@@ -209,7 +196,7 @@ def _name(dim: DimExpr) -> bool:
 
 def _distinct(symbol: Sym) -> bool:
     """Whether a symbol is a name that is no other name."""
-    return symbol.kind is Kind.NAME and not marked(symbol, OF_SIZE)
+    return symbol.kind is Kind.NAME and not isinstance(symbol.origin, OfSize)
 
 
 def _renamed(a: DimExpr, b: DimExpr) -> bool:
@@ -223,14 +210,14 @@ def _renamed(a: DimExpr, b: DimExpr) -> bool:
     return dims.renamed(a, dict(zip(mine, other, strict=True))) == b
 
 
-def _mixed(dim: DimExpr) -> bool:
-    """Whether a dimension is an axis that cuts across others (see `regroup`)."""
-    return isinstance(dim, Size) and marked(dim.symbol, MIXED)
+def mixed(dim: DimExpr) -> Mixed | None:
+    """Return what a dimension cuts across, if it is an axis that does so (see `regroup`)."""
+    origin = None if not isinstance(dim, Size) or dim.symbol is None else dim.symbol.origin
+    return origin if isinstance(origin, Mixed) else None
 
 
 def _vague(dim: DimExpr) -> bool:
     """Whether an axis cuts across something that has no name of its own, which may be any."""
-    if not isinstance(dim, Size) or dim.symbol is None or not _mixed(dim):
-        return False
-    whole: Any = dim.symbol.scope
-    return any(not isinstance(part, Size) or part.symbol is None for part, _ in whole[1])
+    origin = mixed(dim)
+    whole = () if origin is None else origin.whole
+    return any(not isinstance(part, Size) or part.symbol is None for part, _ in whole)

@@ -21,6 +21,7 @@ from torch._C import DisableTorchFunction
 
 from shapecheck import explain
 from shapecheck.dims import Kind, Sym, size_of, symbols
+from shapecheck.dims.origins import FirstClass
 from shapecheck.explain import Message
 from shapecheck.ops import RULES, UNKNOWN, Call, Value
 from shapecheck.ops.shape.first_class import bound_as, bound_to
@@ -323,7 +324,7 @@ class _Question:
         found = self.met.get(id(dim))
         if found is not None:
             return found[1]
-        free = Free(Sym(dim._name, Kind.UNKNOWN, ("dim", len(self.met))))
+        free = Free(Sym(dim._name, Kind.UNKNOWN, FirstClass(len(self.met))))
         self.met[id(dim)] = dim, free
         known = _bound_to(self.frame, dim)
         if known is not None:

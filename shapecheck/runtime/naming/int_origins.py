@@ -18,7 +18,8 @@ import torch
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Kind, Size, Sym, size_of
-from shapecheck.runtime.naming.facts import MIXED, NUMBER, marked, value_of
+from shapecheck.dims.origins import AnyNumber, Mixed
+from shapecheck.runtime.naming.facts import value_of
 from shapecheck.runtime.naming.keys import GETITEM, SETITEM
 from shapecheck.runtime.naming.records import Frame, Record
 from shapecheck.runtime.naming.written_sizes import CallPlace, call_place, is_len
@@ -251,7 +252,7 @@ def lengths_of(passed: Passed, frame: Frame) -> Lengths:
 
 
 def _unclear(dim: DimExpr) -> bool:
-    return any(marked(symbol, MIXED) for symbol in dims.symbols(dim))
+    return any(isinstance(symbol.origin, Mixed) for symbol in dims.symbols(dim))
 
 
 def _literal(node: ast.expr) -> int | slice | None:
@@ -327,7 +328,7 @@ def _open(found: Any, told: Told) -> Any:
     """Return a symbol for a number that may be anything."""
     if type(found) is not int or _is_sure(found, told):
         return found
-    number = Size.of(Sym(f"<{abs(found)}>", Kind.OWN, (NUMBER, abs(found))))
+    number = Size.of(Sym(f"<{abs(found)}>", Kind.OWN, AnyNumber(abs(found))))
     return number if found >= 0 else -number
 
 
@@ -350,7 +351,7 @@ def numbers(given: Any) -> dict[Sym, int]:
     if isinstance(given, tuple | list):
         return {symbol: value for one in given for symbol, value in numbers(one).items()}
     found = dims.symbols(given) if isinstance(given, Size) else ()
-    return {s: s.scope[1] for s in found if marked(s, NUMBER)}  # type: ignore[index]
+    return {s: s.origin.value for s in found if isinstance(s.origin, AnyNumber)}
 
 
 def is_cut(func: Any, args: tuple[Any, ...]) -> bool:

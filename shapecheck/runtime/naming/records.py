@@ -17,6 +17,7 @@ from torch._C import DisableTorchFunction, _len_torch_function_stack
 
 import shapecheck.dims as dims
 from shapecheck.dims import Atom, Composite, DimExpr, IntSize, Size, Sym
+from shapecheck.dims.origins import OfAnotherSize
 from shapecheck.runtime.naming.batched import batched_sizes, is_batched
 from shapecheck.runtime.naming.facts import value_of
 from shapecheck.runtime.naming.lookup import keep
@@ -125,7 +126,7 @@ def apart(known: Record, values: Mapping[Sym, int]) -> Record:
     own = dict(known.values)
     for symbol, size in known.values.items():
         if values.get(symbol, size) != size:
-            other = Sym(symbol.name, symbol.kind, (symbol.scope, size))
+            other = Sym(symbol.name, symbol.kind, OfAnotherSize(symbol.origin, size))
             swap[symbol], own[other] = Size.of(other), size
     if not swap:
         return known

@@ -16,8 +16,9 @@ import torch
 
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
+from shapecheck.dims.origins import Mixed, OfSize
 from shapecheck.ops import Value
-from shapecheck.runtime.naming.facts import MIXED, OF_SIZE, marked, value_of
+from shapecheck.runtime.naming.facts import mixed, value_of
 from shapecheck.shapes import Shape, Tensor
 
 REGROUPING: Final[frozenset[Any]] = frozenset(
@@ -170,13 +171,14 @@ def crossed(
 
 def _is_bare(dim: DimExpr) -> bool:
     """Whether a dimension is no more than a size, whatever it is called."""
-    return isinstance(dim, int) or (isinstance(dim, Size) and marked(dim.symbol, OF_SIZE))
+    symbol = dim.symbol if isinstance(dim, Size) else None
+    return isinstance(dim, int) or (symbol is not None and isinstance(symbol.origin, OfSize))
 
 
 def _is_name(dim: DimExpr) -> bool:
     symbol = dim.symbol if isinstance(dim, Size) else None
     named = symbol is not None and symbol.kind is Kind.NAME
-    return named and not marked(symbol, MIXED) and not _is_bare(dim)
+    return named and mixed(dim) is None and not _is_bare(dim)
 
 
 def _mark(
@@ -189,9 +191,8 @@ def _mark(
     """Give axes that hold pieces of several dimensions a name of their own."""
     label = f"mixed({' '.join(str(dim) for dim, _ in whole)})"
     for index, place in enumerate(places):
-        symbol = Sym.fresh(label)
-        symbol.kind = Kind.NAME
-        symbol.scope = (MIXED, whole, index, len(places), _original(whole, known))
+        origin = Mixed(whole, index, len(places), _original(whole, known))
+        symbol = Sym.distinct(label, Kind.NAME, origin)
         known[symbol] = sizes[place]
         found[place] = Size.of(symbol)
 
@@ -248,25 +249,22 @@ def _restored(factors: list[Factor], known: dict[Sym, int]) -> tuple[list[Factor
     restored = False
     at = 0
     while at < len(factors):
-        symbol = factors[at][0].symbol if isinstance(factors[at][0], Size) else None  # type: ignore[union-attr]
-        if symbol is not None and marked(symbol, MIXED):
-            _, whole, index, count, values = symbol.scope  # type: ignore[misc]
-            parts = factors[at : at + count]
-            if index == 0 and prod(size for _, size, _ in parts) == prod(s for _, s in whole):
-                if [_place(part[0], whole) for part in parts] == list(range(count)):
-                    known.update(values)
-                    result += [(dim, size, False) for dim, size in whole]
+        first = mixed(factors[at][0])
+        if first is not None and first.index == 0:
+            parts = factors[at : at + first.count]
+            if prod(size for _, size, _ in parts) == prod(size for _, size in first.whole):
+                if [_place(part[0], first) for part in parts] == list(range(first.count)):
+                    known.update(first.values)
+                    result += [(dim, size, False) for dim, size in first.whole]
                     restored = True
-                    at += count
+                    at += first.count
                     continue
         result.append(factors[at])
         at += 1
     return result, restored
 
 
-def _place(dim: DimExpr, whole: object) -> int | None:
-    symbol = dim.symbol if isinstance(dim, Size) else None
-    if symbol is None or not marked(symbol, MIXED):
-        return None
-    scope: Any = symbol.scope
-    return scope[2] if scope[1] == whole else None
+def _place(dim: DimExpr, first: Mixed) -> int | None:
+    """Return the index of an axis among those that cut across the same dimensions."""
+    origin = mixed(dim)
+    return origin.index if origin is not None and origin.whole == first.whole else None

@@ -1,0 +1,48 @@
+"""Paths by which a program gets to an instance: a text, or that of one among several alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class AmongSeveral:
+    """The path to, or from, an instance that is one of several, all of which are at `path`.
+
+    `number` says which one it is, and `rest` how the program goes on from there, `.width`.
+    """
+
+    path: str
+    number: int
+    rest: str = ""
+
+    def __add__(self, more: str) -> AmongSeveral:
+        return replace(self, rest=self.rest + more)
+
+    def __str__(self) -> str:
+        return self.path + self.rest
+
+
+AccessPath: TypeAlias = str | AmongSeveral
+"""`self.blocks`. To go on, add `".width"` or `"[0]"`; the text of either kind is its `str`."""
+
+_numbers = count()
+
+
+def one_of(path: AccessPath) -> AmongSeveral:
+    """Return the path of an instance that is one of several, all of which are at `path`."""
+    return AmongSeveral(str(path), next(_numbers))
+
+
+def is_one(path: AccessPath | None) -> bool:
+    """Whether a path is that of one instance of several, or goes on from there."""
+    return isinstance(path, AmongSeveral)
+
+
+def parent(path: AccessPath) -> AccessPath:
+    """Return the path without the last name, which may be the one that leads to several."""
+    if isinstance(path, AmongSeveral) and "." in path.rest:
+        return replace(path, rest=path.rest.rpartition(".")[0])
+    return str(path).rpartition(".")[0]
