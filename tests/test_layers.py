@@ -34,7 +34,7 @@ class Layer:
 # depth. `packages` are the third-party ones; the standard library is free to all.
 LAYERS = {
     "language": Layer(
-        modules=frozenset({"spec", "dims", "dtypes", "config", "machine"}),
+        modules=frozenset({"spec", "dims", "dtypes", "config", "machine", "tensor_spec"}),
         packages=frozenset({"tomli"}),
     ),
     "shapes": Layer(modules=frozenset({"shapes"}), on=("language",)),

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from beartype.vale import Is
 
-from shapecheck.types import AloneSpec, TensorSpec
+from shapecheck.tensor_spec import TensorSpec
+from shapecheck.types import AloneSpec
 
 
 @cache

@@ -46,9 +46,9 @@ def _tell_typeguard() -> None:
 
 def lookup(origin: Any, args: tuple[Any, ...], extras: tuple[Any, ...]) -> Any:
     """Return what typeguard checks a tensor of ours with; None for any other type."""
-    if not extras or "shapecheck.types" not in sys.modules:
+    if not extras or "shapecheck.tensor_spec" not in sys.modules:
         return None
-    from shapecheck.types import TensorSpec
+    from shapecheck.tensor_spec import TensorSpec
 
     found = next((one for one in extras if isinstance(one, TensorSpec)), None)
     if found is None:

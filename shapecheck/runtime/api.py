@@ -24,7 +24,7 @@ from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place
 from shapecheck.shapes import Shape
 from shapecheck.spec.objects import Objects, Part, is_part
-from shapecheck.types import ShapeAnnotationError, TensorSpec, parse, parse_objects
+from shapecheck.tensor_spec import ShapeAnnotationError, TensorSpec, parse, parse_objects
 
 TensorT = TypeVar("TensorT", bound=torch.Tensor)
 

@@ -22,7 +22,7 @@ from shapecheck.runtime.annotations.hints import (
     closure,
 )
 from shapecheck.shapes import Facts, Matcher
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from shapecheck.runtime.decorate.codegen import compile_checks
 from shapecheck.runtime.errors import LOCK, Failed, ShapeError, hidden, own_fault
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import filename_for, user_place
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 Check = Callable[[Any, Any], object]
 _WRITTEN: Final = "__annotations__"

@@ -22,7 +22,7 @@ from shapecheck.runtime.naming.first_class import record_of
 from shapecheck.runtime.naming.records import Frame, sizes_of, state
 from shapecheck.runtime.source import Place, call_label, return_place, user_place
 from shapecheck.shapes import Shape
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 Bound = tuple[dict[str, int], dict[str, tuple[int, ...]]]
 """What the names and the groups of a call are bound to."""

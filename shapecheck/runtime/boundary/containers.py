@@ -25,7 +25,7 @@ from shapecheck.runtime.annotations.hints import OtherHint, tensor_hint
 from shapecheck.runtime.annotations.parts import is_record
 from shapecheck.runtime.boundary.record_fields import check_record
 from shapecheck.runtime.errors import Failed
-from shapecheck.types import TensorSpec, parse, read
+from shapecheck.tensor_spec import TensorSpec, parse, read
 
 if TYPE_CHECKING:
     from shapecheck.runtime.boundary.binding import Binding

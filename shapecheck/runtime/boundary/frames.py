@@ -33,7 +33,7 @@ from shapecheck.runtime.naming.mode import NamesMode, thread_mode
 from shapecheck.runtime.naming.records import Frame, Record, agreed, record, sizes_of, state
 from shapecheck.runtime.source import return_place
 from shapecheck.shapes import Item
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 _ENTRIES: Final = 4096
 

@@ -25,7 +25,7 @@ from shapecheck.runtime.boundary.checks import Bound
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import Place, function_of, return_place, user_place
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 _ITERATORS: Final[frozenset[object]] = frozenset(
     (

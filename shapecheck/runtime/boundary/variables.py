@@ -30,7 +30,7 @@ from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.naming.records import Frame, state
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import FUNCTIONS, function_of, own_syntax, user_place
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 _BEGIN: Final = "__shapecheck_begin__"
 _LOCAL: Final = "__shapecheck_local__"

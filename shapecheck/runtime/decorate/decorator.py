@@ -47,7 +47,7 @@ from shapecheck.runtime.decorate.codegen import compile_checks
 from shapecheck.runtime.decorate.codegen_values import parameters
 from shapecheck.runtime.errors import LOCK, hidden, own_fault
 from shapecheck.runtime.source import filename_for
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 T = TypeVar("T")
 
