@@ -13,13 +13,13 @@ from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.runtime.annotations.hints import tensor_hint
 from shapecheck.runtime.boundary import foreign
-from shapecheck.runtime.boundary.binding import plain_shape
 from shapecheck.runtime.boundary.locals import fit
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import Failed, ShapeError, kind_of
 from shapecheck.runtime.naming import transforms
+from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.facts import is_open
-from shapecheck.runtime.naming.records import Frame, sizes_of, state
+from shapecheck.runtime.naming.records import plain_shape, sizes_of
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place
 from shapecheck.shapes import Shape
@@ -29,7 +29,7 @@ from shapecheck.tensor_spec import ShapeAnnotationError, TensorSpec, parse, pars
 TensorT = TypeVar("TensorT", bound=torch.Tensor)
 
 
-def _here() -> Frame:
+def _here() -> CallNames:
     return state.frame or state.root
 
 

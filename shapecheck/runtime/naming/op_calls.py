@@ -12,11 +12,11 @@ from shapecheck.dtypes import ANY
 from shapecheck.ops import UNKNOWN, DType, Value
 from shapecheck.ops.math import ragged
 from shapecheck.runtime.annotations.hints import dtype_mask
-from shapecheck.runtime.boundary.binding import plain_shape
 from shapecheck.runtime.naming import ops
+from shapecheck.runtime.naming.call_names import CallNames
 from shapecheck.runtime.naming.facts import ValueFacts
 from shapecheck.runtime.naming.int_origins import CUTTING, GIVEN, Lengths, is_told
-from shapecheck.runtime.naming.records import Frame, apart, dtype_of, sizes_of
+from shapecheck.runtime.naming.records import apart, dtype_of, plain_shape, sizes_of
 from shapecheck.runtime.naming.regroup import REGROUPING, solved
 from shapecheck.shapes import Mismatch, Problem, Shape
 from shapecheck.shapes import Tensor as Known
@@ -28,7 +28,7 @@ class Question:
 
     def __init__(
         self,
-        frame: Frame,
+        frame: CallNames,
         func: Callable[..., Any],
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
