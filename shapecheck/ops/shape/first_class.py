@@ -15,8 +15,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
 from shapecheck.ops.agree import listed
-from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, rule
-from shapecheck.ops.shape.axes import resolved
+from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, resolved, rule
 from shapecheck.ops.shape.reshape import regroup
 from shapecheck.shapes import Facts, Free, Item, Run, Shape, Tensor, mismatch
 
