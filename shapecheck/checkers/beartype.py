@@ -23,9 +23,9 @@ def validator(spec: TensorSpec) -> Any:
     """Return a validator of beartype's for tensors that fit a spec."""
 
     def fits(value: object) -> bool:
-        from shapecheck.runtime.boundary import foreign
+        from shapecheck.runtime.boundary import other_checkers
 
-        return foreign.fits(value, spec)
+        return other_checkers.fits(value, spec)
 
     made = Is[fits]
     made.get_repr = repr(spec)

@@ -57,7 +57,7 @@ def lookup(origin: Any, args: tuple[Any, ...], extras: tuple[Any, ...]) -> Any:
         _warn()
 
     def check(value: object, origin: Any, args: Any, memo: object) -> None:
-        from shapecheck.runtime.boundary.foreign import fits
+        from shapecheck.runtime.boundary.other_checkers import fits
 
         if isinstance(origin, type) and not isinstance(value, origin):
             raise TypeCheckError(f"is not an instance of {origin.__module__}.{origin.__qualname__}")

@@ -12,7 +12,7 @@ from shapecheck import dtypes
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.runtime.annotations.hints import tensor_hint
-from shapecheck.runtime.boundary import foreign
+from shapecheck.runtime.boundary import other_checkers
 from shapecheck.runtime.boundary.locals import fit
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import Failed, ShapeError, kind_of
@@ -98,8 +98,8 @@ def is_instance(value: object, origin: object, metadata: TensorSpec) -> bool:
         return False
     if torch.compiler.is_compiling():
         return True
-    if state.frame is None and foreign.in_jaxtyped():
-        return foreign.fits(value, metadata)
+    if state.frame is None and other_checkers.in_jaxtyped():
+        return other_checkers.fits(value, metadata)
     with DisableTorchFunction():
         if hint.admits is not None and value.dtype not in hint.admits:
             return False

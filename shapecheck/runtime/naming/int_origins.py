@@ -22,7 +22,7 @@ from shapecheck.runtime.naming.call_names import CallNames
 from shapecheck.runtime.naming.facts import MIXED, NUMBER, marked, value_of
 from shapecheck.runtime.naming.keys import GETITEM, SETITEM
 from shapecheck.runtime.naming.records import Record
-from shapecheck.runtime.naming.written_sizes import CallPlace, call_place, is_len
+from shapecheck.runtime.naming.size_expressions import CallPlace, call_place, is_len
 from shapecheck.runtime.source import users_frame
 
 READ: Final[frozenset[Any]] = frozenset(

@@ -8,7 +8,7 @@ import sys
 import torch
 
 from shapecheck.ops import UNKNOWN, Value
-from shapecheck.ops import source as written
+from shapecheck.ops import outer_products as written
 from shapecheck.runtime.errors import own_fault
 from shapecheck.runtime.naming.op_calls import Question
 from shapecheck.runtime.naming.op_errors import operand_nodes
