@@ -1,8 +1,12 @@
 """The run time: `@shapecheck` and what belongs to it.
 
-`decorator` wraps functions, `codegen` writes the code that checks their calls, `calls` and
-`binding` do what that code can't, `mode` carries names through torch's ops, `names` is where they
-live, and `blame` says what is wrong.
+    api, tracing -> decorate -> compiling -> boundary -> naming -> annotations -> source -> errors
+
+`annotations` reads what functions declare, `boundary` compares it with what they are given and
+return, `naming` carries names through torch's ops in between. `decorate` puts all that on a
+function by code that it writes for it, `compiling` on one that `torch.compile` traces, and
+`tracing` shows what a program does. `api` is what a program asks and says itself. Each room imports
+only those behind it; `settings` and `errors`, which import none, are free to all.
 """
 
 from __future__ import annotations
