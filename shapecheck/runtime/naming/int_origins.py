@@ -69,7 +69,7 @@ Told = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Lengths:
+class PassedSizes:
     """What is known of the sizes that are passed at one place.
 
     `records` are what the readings were of; `frame` is the call whose parameters count.
@@ -242,10 +242,10 @@ def _behind_modes(caller: FrameType) -> FrameType:
     return caller
 
 
-def lengths_of(passed: Passed, frame: CallNames) -> Lengths:
+def passed_sizes(passed: Passed, frame: CallNames) -> PassedSizes:
     """Return what is known of the sizes that are passed in a call."""
     place, plan, _, *records = passed
-    return Lengths(place, tuple(records), None if plan is None else frame)
+    return PassedSizes(place, tuple(records), None if plan is None else frame)
 
 
 # Values -------------------------------------------------------------------------------------------

@@ -26,8 +26,8 @@ from shapecheck.runtime.naming.int_origins import (
     Passed,
     Readings,
     is_cut,
-    lengths_of,
     numbers,
+    passed_sizes,
     untold,
 )
 from shapecheck.runtime.naming.keys import GETITEM, PLAIN, SETITEM, Key, key_of
@@ -236,7 +236,7 @@ def _first_time(
         with LOCK:
             asked = Question(frame, func, args, kwargs)
             if passed is not None:
-                asked.tell(lengths_of(passed, frame))
+                asked.tell(passed_sizes(passed, frame))
             elif func in CUTTING:
                 asked.args[1:2] = [untold(func, arg) for arg in asked.args[1:2]]
             if func in CUTTING:
@@ -341,12 +341,12 @@ def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record
         told = in_place(told, before, sizes, asked.values, asked.given)
     inserted = isinstance(outcome, Record) and outcome.inserted
     targets = told
-    if asked.lengths is not None:
+    if asked.passed is not None:
         made = _by_numbers(asked, result)
         by_numbers = made.dims if isinstance(made, Record) else sizes
         targets = in_place(by_numbers, before, sizes, asked.values)
     found, values, cutting = regrouped(before, asked.values, targets, sizes)
-    if asked.lengths is not None:
+    if asked.passed is not None:
         found = crossed(found, told, sizes, values, cutting)
     return record(found, sizes, values, inserted)
 

@@ -15,7 +15,7 @@ from shapecheck.runtime.annotations.hints import dtype_mask
 from shapecheck.runtime.naming import ops
 from shapecheck.runtime.naming.call_names import CallNames
 from shapecheck.runtime.naming.facts import ValueFacts
-from shapecheck.runtime.naming.int_origins import CUTTING, GIVEN, Lengths, is_told
+from shapecheck.runtime.naming.int_origins import CUTTING, GIVEN, PassedSizes, is_told
 from shapecheck.runtime.naming.records import apart, dtype_of, plain_shape, sizes_of
 from shapecheck.runtime.naming.regroup import REGROUPING, solved
 from shapecheck.shapes import Mismatch, Problem, Shape
@@ -48,15 +48,15 @@ class Question:
         self.signature: Signature | None = ops.signature_of(func)
         self.numbers: tuple[Sequence[Value], Mapping[str, Value]] = (self.args, self.kwargs)
         self.told = self.sure = False
-        self.lengths: Lengths | None = None
+        self.passed: PassedSizes | None = None
 
-    def tell(self, lengths: Lengths) -> None:
+    def tell(self, passed: PassedSizes) -> None:
         """Put dimensions in the place of the numbers that are known to be some."""
-        self.lengths = lengths
-        self.args, self.kwargs, self.sure = lengths.told(
+        self.passed = passed
+        self.args, self.kwargs, self.sure = passed.told(
             self.args, self.kwargs, self.func in CUTTING
         )
-        for symbol, value in lengths.values().items():
+        for symbol, value in passed.values().items():
             self.values.setdefault(symbol, value)
         listed = [arg for arg in self.given if isinstance(arg, tuple | list)]
         self.told = is_told(listed or self.given)  # beside sizes in a tuple stands an axis
