@@ -4,7 +4,7 @@
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
 VENV ?= .venv
-PYTEST_ARGS ?= -n auto
+PYTEST_ARGS ?= -n auto --dist worksteal
 PIP_FLAGS ?= --quiet --quiet
 # https://download.pytorch.org/whl/cpu spares Linux users torch's CUDA libraries.
 TORCH_INDEX ?=

@@ -1,13 +1,26 @@
-"""What every test shares: `--update`, the `gpu` marker, what hypothesis draws, and Ctrl-C."""
+"""What every test shares: `--update`, the `gpu` marker, what hypothesis draws, and Ctrl-C.
+
+It also spares the hundreds of processes that tests start what can be done once for all of them.
+"""
 
 from __future__ import annotations
 
+import gc
+import os
 import signal
+import sys
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+from sharing import Shared, compiled
+from sharing import shared as _shared
+
+# Tensors are small here: torch's threads would wait for each other most of the time.
+os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 # No test depends on how fast a machine is. `suite` draws the same examples in each run; `fuzz`
 # (pytest --hypothesis-profile=fuzz) draws new ones, those of --hypothesis-seed where it is given.
@@ -23,6 +36,35 @@ settings.load_profile("suite")
 if hasattr(providers, "_get_local_constants"):
     _no_constants = providers._local_constants
     providers._get_local_constants = lambda: _no_constants
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the package and the tests be compiled once, whatever the shell tells Python of that."""
+    sys.dont_write_bytecode = False
+    if not hasattr(config, "workerinput"):
+        compiled(Path(__file__).parents[1])
+
+
+# What a shell, a hook of git or a service may have set, and would change what a process prints.
+_SET_ELSEWHERE = tuple(
+    """COLUMNS FORCE_COLOR GIT_ GITHUB_ LINES MYPY NO_COLOR PYTEST_ADDOPTS PYTHONIOENCODING
+    PYTHONWARNINGS PY_COLORS SHAPECHECK TTY_""".split()
+)
+
+
+def pytest_collection_finish() -> None:
+    """Make all processes of the tests, and this one from now on, alike and quick.
+
+    None writes bytecode into a folder that a test looks at, and the garbage collector no longer
+    goes through all modules and tests each time.
+    """
+    for name in [name for name in os.environ if name.startswith(_SET_ELSEWHERE)]:
+        del os.environ[name]
+    os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    sys.dont_write_bytecode = True
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,3 +91,11 @@ def interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session")
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Shared:
+    """Make folders once for all processes of this test run."""
+    base = tmp_path_factory.getbasetemp()
+    is_worker = hasattr(request.config, "workerinput")
+    return partial(_shared, base.parent if is_worker else base)

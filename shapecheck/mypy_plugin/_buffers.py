@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from mypy.nodes import MemberExpr
 from mypy.types import Instance, TypeVarType, UnionType, get_proper_type
 
-from shapecheck.analysis.program.modules import syntax
+from shapecheck.analysis.program.syntax import syntax
 from shapecheck.mypy_plugin._names import MODULE, REGISTERING, TENSOR
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from conformance.samples import AMONG, REFUSED, Call, Refusal, attempt
+from seeding import seed
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -35,7 +36,7 @@ def _info(name: str) -> Info:
     samples = MORE[name]
 
     def inputs(*_: Any, **__: Any) -> list[Any]:
-        torch.manual_seed(0)
+        seed(0)
         return [
             ModuleInput(FunctionInput(*init), FunctionInput(*map(_tensor, given)))
             for init, *given in samples

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+import random
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final
 
+import numpy as np
 import torch
+from seeding import seed
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 
@@ -20,6 +23,7 @@ from shapecheck.runtime.naming.ops import dotted_names
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from torch.testing._internal.common_methods_invocations import op_db
+    from torch.testing._internal.common_utils import SEED
 
 logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)
 
@@ -81,17 +85,34 @@ def calls(op: Any, limit: int | None = None, kind: torch.dtype | None = None) ->
     dtype = dtype_of(op, kind)
     if dtype is None:
         return
-    samples = op.sample_inputs("cpu", dtype)
+    samples = _seeded(op.sample_inputs_func(op, "cpu", dtype, False))
     step = 1 if limit is None else max(AMONG // limit, 1)
     for sample in islice(samples, 0, None if limit is None else AMONG, step):
         yield from _forms(op, sample)
+
+
+def _seeded(samples: Iterable[Any]) -> Iterator[Any]:
+    """Yield samples as the database's own iterator does, with the seed set before each.
+
+    That one also looks for a running test on the stack, and reads the source of each frame for it.
+    """
+    each = iter(samples)
+    while True:
+        seed(SEED)
+        random.seed(SEED)
+        np.random.seed(SEED)
+        try:
+            sample = next(each)
+        except StopIteration:
+            return
+        yield sample
 
 
 def refusals(op: Any) -> Iterator[Refusal]:
     """Yield the calls of an op that torch refuses."""
     if op.error_inputs_func is None or dtype_of(op) is None:
         return
-    for case in op.error_inputs("cpu"):
+    for case in _seeded(op.error_inputs_func(op, "cpu")):
         sample = case.sample_input
         call = _called(op, (sample.input, *sample.args), sample.kwargs)
         if call is not None:

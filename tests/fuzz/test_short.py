@@ -7,12 +7,14 @@ import os
 import random
 
 import pytest
+from fuzz import __main__ as runs
 from fuzz import judging
 from fuzz.__main__ import FOLDERS, drawn, judged
 from fuzz.judging import Failure, is_program, judge
 from fuzz.mutants import sources
 from fuzz.programs import Program
 from fuzz.reducing import reduced
+from patience import SECONDS
 
 PROGRAMS, MUTANTS = 60, 20
 SEED = "make test"
@@ -92,6 +94,7 @@ def test_what_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
     monkeypatch.setattr(judging, "said", hang)
+    monkeypatch.setattr(runs, "PATIENCE", SECONDS)
     wrong = judged("x = 1", annotate=False, seconds=0.1)
     assert wrong is not None
     assert wrong.kind == "it takes more than 0.1 seconds"

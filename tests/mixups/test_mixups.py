@@ -10,6 +10,7 @@ import torch
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from mixups.cases import SMALLEST, Arguments, Case, analysed, cases, entry, module
+from seeding import seed
 
 from shapecheck import ShapeError
 
@@ -45,7 +46,7 @@ def drawn(data: st.DataObject, equal: tuple[tuple[str, ...], ...]) -> Arguments:
 
 def call(made: Any, arguments: Arguments) -> Any:
     """Call what a program is about; a class is made first."""
-    torch.manual_seed(0)
+    seed(0)
     function, cls = entry(made)
     if cls is None:
         return function(**arguments.of(function))

@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import torch
 from mixups.cases import PRELUDE, Arguments, Case, cases, entry
+from seeding import seed
 from torch import Tensor
 
 from shapecheck import dims_of
@@ -123,7 +123,7 @@ def test_names_are_the_same_for_all_sizes(case: Case, monkeypatch: pytest.Monkey
     monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
     runs: list[Names] = []
     for at, sizes in enumerate(SIZES):
-        torch.manual_seed(0)
+        seed(0)
         seen: Names = {}
         made = watched(case.right, seen, f"<names_{case.id}_{at}>")
         function, cls = entry(made)

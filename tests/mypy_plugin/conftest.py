@@ -1,34 +1,34 @@
 """Small projects that mypy checks with the plugin, most of them with a stand-in for the analysis.
 
-mypy takes 20 s for its first look at torch. So a cache is made, once per machine, and each project
-starts from a copy of it. It serves every project whose options are the same but for sections of
-single modules: `[mypy-<module>]`. A project without torch starts from a smaller one.
+mypy takes 20 s for its first look at torch. So a cache is made, once per machine, is brought up to
+date once for all processes of a test run, and each project starts from a copy of it. It serves
+every project whose options are the same but for sections of single modules: `[mypy-<module>]`. A
+project without torch starts from a smaller one.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import partial
 from pathlib import Path
 
 import pytest
+from mypy.main import define_options
+from mypy.options import PER_MODULE_OPTIONS
+from sharing import Shared, alone, compiled
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 CACHE = ROOT / ".cache" / "tests-mypy-plugin"
 
 SETTINGS = "[mypy]\nplugins = shapecheck.mypy_plugin\ncache_dir = cache\n"
-STRICT = "strict = True\nuntyped_calls_exclude = torch\n"
 WARM_UP = {
-    "strict": "import einops, jaxtyping, torch, torch.nn.functional\n",
     "torch": "import einops, jaxtyping, numpy, torch, torch.nn.functional\n",
     "plain": "import re, typing\n",
 }
@@ -49,11 +49,12 @@ class Project:
             path.write_text(text, encoding="utf-8")
 
     def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run Python in the project."""
+        """Run Python in the project, without what a person has set for all projects."""
+        home = {name: str(self.folder) for name in ("HOME", "XDG_CONFIG_HOME")}
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.folder,
-            env={**os.environ, **self.environment},
+            env={**os.environ, **home, **self.environment},
             capture_output=True,
             text=True,
             check=False,
@@ -64,7 +65,7 @@ class Project:
 
         mypy gives up when its workers take 3 s to start, as they do on a busy machine.
         """
-        for _ in range(5):
+        for _ in range(50):
             done = self.python("-m", module, *arguments)
             if "Failed to establish connection with worker" not in done.stdout:
                 break
@@ -89,40 +90,52 @@ def by_file(printed: str) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="session")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def package(shared: Shared) -> Path:
     """A folder with a copy of the package: an edit while tests run would be a new version of it."""
-    folder = tmp_path_factory.mktemp("package")
-    shutil.copytree(ROOT / "shapecheck", folder / "shapecheck")
-    shutil.copytree(ROOT / "stubs", folder / "shapecheck" / "_stubs")
-    return folder
+
+    def make(folder: Path) -> None:
+        shutil.copytree(ROOT / "shapecheck", folder / "shapecheck")
+        shutil.copytree(ROOT / "stubs", folder / "shapecheck" / "_stubs")
+        compiled(folder)
+
+    return shared("package", make)
 
 
 @pytest.fixture(scope="session")
-def fake_package(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fake_package(package: Path, shared: Shared) -> Path:
     """The same with the stand-in for the analysis; mypy's workers get that too."""
-    folder = tmp_path_factory.mktemp("fake_package")
-    shutil.copytree(package, folder, dirs_exist_ok=True)
-    shutil.copy(HERE / "fake_analysis.py", folder / "shapecheck" / "analysis" / "__init__.py")
-    return folder
+
+    def make(folder: Path) -> None:
+        shutil.copytree(package, folder, dirs_exist_ok=True)
+        shutil.copy(HERE / "fake_analysis.py", folder / "shapecheck" / "analysis" / "__init__.py")
+
+    return shared("fake_package", make)
 
 
 @pytest.fixture(scope="session")
-def warm_cache(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def warm_cache(package: Path, shared: Shared) -> Callable[[str], Path]:
     """Give a mypy cache in which torch is, or a plain one."""
-    CACHE.mkdir(parents=True, exist_ok=True)
 
-    @cache
-    def make(kind: str) -> Path:
-        project = Project(tmp_path_factory.mktemp("warm_up"), {"PYTHONPATH": str(package)})
+    def make(kind: str, folder: Path) -> None:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        project = Project(folder, {"PYTHONPATH": str(package)})
         settings = SETTINGS.replace("= cache", f"= {CACHE / kind}")
-        settings += STRICT if kind == "strict" else ""
         project.write({"mypy.ini": settings, "warm_up.py": WARM_UP[kind]})
-        with _alone(CACHE / "lock"):
+        with alone(CACHE / "lock"):
             done = project.run("warm_up.py")
-        assert done.returncode == 0, done.stdout + done.stderr
-        return CACHE / kind
+            assert done.returncode == 0, done.stdout + done.stderr
+            shutil.copytree(CACHE / kind, folder / "cache")
 
-    return make
+    return lambda kind: shared(f"warm_{kind}", partial(make, kind)) / "cache"
+
+
+def strict(modules: Iterable[str]) -> str:
+    """Return settings that check some modules as `mypy --strict` does, and torch as ever."""
+    *_, flags = define_options()
+    lines = [(f"{name} = {value}\n", name in PER_MODULE_OPTIONS) for name, value in flags]
+    whole = "".join(line for line, of_modules in lines if not of_modules)
+    own = "".join(line for line, of_modules in lines if of_modules)
+    return f"{whole}[mypy-{','.join(modules)}]\n{own}"
 
 
 @pytest.fixture(scope="session")
@@ -132,29 +145,18 @@ def new_project(
     warm_cache: Callable[[str], Path],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., Project]:
-    """Make a project out of files; `fake` puts the stand-in into the place of the analysis."""
+    """Make a project out of files; `fake` puts the stand-in into the place of the analysis.
 
-    def make(
-        files: dict[str, str], *, fake: bool = True, strict: bool = False, settings: str = ""
-    ) -> Project:
+    A project without files has torch in its cache: nothing says what a test will write.
+    """
+
+    def make(files: dict[str, str], *, fake: bool = True, settings: str = "") -> Project:
         folder = tmp_path_factory.mktemp("project")
-        kind = (
-            "torch"
-            if any("import torch" in text or "from torch" in text for text in files.values())
-            else "plain"
-        )
-        kind = "strict" if strict else kind
-        shutil.copytree(warm_cache(kind), folder / "cache")
+        texts = files.values()
+        plain = files and not any("import torch" in one or "from torch" in one for one in texts)
+        shutil.copytree(warm_cache("plain" if plain else "torch"), folder / "cache")
         project = Project(folder, {"PYTHONPATH": str(fake_package if fake else package)})
-        project.write({"mypy.ini": SETTINGS + (STRICT if strict else "") + settings, **files})
+        project.write({"mypy.ini": SETTINGS + settings, **files})
         return project
 
     return make
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Let one of several parallel test processes in at a time."""
-    with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from seeded_bugs import MODELS, Bug, analyzed, bugs, example, with_jaxtyping
 
+from tests.mypy_plugin.conftest import strict
+
 if TYPE_CHECKING:
     from tests.mypy_plugin.conftest import Project
 
@@ -18,7 +20,8 @@ def printed(new_project: Callable[..., Project]) -> dict[str, list[str]]:
     files = {f"{model}.py": example(model) for model in MODELS}
     files |= {f"{model}_jaxtyping.py": with_jaxtyping(example(model)) for model in MODELS}
     files |= {f"{bug.module}.py": bug.source for bug in first_bugs()}
-    return new_project(files, fake=False, strict=True).check()
+    settings = strict(name.removesuffix(".py") for name in files)
+    return new_project(files, fake=False, settings=settings).check()
 
 
 def first_bugs() -> list[Bug]:

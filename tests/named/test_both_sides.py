@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 import torch
 from named.sides import program, running, static
+from seeding import seed
 
 from shapecheck import named
 
@@ -333,7 +334,7 @@ OPEN = ("mask", "pack")
 
 def arguments() -> list[object]:
     """Return what `f` is called with: each dimension has another size."""
-    torch.manual_seed(0)
+    seed(0)
     x, y, w = torch.rand(2, 3, 4), torch.rand(4, 5, 2), torch.rand(2, 18)
     index, keep = torch.tensor([0, 1, 1, 0, 1, 0, 1]), torch.rand(3, 2) > 0.5
     ragged, lengths = torch.rand(2, 6, 4), torch.tensor([6, 4])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from seeding import seed
 from torch import Tensor
 
 from shapecheck import Float, ShapeError, dims_of, named, shapecheck
@@ -11,7 +12,7 @@ from shapecheck.named import distributions
 
 
 def parameters() -> tuple[Tensor, Tensor]:
-    torch.manual_seed(0)
+    seed(0)
     return named(torch.rand(5, 3), "b z"), named(torch.rand(5, 3) + 0.1, "b z")
 
 
@@ -19,9 +20,9 @@ def test_samples_carry_names_and_are_torchs() -> None:
     mean, std = parameters()
     normal = distributions.Normal(mean, std)
     assert (normal.batch_names, normal.event_names) == (("b", "z"), ())
-    torch.manual_seed(1)
+    seed(1)
     found = normal.rsample(samples=20)
-    torch.manual_seed(1)
+    seed(1)
     assert torch.equal(found, torch.distributions.Normal(mean, std).rsample((20,)))
     assert dims_of(found) == ("samples", "b", "z")
     assert dims_of(normal.mean) == dims_of(normal.entropy()) == ("b", "z")

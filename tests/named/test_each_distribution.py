@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from named.sides import program, running, static
+from seeding import seed
 
 HEAD = """\
 import torch
@@ -28,7 +29,7 @@ PARAMETERS = ", ".join(
 
 
 def arguments() -> list[object]:
-    torch.manual_seed(0)
+    seed(0)
     positive, weights = torch.rand(5, 3) + 0.5, torch.rand(5, 4)
     return [
         *(torch.randn(5, 3), positive, torch.rand(5, 3) * 0.8 + 0.1),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from seeding import seed
 from torch import Tensor
 
 from shapecheck import Dim, Float, ShapeError, dims_of, disabled, named, shapecheck
@@ -21,7 +22,7 @@ def attend(
 
 
 def inputs(n: int = 5) -> tuple[Tensor, Tensor, Tensor]:
-    torch.manual_seed(0)
+    seed(0)
     return torch.rand(2, 4, 3, 8), torch.rand(2, 4, n, 8), torch.rand(2, 4, n, 8)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from seeding import seed
 from torch import Tensor, nn
 
 from shapecheck import Bool, Dim, Float, Int, RaggedWarning, dims, dims_of, named, shapecheck
@@ -21,7 +22,7 @@ LENGTHS = torch.tensor([3, 1, 4])
 
 
 def padded(dtype: torch.dtype = torch.float64) -> Tensor:
-    torch.manual_seed(0)
+    seed(0)
     return (torch.rand(3, 4, 5) * 100).to(dtype)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import torch
+from patience import SECONDS
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
@@ -541,14 +542,14 @@ def test_a_fork_while_another_thread_asks_a_rule() -> None:
                 done.wait(0.01)
 
     def child() -> None:
-        taken = errors.LOCK.acquire(timeout=60)
+        taken = errors.LOCK.acquire(timeout=SECONDS)
         os._exit(0 if taken else 1)
 
     thread = threading.Thread(target=hold)
     thread.start()
     try:
         for _ in range(3):
-            assert held.wait(60)
+            assert held.wait(SECONDS)
             process = os.fork()
             if process == 0:
                 child()

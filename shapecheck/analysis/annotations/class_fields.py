@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import Final
 
-from shapecheck.analysis.values.model import Class
+from shapecheck.analysis.program.model import Class
 
 HOOKS: Final = ("__post_init__", "__attrs_post_init__", "model_post_init")
 """What a generated constructor calls once it has filled the fields."""

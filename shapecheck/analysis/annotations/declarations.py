@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.analysis.annotations.reader import AnyDecl, CallableDecl, Declared, reader, texts
-from shapecheck.analysis.values.model import Function
+from shapecheck.analysis.program.model import Dotted, Function
+from shapecheck.analysis.program.modules import Module
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +100,16 @@ def own_names(function: Function) -> set[str]:
     says = declaration(function)
     declared = (*(param.declared for param in says.params), says.result)
     return {name for one in declared for text in texts(one) for name in text.names()}
+
+
+def decorator_names(
+    module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+) -> Iterator[str]:
+    """Yield the dotted names of a function's or class' decorators, `?` for what isn't known."""
+    for decorator in node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(decorator, ast.Call) and ast.unparse(target).endswith("jaxtyped"):
+            yield "jaxtyping.jaxtyped"
+            continue
+        value = reader(module).resolve(target)
+        yield value.name if isinstance(value, Dotted) else "?"

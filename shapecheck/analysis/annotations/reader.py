@@ -12,8 +12,9 @@ from typing import Final, TypeAlias
 
 from shapecheck import dtypes, spec
 from shapecheck.analysis.host import Span
+from shapecheck.analysis.program.model import NOTHING, Class, Dotted, ModuleRef
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.values.model import NOTHING, Class, Dotted, ModuleRef, Ref, Shaped
+from shapecheck.analysis.values.model import Ref, Shaped
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value

@@ -25,8 +25,8 @@ from shapecheck.analysis.annotations.reader import (
 )
 from shapecheck.analysis.host import Diagnostic
 from shapecheck.analysis.interpreter import body
+from shapecheck.analysis.program.model import Function
 from shapecheck.analysis.program.report import Reporter
-from shapecheck.analysis.values.model import Function
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Size
 from shapecheck.ops import Value

@@ -14,31 +14,28 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
+from shapecheck.analysis import library
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.check import groups
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Tracing
 from shapecheck.analysis.interpreter import body as bodies
-from shapecheck.analysis.interpreter import calls, decorators, instances, overrides
-from shapecheck.analysis.interpreter import expressions as _expressions
-from shapecheck.analysis.interpreter import statements as _statements
+from shapecheck.analysis.interpreter import (
+    calls,
+    decorators,
+    expressions,
+    instances,
+    overrides,
+    statements,
+)
 from shapecheck.analysis.interpreter.frame import Budget, BudgetExceeded, Frame
-from shapecheck.analysis.library import dataclasses as _records
-from shapecheck.analysis.library import dicts as _dict_methods
-from shapecheck.analysis.library import dim_objects as _dimensions
-from shapecheck.analysis.library import itertools as _iterators
-from shapecheck.analysis.library import lists as _methods
-from shapecheck.analysis.library import math as _numbers
-from shapecheck.analysis.library import named_functions as _named_functions
-from shapecheck.analysis.library import operator as _operator_functions
-from shapecheck.analysis.library import reflection as _functional
-from shapecheck.analysis.library import torch_data as _datasets
-from shapecheck.analysis.library import torch_func as _transforms
 from shapecheck.analysis.program.answers import Ground
 from shapecheck.analysis.program.faults import Fault, located
-from shapecheck.analysis.program.modules import DEFINITIONS, Module, Program
+from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope
+from shapecheck.analysis.program.modules import Module, Program
 from shapecheck.analysis.program.report import Reporter
-from shapecheck.analysis.values.model import NOTHING, Class, Function, Object, Scope, Sequence
+from shapecheck.analysis.program.syntax import DEFINITIONS
+from shapecheck.analysis.values.model import Object, Sequence
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.signatures import StubError, table
@@ -46,21 +43,8 @@ from shapecheck.signatures import StubError, table
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_registered = (
-    _datasets,
-    _dict_methods,
-    _dimensions,
-    _expressions,
-    _functional,
-    _iterators,
-    _methods,
-    _named_functions,
-    _numbers,
-    _operator_functions,
-    _records,
-    _statements,
-    _transforms,
-)
+_REGISTERED = (expressions, library, statements)
+"""What is found in the registry, and not asked for by name."""
 follows = calls.follows
 _programs: WeakKeyDictionary[Host, dict[str, Program]] = WeakKeyDictionary()
 
@@ -381,7 +365,7 @@ def start(
         return State(heap=dict(around.heap), facts=facts), {}
     if owner is None or isinstance(node, ast.Lambda) or not node.args.args:
         return State(), {}
-    kinds = set(decorators.names(function.module, node))
+    kinds = set(declarations.decorator_names(function.module, node))
     first = node.args.args[0].arg
     if "builtins.staticmethod" in kinds:
         return State(), {}

@@ -15,16 +15,9 @@ from shapecheck.analysis.annotations.reader import Declared, NoneDecl, ScalarDec
 from shapecheck.analysis.coverage.source_words import bindings, each, operands, within, words
 from shapecheck.analysis.host import Cause, Span
 from shapecheck.analysis.interpreter.calls import follows
+from shapecheck.analysis.program.model import Class, Dotted, Function
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.values.model import (
-    Bound,
-    Class,
-    Content,
-    Dotted,
-    Function,
-    Object,
-    OpInstance,
-)
+from shapecheck.analysis.values.model import Bound, Content, Object, OpInstance
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Run, Tensor
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from operator import attrgetter
@@ -23,9 +22,10 @@ from shapecheck.analysis.check.module import check_module, program_of
 from shapecheck.analysis.coverage.causes import Analysis, Causes, fallback
 from shapecheck.analysis.coverage.source_words import operands, within
 from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen, Source
-from shapecheck.analysis.interpreter.frame import EXPRESSIONS, Frame
+from shapecheck.analysis.interpreter.frame import Frame, observing
+from shapecheck.analysis.program.model import Class, Dotted, Function
 from shapecheck.analysis.program.report import Reporter
-from shapecheck.analysis.values.model import Bound, Class, Content, Dotted, Function, Union
+from shapecheck.analysis.values.model import Argument, Bound, Content, Union
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Run, Tensor
 
@@ -55,16 +55,15 @@ def measure(source: Source, host: Host, options: Options) -> Coverage:
 
 def look(source: Source, host: Host, options: Options) -> list[Body]:
     """Do what `analysis.inspect` says."""
-    checks: dict[ast.AST, _Checks] = {}
-    too_long: set[ast.AST] = set()
-    apart = _Apart(host)
-    with _observed(source.name, checks, too_long):
+    apart, watcher = _Apart(host), _Watcher(source.name)
+    program = program_of(apart, options, source.name)
+    with observing(program, watcher):
         told = check_module(source, apart, options)
-    observed = {node: _best(each) for node, each in checks.items()}
-    module = program_of(apart, options, source.name).module(source.name)
+    observed = {node: _best(each) for node, each in watcher.seen.items()}
+    module = program.module(source.name)
     assert module is not None
     errors = frozenset(one.span for one in told if one.severity == "error")
-    analysis = Analysis(module, observed, errors, frozenset(too_long))
+    analysis = Analysis(module, observed, errors, frozenset(watcher.too_long))
     script = [node for node in module.tree.body if not isinstance(node, _DEFINITIONS)]
     classes: dict[ast.AST, Class] = {
         child: Class(node, module)
@@ -119,37 +118,32 @@ class _Apart:
         return self._host.source(module)
 
 
-@contextmanager
-def _observed(name: str, seen: dict[ast.AST, _Checks], too_long: set[ast.AST]) -> Iterator[None]:
-    """Note what each expression of a module is worth where it is reported on.
+class _Watcher:
+    """Notes what each expression of a module is worth where it is reported on.
 
     And which functions took too many steps to be looked into to their ends.
     """
 
-    def observe(handler: Callable[..., Value]) -> Callable[..., Value]:
-        def observed(frame: Frame, node: ast.AST) -> Value:
-            value = handler(frame, node)
-            too_long.update(frame.budget.failed)
-            if not frame.quiet and frame.faults is None and frame.module.name == name:
-                facts, each = frame.state.facts, seen.setdefault(node, {})
-                now, before = _grade(value, facts), each.get(frame.module.reporter)
-                if before is None or now >= before.grade:
-                    shape = _shape(value, facts)
-                    found = Observed(now, value, shape, frame.state.content(value))
-                else:
-                    held = frame.state.content(value)
-                    found = Observed(before.grade, value, before.shape, held)
-                each[frame.module.reporter] = found
-            return value
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.seen: dict[ast.AST, _Checks] = {}
+        self.too_long: set[ast.AST] = set()
 
-        return observed
+    def evaluated(self, frame: Frame, node: ast.expr, value: Value) -> None:
+        """Take note of what an expression is worth, where that is better than before."""
+        self.too_long.update(frame.budget.failed)
+        if frame.quiet or frame.faults is not None or frame.module.name != self._name:
+            return
+        facts, each = frame.state.facts, self.seen.setdefault(node, {})
+        now, before = _grade(value, facts), each.get(frame.module.reporter)
+        if before is None or now >= before.grade:
+            found = Observed(now, value, _shape(value, facts), frame.state.content(value))
+        else:
+            found = Observed(before.grade, value, before.shape, frame.state.content(value))
+        each[frame.module.reporter] = found
 
-    before = dict(EXPRESSIONS)
-    EXPRESSIONS.update({kind: observe(handler) for kind, handler in before.items()})
-    try:
-        yield
-    finally:
-        EXPRESSIONS.update(before)
+    def called(self, frame: Frame, function: Function, bound: Mapping[str, Argument]) -> None:
+        """Calls don't matter here."""
 
 
 def _best(each: _Checks) -> Observed:

@@ -13,8 +13,9 @@ from typing import Final
 
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.library.builtins import Named, function
-from shapecheck.analysis.values.model import Function, options
+from shapecheck.analysis.interpreter.registry import Named, function
+from shapecheck.analysis.program.model import Function
+from shapecheck.analysis.values.model import options
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import DType, Value
 from shapecheck.shapes import Facts, Mismatch, Tensor

@@ -25,18 +25,12 @@ from shapecheck.analysis.annotations.reader import (
     reader,
     texts,
 )
-from shapecheck.analysis.interpreter import autocast, fitting, instance_dims, strict
+from shapecheck.analysis.interpreter import autocast, first_class, fitting, instance_dims, strict
 from shapecheck.analysis.interpreter.frame import Budget, Frame
 from shapecheck.analysis.interpreter.generators import is_generator
-from shapecheck.analysis.library import functorch_dim
-from shapecheck.analysis.values.model import (
-    Dict,
-    Dotted,
-    Function,
-    names_in,
-    own_size,
-    with_default,
-)
+from shapecheck.analysis.program.model import Dotted, Function
+from shapecheck.analysis.program.syntax import names_in
+from shapecheck.analysis.values.model import Dict, own_size, with_default
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size
@@ -205,7 +199,7 @@ def _given_out(frame: Frame, declared: Declared, node: ast.expr, value: Value, v
             subject = _subject(frame, verb, where)
             frame.error(where, fitting.message(frame, subject, found, matcher, text))
             return value
-        left = functorch_dim.left_over(frame, item, value)
+        left = first_class.left_over(frame, item, value)
         if left and isinstance(part, TensorDecl):
             frame.error(where, explain.left_over(_subject(frame, verb, where), item, left))
             return value

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from collections.abc import Hashable
+from dataclasses import replace
 
-from shapecheck.analysis.interpreter import decorators, escaping, functions, instances, overrides
-from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.annotations import classes
+from shapecheck.analysis.interpreter import (
+    decorators,
+    dict_contents,
+    escaping,
+    first_class,
+    functions,
+    instances,
+    methods,
+    op_calls,
+    overrides,
+    registry,
+)
+from shapecheck.analysis.interpreter.frame import PARTS, Frame
 from shapecheck.analysis.interpreter.iteration import iterate, length
 from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
 from shapecheck.analysis.interpreter.operators import certain
 from shapecheck.analysis.interpreter.size_labels import name_sizes
 from shapecheck.analysis.interpreter.writes import write_into
-from shapecheck.analysis.library import builtins, functorch_dim
-from shapecheck.analysis.library import named as named_ops
+from shapecheck.analysis.program.model import Class, Dotted, Function
 from shapecheck.analysis.values.model import (
     Argument,
+    Arguments,
     Bound,
     Callback,
-    Class,
     Dict,
-    Dotted,
-    Function,
     Object,
     OpInstance,
     Partial,
@@ -46,49 +54,9 @@ _CONTAINERS = {
 }
 
 
-@dataclass(slots=True)
-class Arguments:
-    """The evaluated arguments of a call; `complete` is False where a starred one isn't known."""
-
-    args: tuple[Argument, ...]
-    kwargs: Mapping[str, Argument]
-    complete: bool = True
-
-    @property
-    def values(self) -> list[Value]:
-        """The values of the positional arguments."""
-        return [argument.value for argument in self.args]
-
-    @property
-    def sizes(self) -> list[Argument]:
-        """The arguments that may be the sizes of what an op makes."""
-        named = (self.kwargs[name] for name in ("size", "shape") if name in self.kwargs)
-        return [*self.args, *named]
-
-    @property
-    def named(self) -> dict[str, Value]:
-        """The values of the keyword arguments."""
-        return {name: argument.value for name, argument in self.kwargs.items()}
-
-
-Caller: TypeAlias = Callable[[Frame, Arguments, ast.Call, str], Value]
-CALLERS: Final[dict[str, Caller]] = {}
-"""What calling a library's function gives that calls what it is given, by dotted name."""
-
-
-def caller(*names: str) -> Callable[[Caller], Caller]:
-    """Register what calling a library's function gives, by its dotted names."""
-
-    def register(handler: Caller) -> Caller:
-        CALLERS.update(dict.fromkeys(names, handler))
-        return handler
-
-    return register
-
-
 def follows(name: str) -> bool:
     """Whether calling something of a library gives what follows from what it is given."""
-    return name in CALLERS or name in builtins.FUNCTIONS or name in _CONTAINERS
+    return name in registry.CALLERS or name in registry.FUNCTIONS or name in _CONTAINERS
 
 
 def call(frame: Frame, node: ast.Call) -> Value:
@@ -186,7 +154,7 @@ def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, la
 def _escape(frame: Frame, arguments: Arguments) -> None:
     """Give up on lists and dicts that go where they may be changed."""
     given = [*arguments.args, *arguments.kwargs.values()]
-    functorch_dim.let_go(frame, given)
+    first_class.let_go(frame, given)
     escaping.let_go(frame, [argument.value for argument in given])
 
 
@@ -218,14 +186,14 @@ def _site(
 def _library(frame: Frame, name: str, arguments: Arguments, node: ast.Call, label: str) -> Value:
     if name in _CONTAINERS:
         return _container(frame, _CONTAINERS[name], arguments)
-    if name in CALLERS:
-        return CALLERS[name](frame, arguments, node, label)
-    handler = builtins.FUNCTIONS.get(name)
+    if name in registry.CALLERS:
+        return registry.CALLERS[name](frame, arguments, node, label)
+    handler = registry.FUNCTIONS.get(name)
     if handler is not None:
         return handler(frame, arguments.values, arguments.named, node)
     table = frame.program.table
     signature = table.signature(name)
-    if name.startswith(named_ops.PREFIX) and not named_ops.begin(frame, arguments.kwargs):
+    if name.startswith(op_calls.PREFIX) and not op_calls.takes_names(frame, arguments.kwargs):
         return UNKNOWN
     if signature is not None:
         site = _site(arguments, node, label)
@@ -268,7 +236,7 @@ def _container(frame: Frame, kind: str, arguments: Arguments) -> Value:
         count = None if items is not None else length(frame, values[0])
         return frame.state.new(Sequence(items, element, kind, count))
     if kind == "nn.ModuleDict":
-        held = frame.state.content(builtins.as_dict(frame, values, {}))
+        held = frame.state.content(dict_contents.as_dict(frame, values, {}))
         return frame.state.new(replace(held, kind=kind)) if isinstance(held, Dict) else UNKNOWN
     if len(values) == 1 and isinstance(frame.state.content(values[0]), Dict):
         content = frame.state.content(values[0])
@@ -284,9 +252,7 @@ def _method(frame: Frame, target: Bound, arguments: Arguments, node: ast.Call, l
         args = (Argument(receiver), *arguments.args)
         return functions.invoke(frame, target.function, args, arguments.kwargs, node, label)
     source = node.func.value if isinstance(node.func, ast.Attribute) else None
-    found = functorch_dim.method(
-        frame, receiver, target.name, arguments.args, arguments.named, node
-    )
+    found = first_class.method(frame, receiver, target.name, arguments.args, arguments.named, node)
     if found is not None:
         return found
     if isinstance(receiver, (Tensor, Free)):
@@ -311,7 +277,7 @@ def _method(frame: Frame, target: Bound, arguments: Arguments, node: ast.Call, l
         signature = receiver.cls.method(target.name)
         if signature is None:
             _escape(frame, arguments)
-            return receiver if target.name in builtins.ITSELF else UNKNOWN
+            return receiver if target.name in methods.ITSELF else UNKNOWN
         return apply(
             frame,
             signature,
@@ -320,7 +286,7 @@ def _method(frame: Frame, target: Bound, arguments: Arguments, node: ast.Call, l
             _site(arguments, node, label),
             receiver.attrs,
         )
-    handler = builtins.method(frame, receiver, target.name)
+    handler = methods.method(frame, receiver, target.name)
     if handler is not None:
         return handler(frame, receiver, arguments.values, arguments.named, node)
     _escape(frame, arguments)
@@ -351,9 +317,9 @@ def _instance(frame: Frame, target: Ref, arguments: Arguments, node: ast.Call, l
     if not isinstance(content, Object):
         _escape(frame, arguments)
         return UNKNOWN
-    names = ["__call__", "forward"] if instances.is_module(content.cls) else ["__call__"]
+    names = ["__call__", "forward"] if classes.is_module(content.cls) else ["__call__"]
     for name in names:
-        function = instances.find_method(content.cls, name)
+        function = classes.find_method(content.cls, name)
         if function is not None:
             function = decorators.decorated(function)
             if not isinstance(function, Function):
@@ -380,3 +346,6 @@ def _sequential(
         if value.value is UNKNOWN:
             return UNKNOWN
     return value.value
+
+
+PARTS.invoke = invoke

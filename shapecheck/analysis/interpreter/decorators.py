@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from shapecheck.analysis.annotations import declarations
-from shapecheck.analysis.annotations.reader import reader
+from shapecheck.analysis.annotations.declarations import decorator_names
 from shapecheck.analysis.interpreter import functions
-from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.values.model import NOTHING, Argument, Context, Dotted, Function, Partial
+from shapecheck.analysis.interpreter.frame import PARTS, Frame
+from shapecheck.analysis.interpreter.registry import CALLERS
+from shapecheck.analysis.program.model import NOTHING, Dotted, Function
+from shapecheck.analysis.values.model import Argument, Arguments, Context, Partial
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN, Value
 
@@ -39,19 +39,6 @@ _CHANGE: Final = frozenset(("torch", "contextlib", "functools", "functorch"))
 """Packages whose other decorators don't."""
 
 
-def names(
-    module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-) -> Iterator[str]:
-    """Yield the dotted names of a function's or class' decorators, `?` for what isn't known."""
-    for decorator in node.decorator_list:
-        target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if isinstance(decorator, ast.Call) and ast.unparse(target).endswith("jaxtyped"):
-            yield "jaxtyping.jaxtyped"
-            continue
-        value = reader(module).resolve(target)
-        yield value.name if isinstance(value, Dotted) else "?"
-
-
 def decorated(function: Function, frame: Frame | None = None) -> Value:
     """Return what a function's name is bound to: what its decorators make of it.
 
@@ -69,7 +56,7 @@ def decorated(function: Function, frame: Frame | None = None) -> Value:
 
 def are_followed(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether it is known who calls a function under its decorators: nobody keeps it."""
-    known = zip(node.decorator_list, names(frame.module, node), strict=True)
+    known = zip(node.decorator_list, decorator_names(frame.module, node), strict=True)
     return all(
         name in _KEEP
         or name in _MANAGERS
@@ -83,7 +70,7 @@ def _made(
     function: Function, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame | None
 ) -> Value:
     value: Value = function
-    known = list(names(function.module, node))
+    known = list(decorator_names(function.module, node))
     for decorator, name in zip(reversed(node.decorator_list), reversed(known), strict=True):
         if name in _MANAGERS and isinstance(value, Function):
             value = replace(value, manages=True)
@@ -120,13 +107,11 @@ def _transformed(
     frame: Frame, made: Value, value: Function, decorator: ast.expr, name: str
 ) -> Value:
     """Return what `@vmap` or `@partial(vmap, out_dims=1)` makes; `NOTHING` for other decorators."""
-    from shapecheck.analysis.interpreter.calls import CALLERS, Arguments, invoke
-
     target = made.function if isinstance(made, Partial) else made
     if not isinstance(target, Dotted) or target.name not in CALLERS:
         return NOTHING
     call = ast.copy_location(ast.Call(decorator, [], []), decorator)
-    return frame.hush(invoke, made, Arguments((Argument(value),), {}), call, name)
+    return frame.hush(PARTS.invoke, made, Arguments((Argument(value),), {}), call, name)
 
 
 def _same_type(decorator: Function) -> bool:

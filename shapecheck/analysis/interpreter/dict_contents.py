@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.iteration import another
-from shapecheck.analysis.values.model import NOTHING, Dict, Ref, Sequence
+from shapecheck.analysis.interpreter.iteration import another, iterate
+from shapecheck.analysis.interpreter.registry import Named
+from shapecheck.analysis.program.model import NOTHING
+from shapecheck.analysis.values.model import Dict, Ref, Sequence
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN, Value
 
@@ -76,9 +78,7 @@ def _may_grow(state: State, value: Value) -> bool:
 
 
 def _make(frame: Frame, owner: Ref, content: Dict, key: Value) -> Value:
-    from shapecheck.analysis.interpreter.functions import call_value
-
-    value = call_value(frame, content.default, [])
+    value = frame.call(content.default, [])
     put(frame, owner, content, key, value)
     return value
 
@@ -140,3 +140,27 @@ def of_pairs(pairs: Iterable[Value]) -> Dict:
             return Dict(None)
         found = replace(found, items={**(found.items or {}), pair[0]: pair[1]})
     return found
+
+
+def as_dict(frame: Frame, args: list[Value], kwargs: Named) -> Value:
+    """Return a new dict of what `dict(...)` is called with."""
+    held = content_of_dict(frame, args[0]) if args else Dict({})
+    return frame.state.new(united(frame.state, Dict({}), held, kwargs))
+
+
+def content_of_dict(frame: Frame, value: Value) -> Dict:
+    """Return what `dict(value)` holds."""
+    content = frame.state.content(value)
+    if isinstance(content, Dict):
+        return content
+    items, element = iterate(frame, value)
+    if items is not None:
+        return of_pairs(_pair(frame, item) for item in items)
+    element = _pair(frame, element)
+    pair = isinstance(element, tuple) and len(element) == 2
+    return Dict(None, element[1] if pair else UNKNOWN)
+
+
+def _pair(frame: Frame, value: Value) -> Value:
+    content = frame.state.content(value)
+    return content.items if isinstance(content, Sequence) and content.items else value

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 
 from shapecheck.analysis.annotations.class_fields import set_by_name
+from shapecheck.analysis.annotations.classes import find_method
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.instances import find_method
+from shapecheck.analysis.program.model import Class, Function, Scope
+from shapecheck.analysis.program.syntax import names_in
 from shapecheck.analysis.values.heap import inside
-from shapecheck.analysis.values.model import (
-    Bound,
-    Class,
-    Dict,
-    Function,
-    Object,
-    Partial,
-    Ref,
-    Scope,
-    Sequence,
-    Union,
-    names_in,
-)
+from shapecheck.analysis.values.model import Bound, Dict, Object, Partial, Ref, Sequence, Union
 from shapecheck.ops import UNKNOWN, Value
 
 
@@ -115,7 +106,7 @@ class _Escape:
         left = heap.get(ref)
         if isinstance(left, Object) and stored:
             attrs = {**left.attrs, **dict.fromkeys(sorted(stored), UNKNOWN)}
-            heap[ref] = Object(left.cls, attrs, left.path, left.like, left.whole, left.fresh)
+            heap[ref] = replace(left, attrs=attrs)
 
 
 @lru_cache(maxsize=1024)

@@ -6,9 +6,10 @@ import ast
 
 from shapecheck.analysis.interpreter import calls, instances, operators
 from shapecheck.analysis.interpreter.dict_contents import of_pairs, put, united
-from shapecheck.analysis.interpreter.frame import Frame, expression
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import UNROLL, iterate, iterated, length
 from shapecheck.analysis.interpreter.narrowing import split
+from shapecheck.analysis.interpreter.registry import expression
 from shapecheck.analysis.interpreter.statements import define, store
 from shapecheck.analysis.interpreter.truth import CONSTANTS, truth
 from shapecheck.analysis.values.model import Dict, Items, Sequence, options

@@ -2,32 +2,33 @@
 
 A `Frame` holds the state at the current point of one body and evaluates its statements and
 expressions. What each kind of node does is in `statements` and `expressions`; calls are in
-`calls`, classes in `objects`.
+`calls`, classes in `instances`.
 """
 
 from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, Protocol
+from weakref import WeakKeyDictionary
 
 from shapecheck import explain
+from shapecheck.analysis.annotations.declarations import Declaration
+from shapecheck.analysis.interpreter.registry import EXPRESSIONS, STATEMENTS
 from shapecheck.analysis.program.faults import Fault
+from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function
 from shapecheck.analysis.program.modules import Module, Program
-from shapecheck.analysis.values.model import NOTHING, Class, Dict, Dotted, Function, Ref
+from shapecheck.analysis.values.model import Argument, Arguments, Dict, Ref
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.parts import GROWING, bounded
-from shapecheck.analysis.values.state import State
+from shapecheck.analysis.values.state import State, Yielded
 from shapecheck.dims import Atom, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Evaluate, Free, Matcher, Tensor
-
-if TYPE_CHECKING:
-    from shapecheck.analysis.interpreter.generators import Yielded
 
 MAX_DEPTH: Final = 16
 MAX_RECURSION: Final = 4
@@ -99,6 +100,29 @@ class Loop:
     continues: list[State] = field(default_factory=list)
 
 
+class Observer(Protocol):
+    """Who wants to know what the frames of a program find out; see `observing`."""
+
+    def evaluated(self, frame: Frame, node: ast.expr, value: Value) -> None:
+        """Take note of what an expression is worth."""
+
+    def called(self, frame: Frame, function: Function, bound: Mapping[str, Argument]) -> None:
+        """Take note of what a function of the program is called with."""
+
+
+_observers: Final[WeakKeyDictionary[Program, Observer]] = WeakKeyDictionary()
+
+
+@contextmanager
+def observing(program: Program, observer: Observer) -> Iterator[None]:
+    """Tell someone what the frames of a program that begin meanwhile find out."""
+    _observers[program] = observer
+    try:
+        yield
+    finally:
+        del _observers[program]
+
+
 class Frame:
     """The interpreter of one body.
 
@@ -157,6 +181,7 @@ class Frame:
         self.errors = 0
         self.most: float = math.inf
         self.at: ast.stmt | None = None
+        self.observer = _observers.get(module.program) if _observers else None
 
     @property
     def program(self) -> Program:
@@ -262,7 +287,11 @@ class Frame:
         if budget.left < 0:
             raise BudgetExceeded
         handler = EXPRESSIONS.get(type(node))
-        value = UNKNOWN if handler is None else handler(self, node)
+        if handler is None:
+            return UNKNOWN
+        value = handler(self, node)
+        if self.observer is not None:
+            self.observer.evaluated(self, node, value)
         return bounded(value) if type(value) in GROWING else value
 
     def fork(self) -> State:
@@ -337,7 +366,13 @@ class Frame:
 
     def special(self, value: Value, name: str, args: list[Value], node: ast.expr) -> Value:
         """Call a method such as `__len__` of an instance; `NOTHING` if its class has none."""
-        return SPECIAL[0](self, value, name, args, node) if isinstance(value, Ref) else NOTHING
+        return PARTS.special(self, value, name, args, node) if isinstance(value, Ref) else NOTHING
+
+    def call(self, function: Value, args: Iterable[Value]) -> Value:
+        """Return what a function that was handed over gives."""
+        node = ast.Call(ast.Name("callback", ast.Load()), [], [])
+        given = Arguments(tuple(map(Argument, args)), {})
+        return PARTS.invoke(self, function, given, node, "callback")
 
     def segment(self, node: ast.AST) -> str:
         """Return the source text of a node, as messages show it."""
@@ -381,30 +416,25 @@ class Frame:
         return matcher
 
 
-Expression: TypeAlias = Callable[[Frame, ast.AST], Value]
+class Parts:
+    """What frames do by those parts of the interpreter that work with frames themselves.
 
-SPECIAL: Final[list[Callable[[Frame, Value, str, list[Value], ast.expr], Value]]] = []
-"""How to call a method such as `__len__` of an instance: one function, of `objects`."""
+    Each puts itself in its place here when it is imported.
+    """
 
-STATEMENTS: Final[dict[type[ast.AST], Callable[..., None]]] = {}
-EXPRESSIONS: Final[dict[type[ast.AST], Callable[..., Value]]] = {}
+    __slots__ = ("attribute", "functions_fit", "invoke", "set_attribute", "special")
+    attribute: Callable[[Frame, Value, str, ast.expr], Value]
+    """What an attribute of a value is; see `instances`."""
+    set_attribute: Callable[[Frame, Value, str, Value], None]
+    """Assigns an attribute of a value; see `instances`."""
+    special: Callable[[Frame, Value, str, list[Value], ast.expr], Value]
+    """Calls a method such as `__len__` of an instance; see `instances`."""
+    invoke: Callable[[Frame, Value, Arguments, ast.Call, str], Value]
+    """Calls a value; see `calls`."""
+    functions_fit: Callable[
+        [Frame, Declaration, Mapping[str, Argument], Matcher, ast.expr, str], None
+    ]
+    """Checks the functions among the arguments of a call; see `overrides`."""
 
 
-def statement(kind: type[ast.AST]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register what a kind of statement does."""
-
-    def register(handler: Callable[..., None]) -> Callable[..., None]:
-        STATEMENTS[kind] = handler
-        return handler
-
-    return register
-
-
-def expression(kind: type[ast.AST]) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
-    """Register what a kind of expression is worth."""
-
-    def register(handler: Callable[..., Value]) -> Callable[..., Value]:
-        EXPRESSIONS[kind] = handler
-        return handler
-
-    return register
+PARTS: Final = Parts()

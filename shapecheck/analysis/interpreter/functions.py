@@ -16,16 +16,16 @@ from shapecheck.analysis.annotations.reader import (
     NoneDecl,
     UnionDecl,
 )
-from shapecheck.analysis.interpreter import fitting, instance_dims, strict
+from shapecheck.analysis.interpreter import first_class, fitting, instance_dims, strict
 from shapecheck.analysis.interpreter.body import size_in
 from shapecheck.analysis.interpreter.dict_contents import entries
-from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.frame import PARTS, Frame
 from shapecheck.analysis.interpreter.generators import entered
 from shapecheck.analysis.interpreter.inlining import look_into
 from shapecheck.analysis.interpreter.truth import CONSTANTS
-from shapecheck.analysis.library import functorch_dim
+from shapecheck.analysis.program.model import NOTHING, Function
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.values.model import NOTHING, Argument, Dict, Function, Object
+from shapecheck.analysis.values.model import Argument, Dict, Object
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize
 from shapecheck.explain import with_origins
@@ -34,10 +34,6 @@ from shapecheck.shapes import Matcher, Tensor
 
 _MAX_CLOSER: Final = 2
 """As deep as this, functions are looked into whose annotation leaves open what they return."""
-
-
-WATCHERS: Final[list[Callable[[Frame, Function, Mapping[str, Argument]], None]]] = []
-"""Who is told of each call of a function, with its arguments by parameter."""
 
 
 def bind(
@@ -100,8 +96,8 @@ def invoke(
     bound = bind(frame, function, args, kwargs)
     if bound is None:
         return UNKNOWN
-    for watcher in WATCHERS:
-        watcher(frame, function, bound)
+    if frame.observer is not None:
+        frame.observer.called(frame, function, bound)
     says = declaration(function)
     matcher = Matcher(frame.state.facts, _evaluator(frame, function, bound))
     matcher.beside = ()
@@ -116,13 +112,13 @@ def invoke(
         matcher.facts = frame.state.facts
         given_names = replace(matcher, names=dict(matcher.names), runs=dict(matcher.runs))
         promised = fitting.declare(frame, says.result, label, matcher, None)
-        promised = functorch_dim.through(frame, [*values.values()], promised)
+        promised = first_class.through(frame, [*values.values()], promised)
         return _closer(frame, function, promised, values, node, given_names)
     inside = look_into(frame, function, values, node, matcher)
     abstract = inside is None and not _may_be_none(says.result)
     if (inside is UNKNOWN or abstract) and not isinstance(says.result, AnyDecl):
         promised = fitting.declare(frame, says.result, label, matcher, None)
-        return functorch_dim.through(frame, [*values.values()], promised)
+        return first_class.through(frame, [*values.values()], promised)
     return inside
 
 
@@ -185,17 +181,7 @@ def _functions_fit(
 ) -> None:
     """Check the functions among the arguments, where any is declared."""
     if any(isinstance(param.declared, (CallableDecl, ClassDecl)) for param in says.params):
-        from shapecheck.analysis.interpreter.overrides import check_arguments
-
-        check_arguments(frame, says, bound, matcher, node, label)
-
-
-def call_value(frame: Frame, function: Value, args: Sequence[Value]) -> Value:
-    """Return what a function that was handed over gives."""
-    from shapecheck.analysis.interpreter.calls import Arguments, invoke
-
-    node = ast.Call(ast.Name("callback", ast.Load()), [], [])
-    return invoke(frame, function, Arguments(tuple(map(Argument, args)), {}), node, "callback")
+        PARTS.functions_fit(frame, says, bound, matcher, node, label)
 
 
 def _arguments_fit(

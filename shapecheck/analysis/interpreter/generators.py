@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Final
 
-from shapecheck.analysis.interpreter.frame import Frame, expression
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
-from shapecheck.analysis.values.model import Context, Function, Items
-from shapecheck.analysis.values.state import State
+from shapecheck.analysis.interpreter.registry import expression
+from shapecheck.analysis.program.model import Function
+from shapecheck.analysis.values.model import Context, Items
+from shapecheck.analysis.values.state import State, Yielded
 from shapecheck.ops import UNKNOWN, Value
 
 _MOST: Final = 64
 """As many values are told apart that one generator yields."""
-
-
-@dataclass(frozen=True, slots=True)
-class Yielded:
-    """A value that a generator yields, and the state in which it does.
-
-    `once`: the program gets to this point, and just once.
-    """
-
-    value: Value
-    state: State
-    once: bool
 
 
 def is_generator(function: Function) -> bool:

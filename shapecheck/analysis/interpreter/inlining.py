@@ -20,8 +20,9 @@ from shapecheck.analysis.interpreter.generators import is_generator, outcome
 from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Lesson, View, view
 from shapecheck.analysis.program.answers import MISSING
 from shapecheck.analysis.program.faults import Fault, Step, given
+from shapecheck.analysis.program.model import Function
 from shapecheck.analysis.values.heap import enclosing, inside, unknowns
-from shapecheck.analysis.values.model import Content, Dict, Function, Object, Ref, is_one
+from shapecheck.analysis.values.model import Content, Dict, Object, Ref, is_one
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN, Value

@@ -12,8 +12,9 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.values.model import Class, Dotted, Function, Object
+from shapecheck.analysis.interpreter.frame import PARTS, Frame
+from shapecheck.analysis.program.model import Class, Dotted, Function
+from shapecheck.analysis.values.model import Object
 from shapecheck.dims import DimExpr, Size
 from shapecheck.ops import Value
 from shapecheck.shapes import Matcher
@@ -62,17 +63,13 @@ def begin(frame: Frame, function: Function, instance: Value, matcher: Matcher) -
 
 def hold(frame: Frame, function: Function, instance: Value, matcher: Matcher) -> None:
     """Remember what the names of the instance are."""
-    from shapecheck.analysis.interpreter.instances import set_attribute
-
     for name in instance_names(function.owner):
         if name in matcher.names:
-            set_attribute(frame, instance, _HELD.format(name), matcher.names[name])
+            PARTS.set_attribute(frame, instance, _HELD.format(name), matcher.names[name])
 
 
 def _attribute(frame: Frame, instance: Value, name: str) -> DimExpr | None:
-    from shapecheck.analysis.interpreter.instances import get_attribute
-
-    found = frame.hush(get_attribute, instance, name, ast.Constant(None))
+    found = frame.hush(PARTS.attribute, instance, name, ast.Constant(None))
     if isinstance(found, int) and not isinstance(found, bool):
         return found
     return found if isinstance(found, Size) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
@@ -11,26 +11,32 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.annotations import class_fields, declarations
 from shapecheck.analysis.annotations.class_fields import Field
+from shapecheck.analysis.annotations.classes import (
+    ancestry,
+    defaults,
+    find_member,
+    find_method,
+    find_setter,
+    instance_fields,
+    is_dataclass,
+    is_module,
+    members,
+)
 from shapecheck.analysis.annotations.reader import AnyDecl, Declared, FieldsDecl, TensorDecl, reader
-from shapecheck.analysis.interpreter import body, decorators, fitting, functions
-from shapecheck.analysis.interpreter.frame import SPECIAL, Frame
+from shapecheck.analysis.interpreter import body, decorators, first_class, fitting, functions
+from shapecheck.analysis.interpreter.frame import PARTS, Frame
+from shapecheck.analysis.interpreter.methods import ITSELF
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.operators import certain
 from shapecheck.analysis.interpreter.writes import written
-from shapecheck.analysis.library import functorch_dim
-from shapecheck.analysis.library.builtins import ITSELF
+from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef
 from shapecheck.analysis.program.modules import library
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
-    NOTHING,
     Argument,
     Bound,
-    Class,
     Context,
     Dict,
-    Dotted,
-    Function,
-    ModuleRef,
     Object,
     OpInstance,
     Partial,
@@ -65,148 +71,6 @@ def entered(frame: Frame, value: Value, node: ast.expr) -> Value:
 # Classes ----------------------------------------------------------------------------------------
 
 
-def bases(cls: Class) -> list[Value]:
-    """Return the values of a class' bases."""
-
-    def found() -> list[Value]:
-        heads = (b.value if isinstance(b, ast.Subscript) else b for b in cls.node.bases)
-        return [reader(cls.module).resolve(head) for head in heads]
-
-    return cls.module.program.memory.recall(("bases", cls.node), found, [])
-
-
-def ancestry(cls: Class) -> Iterator[Class | str]:
-    """Yield a class and its ancestors, left to right; those of libraries by dotted name."""
-    seen: set[object] = set()
-    waiting: list[Value] = [cls]
-    while waiting:
-        current = waiting.pop(0)
-        if isinstance(current, Class) and current.node not in seen:
-            seen.add(current.node)
-            yield current
-            waiting = [*bases(current), *waiting]
-        elif isinstance(current, Dotted) and current.name not in seen:
-            seen.add(current.name)
-            yield current.name
-
-
-def is_module(cls: Class) -> bool:
-    """Whether a class is a `torch.nn.Module`."""
-    for parent in ancestry(cls):
-        if isinstance(parent, str):
-            if parent in ("torch.nn.Module", "torch.nn.modules.Module"):
-                return True
-            if cls.module.program.table.lookup_class(parent) is not None:
-                return True
-    return False
-
-
-def is_protocol(cls: Class) -> bool:
-    """Whether a class is a `typing.Protocol` itself."""
-    names = (base.name for base in bases(cls) if isinstance(base, Dotted))
-    return any(name in ("typing.Protocol", "typing_extensions.Protocol") for name in names)
-
-
-def members(cls: Class) -> Mapping[str, ast.stmt]:
-    """Return what the body of a class binds, by name."""
-    return cls.module.program.memory.recall(("members", cls.node), lambda: _members(cls), {})
-
-
-def _members(cls: Class) -> dict[str, ast.stmt]:
-    found: dict[str, ast.stmt] = {}
-    for node in cls.node.body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if _accessor(node) is None and "typing.overload" not in decorators.names(
-                cls.module, node
-            ):
-                found[node.name] = node
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found[node.target.id] = node
-        elif isinstance(node, ast.Assign):
-            same = found.get(node.value.id) if isinstance(node.value, ast.Name) else None
-            made = same if isinstance(same, (ast.FunctionDef, ast.AsyncFunctionDef)) else node
-            found.update({t.id: made for t in node.targets if isinstance(t, ast.Name)})
-    return found
-
-
-def _accessor(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
-    """Return which part of a property a method is: under `@width.setter`, its `setter`."""
-    for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "deleter"):
-            if isinstance(decorator.value, (ast.Name, ast.Attribute)):
-                return decorator.attr
-    return None
-
-
-def find_setter(cls: Class, name: str) -> Function | None:
-    """Return the function that assigns to a property; None for what isn't a property with one."""
-
-    def found() -> Function | None:
-        for parent in ancestry(cls):
-            if isinstance(parent, Class):
-                for node in parent.node.body:
-                    if isinstance(node, ast.FunctionDef) and node.name == name:
-                        if _accessor(node) == "setter":
-                            return Function(node, parent.module, parent, parent.home)
-                if name in members(parent):
-                    return None
-        return None
-
-    return cls.module.program.memory.recall(("setter", cls, name), found, None)
-
-
-def find_member(cls: Class, name: str, after: Class | None = None) -> tuple[Class, ast.stmt] | None:
-    """Return the class and statement that define a member; `after`: look behind that class."""
-    passed = after is None
-    for parent in ancestry(cls):
-        if isinstance(parent, Class):
-            if passed and name in members(parent):
-                return parent, members(parent)[name]
-            passed = passed or parent.node is after.node if after is not None else True
-    return None
-
-
-def has_default(cls: Class, name: str) -> bool:
-    """Whether instances have an attribute before any is assigned, from the body of the class."""
-    found = find_member(cls, name)
-    return found is not None and getattr(found[1], "value", None) is not None
-
-
-def find_method(cls: Class, name: str, after: Class | None = None) -> Function | None:
-    """Return a method of a class or its ancestors."""
-    found = find_member(cls, name, after)
-    if found is None or not isinstance(found[1], (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return None
-    return Function(found[1], found[0].module, found[0], found[0].home)
-
-
-def instance_fields(cls: Class) -> list[tuple[str, ast.AnnAssign, Class]]:
-    """Return the annotated fields of a dataclass or NamedTuple, the inherited ones first."""
-    found: dict[str, tuple[str, ast.AnnAssign, Class]] = {}
-    for parent in reversed([p for p in ancestry(cls) if isinstance(p, Class)]):
-        for name, node in members(parent).items():
-            if isinstance(node, ast.AnnAssign) and "ClassVar" not in ast.unparse(node.annotation):
-                found[name] = (name, node, parent)
-    return list(found.values())
-
-
-_GENERATED: Final = frozenset(("dataclass", "define", "frozen", "mutable"))
-
-
-def is_dataclass(cls: Class) -> bool:
-    """Whether a class gets its constructor from its annotated fields."""
-    for parent in ancestry(cls):
-        if not isinstance(parent, Class):
-            if parent in ("typing.NamedTuple", "pydantic.BaseModel", "flax.struct.PyTreeNode"):
-                return True
-            continue
-        for decorator in parent.node.decorator_list:
-            target = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if ast.unparse(target).rpartition(".")[2] in _GENERATED:
-                return True
-    return False
-
-
 # Instances --------------------------------------------------------------------------------------
 
 
@@ -222,7 +86,7 @@ def construct(
     fields = reader(cls.module).fields(cls)
     if fields is not None:
         return _typed_dict(frame, FieldsDecl(tuple(fields.items())), kwargs, node, label)
-    made = frame.state.new(Object(cls, {}, whole=True))
+    made = frame.state.new(Object(cls, {}, whole=True, defaults=defaults(cls)))
     init = find_method(cls, "__init__")
     if init is not None:
         functions.invoke(frame, init, [Argument(made), *args], kwargs, node, label)
@@ -279,9 +143,6 @@ def special(frame: Frame, value: Value, name: str, args: list[Value], node: ast.
     return functions.invoke(frame, method, given, {}, node, name)
 
 
-SPECIAL.append(special)
-
-
 def _is_named_tuple(cls: Class) -> bool:
     return "typing.NamedTuple" in ancestry(cls)
 
@@ -324,7 +185,7 @@ def _default(frame: Frame, field: Field) -> Value:
     if field.factory is None:
         return UNKNOWN
     factory = functions.default(frame, field.owner.module, field.factory)
-    return frame.hush(functions.call_value, factory, [])
+    return frame.hush(Frame.call, factory, [])
 
 
 def _check_field(
@@ -449,7 +310,7 @@ def check_init(cls: Class) -> None:
 
 def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> _Symbolic:
     state = State()
-    ref = state.new(Object(cls, {}, path, whole=True, fresh=True))
+    ref = state.new(Object(cls, {}, path, whole=True, fresh=True, defaults=defaults(cls)))
     init = find_method(cls, "__init__")
     if init is None:
         return _Symbolic(state, ref)
@@ -463,7 +324,7 @@ def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> 
     for other in ends[1:]:
         end = end.join(other)
     _forget_changing(end, ref, cls)
-    functorch_dim.forget(end.facts)
+    first_class.forget(end.facts)
     _tell(Frame(cls.module, end), ref)
     end.vars, end.since = {}, {}
     end.facts.guarded = False
@@ -585,7 +446,7 @@ def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
 def assign_attribute(frame: Frame, owner: Value, name: str, value: Value, node: ast.expr) -> None:
     """Do what `owner.name = value` does: of a property, its setter is called."""
     if type(owner) is Free:
-        functorch_dim.set_size(frame, owner, name, value, node)
+        first_class.set_size(frame, owner, name, value, node)
         return
     content = frame.state.content(owner)
     setter = find_setter(content.cls, name) if isinstance(content, Object) else None
@@ -647,7 +508,7 @@ def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Valu
     if isinstance(owner, Tensor):
         return _tensor_attribute(frame, owner, name, node)
     if type(owner) is Free:
-        return functorch_dim.attribute(frame, owner, name, node)
+        return first_class.attribute(frame, owner, name, node)
     if isinstance(owner, OpInstance):
         return _op_attribute(owner, name)
     if isinstance(owner, Packed):
@@ -690,7 +551,7 @@ _FIELDS: Final = {
 
 
 def _tensor_attribute(frame: Frame, owner: Tensor, name: str, node: ast.expr) -> Value:
-    found = functorch_dim.tensor_attribute(owner, name)
+    found = first_class.tensor_attribute(owner, name)
     if found is not None:
         return found
     signature = frame.program.table.signature(f"torch.Tensor.{name}")
@@ -810,7 +671,7 @@ def _method(
     node: ast.FunctionDef | ast.AsyncFunctionDef,
     site: ast.expr,
 ) -> Value:
-    kinds = set(decorators.names(home.module, node))
+    kinds = set(declarations.decorator_names(home.module, node))
     function = decorators.decorated(Function(node, home.module, home, home.home))
     if not isinstance(function, Function):
         return UNKNOWN
@@ -908,7 +769,7 @@ def _class_attribute(frame: Frame, owner: Class, name: str) -> Value:
         return Bound(owner, name) if made else UNKNOWN
     home, statement = found
     if isinstance(statement, ast.FunctionDef):
-        kinds = set(decorators.names(home.module, statement))
+        kinds = set(declarations.decorator_names(home.module, statement))
         function = decorators.decorated(Function(statement, home.module, home, home.home))
         if "builtins.classmethod" in kinds and isinstance(function, Function):
             return Bound(owner, name, function)
@@ -916,3 +777,8 @@ def _class_attribute(frame: Frame, owner: Class, name: str) -> Value:
     if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
         return functions.default(frame, home.module, statement.value)
     return UNKNOWN
+
+
+PARTS.attribute = get_attribute
+PARTS.set_attribute = set_attribute
+PARTS.special = special

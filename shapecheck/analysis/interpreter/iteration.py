@@ -7,16 +7,8 @@ from dataclasses import dataclass, replace
 
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.values.model import (
-    NOTHING,
-    Dict,
-    Items,
-    Object,
-    Ref,
-    Sequence,
-    Union,
-    one_of,
-)
+from shapecheck.analysis.program.model import NOTHING
+from shapecheck.analysis.values.model import Dict, Items, Object, Ref, Sequence, Union, one_of
 from shapecheck.dims import IntSize, Kind, Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
-from shapecheck.analysis.program.modules import target_names
+from shapecheck.analysis.program.syntax import target_names
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 

@@ -10,16 +10,9 @@ from shapecheck.analysis.annotations.reader import ClassDecl, TensorDecl, reader
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.truth import compared, equal, identical, instance_of, truth
-from shapecheck.analysis.values.model import (
-    Dotted,
-    Object,
-    Path,
-    Ref,
-    Union,
-    names_in,
-    options,
-    own_size,
-)
+from shapecheck.analysis.program.model import Dotted
+from shapecheck.analysis.program.syntax import names_in
+from shapecheck.analysis.values.model import Object, Path, Ref, Union, options, own_size
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Composite, FloorDiv, Kind, Relation, Size, exact_quotient, part

@@ -9,29 +9,30 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shapecheck import dtypes, explain
+from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter import autocast, strict
 from shapecheck.analysis.interpreter.dtype_evidence import mind_call
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import Range, another
 from shapecheck.analysis.interpreter.summaries import Lesson, View, view
 from shapecheck.analysis.interpreter.writes import write_into
+from shapecheck.analysis.program.model import Dotted
+from shapecheck.analysis.program.syntax import words_in
 from shapecheck.analysis.values.heap import unknowns
 from shapecheck.analysis.values.model import (
     Argument,
     Content,
     Dict,
-    Dotted,
     Items,
     OpInstance,
     Path,
     Ref,
     Union,
     own_size,
-    words_in,
 )
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.parts import MOST
-from shapecheck.dims import Dim, IntSize, Size, symbols, unknown
+from shapecheck.dims import Dim, IntSize, Size, Sym, symbols, unknown
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value, like
 from shapecheck.ops.math import ragged
 from shapecheck.ops.outer_products import outer
@@ -362,3 +363,17 @@ def _again(
     except Mismatch:
         return None
     return result if isinstance(result, Tensor) else None
+
+
+PREFIX: Final = "shapecheck.named."
+
+
+def takes_names(frame: Frame, names: Mapping[str, Value]) -> bool:
+    """Whether names mean here what the dimensions are called; `names` are given to some.
+
+    In an annotated function that is looked into, the dimensions have the names of its caller.
+    """
+    if frame.depth and frame.function is not None and declaration(frame.function).shaped:
+        return False
+    frame.supposed.update(Sym(name) for name in names)
+    return True

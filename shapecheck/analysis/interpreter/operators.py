@@ -11,6 +11,7 @@ from typing import Any, Final
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.annotations.reader import shaped_type
+from shapecheck.analysis.interpreter import first_class
 from shapecheck.analysis.interpreter.dict_contents import (
     any_of,
     fetch,
@@ -25,18 +26,8 @@ from shapecheck.analysis.interpreter.iteration import Range, another, as_list
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.truth import compared, truth
 from shapecheck.analysis.interpreter.writes import write_into
-from shapecheck.analysis.library import functorch_dim
-from shapecheck.analysis.values.model import (
-    NOTHING,
-    Dict,
-    Dotted,
-    Items,
-    Path,
-    Ref,
-    Sequence,
-    Union,
-    own_size,
-)
+from shapecheck.analysis.program.model import NOTHING, Dotted
+from shapecheck.analysis.values.model import Dict, Items, Path, Ref, Sequence, Union, own_size
 from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, Value, like
@@ -368,7 +359,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     """Return the value of `owner[index]`."""
     owner = certain(frame.eval(node.value), None)
     if isinstance(owner, Tensor):
-        index = functorch_dim.spread(frame, owner, index_value(frame, node.slice), node)
+        index = first_class.spread(frame, owner, index_value(frame, node.slice), node)
         found = item(frame, node, owner, index, node.value)
         return _counted(frame, node, owner, index, found)
     index = frame.eval(node.slice)
@@ -543,7 +534,7 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
     """Assign to `owner[index]`; return the owner."""
     owner = frame.eval(target.value)
     if isinstance(owner, Tensor):
-        index = functorch_dim.spread(frame, owner, index_value(frame, target.slice), target)
+        index = first_class.spread(frame, owner, index_value(frame, target.slice), target)
         signature = frame.program.table.signature("torch.Tensor.__setitem__")
         if signature is not None:
             site = Site(

@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.annotations.reader import CallableDecl, ClassDecl, Declared
-from shapecheck.analysis.interpreter import fitting, functions, instances
-from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.values.model import Argument, Bound, Callback, Class, Function
+from shapecheck.analysis.interpreter import fitting
+from shapecheck.analysis.interpreter.frame import PARTS, Frame
+from shapecheck.analysis.program.model import Class, Function
+from shapecheck.analysis.values.model import Argument, Bound, Callback
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Kind, Size, Sym
 from shapecheck.explain import Message
@@ -24,8 +25,8 @@ def wanted(declared: Declared) -> CallableDecl | None:
     """Return what a callable has to be: as a `Callable` says, or a protocol's `__call__`."""
     if isinstance(declared, CallableDecl):
         return declared if declarations.speaks_of_calls(declared) else None
-    if isinstance(declared, ClassDecl) and instances.is_protocol(declared.cls):
-        method = instances.find_method(declared.cls, "__call__")
+    if isinstance(declared, ClassDecl) and classes.is_protocol(declared.cls):
+        method = classes.find_method(declared.cls, "__call__")
         if method is not None:
             says = declarations.declaration(method)
             params = tuple(param.declared for param in says.params[1:])
@@ -75,7 +76,7 @@ def check_override(frame: Frame, owner: Class, function: Function) -> None:
     node = function.node
     if isinstance(node, ast.Lambda) or (node.name.startswith("__") and node.name != "__call__"):
         return
-    found = instances.find_member(owner, node.name, after=owner)
+    found = classes.find_member(owner, node.name, after=owner)
     if found is None or not isinstance(found[1], (ast.FunctionDef, ast.AsyncFunctionDef)):
         return
     base = declarations.declaration(Function(found[1], found[0].module, found[0]))
@@ -116,7 +117,7 @@ def _result(
     frame: Frame, value: Value, given: list[Value], passed: str
 ) -> tuple[Value, Message | None]:
     if not isinstance(value, Function) or not declarations.declaration(value).shaped:
-        return functions.call_value(frame, value, given), None
+        return frame.call(value, given), None
     says = declarations.declaration(value)
     matcher = Matcher(frame.state.facts)
     for param, one in zip(says.params, given, strict=False):
@@ -143,3 +144,6 @@ def _name(value: Value) -> str:
     if isinstance(value, Bound):
         return value.name
     return str(getattr(value, "name", "") or getattr(getattr(value, "cls", None), "name", "it"))
+
+
+PARTS.functions_fit = check_arguments

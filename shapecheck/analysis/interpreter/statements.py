@@ -19,7 +19,7 @@ from shapecheck.analysis.interpreter import (
     instances,
     match_patterns,
 )
-from shapecheck.analysis.interpreter.frame import Frame, Loop, statement
+from shapecheck.analysis.interpreter.frame import Frame, Loop
 from shapecheck.analysis.interpreter.iteration import (
     UNROLL,
     another,
@@ -31,15 +31,9 @@ from shapecheck.analysis.interpreter.iteration import (
 from shapecheck.analysis.interpreter.loop_variables import carried
 from shapecheck.analysis.interpreter.narrowing import split
 from shapecheck.analysis.interpreter.operators import augmented, delete_item, is_size, store_item
-from shapecheck.analysis.values.model import (
-    Bound,
-    Class,
-    Context,
-    Dotted,
-    Function,
-    Ref,
-    default_nodes,
-)
+from shapecheck.analysis.interpreter.registry import statement
+from shapecheck.analysis.program.model import Class, Dotted, Function, default_nodes
+from shapecheck.analysis.values.model import Bound, Context, Ref
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym

@@ -9,12 +9,11 @@ from functools import lru_cache
 from typing import Final
 
 import shapecheck.dims as dims
+from shapecheck.analysis.program.model import Class, Function
 from shapecheck.analysis.values.heap import Renewing
 from shapecheck.analysis.values.model import (
-    Class,
     Content,
     Dict,
-    Function,
     Object,
     Path,
     Ref,

@@ -6,16 +6,14 @@ import ast
 from collections.abc import Iterable
 from typing import Final
 
+from shapecheck.analysis.annotations.classes import ancestry, bases, find_method
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.program.model import Class, Dotted, Function, ModuleRef
 from shapecheck.analysis.values.model import (
     Bound,
     Callback,
-    Class,
     Dict,
-    Dotted,
-    Function,
     Items,
-    ModuleRef,
     Object,
     OpInstance,
     Partial,
@@ -67,8 +65,6 @@ _CONTAINERS: Final = {
 
 def _plain_truth(cls: Class) -> bool:
     """Whether instances of a class are true, having neither a length nor a truth of their own."""
-    from shapecheck.analysis.interpreter.instances import ancestry, find_method
-
     if find_method(cls, "__len__") is not None or find_method(cls, "__bool__") is not None:
         return False
     known = {"torch.nn.Module", "builtins.object", "abc.ABC"}
@@ -167,8 +163,6 @@ def _of_class(frame: Frame, value: Value, kind: Class) -> bool | None:
 
 
 def _descends(content: Object, kind: Class | str) -> bool | None:
-    from shapecheck.analysis.interpreter.instances import ancestry, bases
-
     parents = list(ancestry(content.cls))
     for parent in parents:
         if isinstance(parent, str) or isinstance(kind, str):

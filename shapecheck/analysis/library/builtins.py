@@ -6,143 +6,35 @@ Others register theirs here: `numbers`, `functional` and `methods`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, spec
 from shapecheck.analysis.annotations.reader import TensorDecl
 from shapecheck.analysis.interpreter import fitting
-from shapecheck.analysis.interpreter.dict_contents import of_pairs, united
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.instances import replaced
 from shapecheck.analysis.interpreter.iteration import Range, first, iterate, length
+from shapecheck.analysis.interpreter.registry import Named, family, function
 from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, truth
+from shapecheck.analysis.program.model import NOTHING, Dotted
 from shapecheck.analysis.values.model import (
-    NOTHING,
     Argument,
-    Bound,
-    Class,
-    Content,
     Context,
     Dict,
-    Dotted,
     Items,
     Object,
-    OpInstance,
     Partial,
     Sequence,
     Union,
 )
 from shapecheck.dims import Size
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Packed, Scalar, Sizes, Value
+from shapecheck.ops import UNKNOWN, Scalar, Sizes, Value
 from shapecheck.ops.call import as_size
 from shapecheck.ops.shape.first_class import bound_to
 from shapecheck.shapes import Free, Run, Shape, Tensor
 from shapecheck.spec.objects import is_part, of_objects
-
-Function: TypeAlias = Callable[[Frame, list[Value], Mapping[str, Value], ast.Call], Value]
-Family: TypeAlias = Callable[[str, Frame, list[Value], Mapping[str, Value], ast.Call], Value]
-Method: TypeAlias = Callable[[Frame, Value, list[Value], Mapping[str, Value], ast.Call], Value]
-
-ITSELF: Final = frozenset(
-    "train eval to cuda cpu float half double bfloat16 type requires_grad_ apply".split()
-)
-"""Methods of modules that return the module."""
-FUNCTIONS: Final[dict[str, Function]] = {}
-_METHODS: Final[dict[tuple[str, str], Method]] = {}
-
-
-def function(*names: str) -> Callable[[Function], Function]:
-    """Register what calling a library's function, by its dotted names, gives."""
-
-    def register(handler: Function) -> Function:
-        for name in names:
-            FUNCTIONS[name] = handler
-        return handler
-
-    return register
-
-
-def family(*names: str) -> Callable[[Family], Family]:
-    """Register a handler of several functions, which is told the last name of the one called."""
-
-    def register(handler: Family) -> Family:
-        for name in names:
-            FUNCTIONS[name] = partial(handler, name.rpartition(".")[2])
-        return handler
-
-    return register
-
-
-def on(kind: str, *names: str) -> Callable[[Method], Method]:
-    """Register what methods of a kind of value do; see `method` for the kinds."""
-
-    def register(handler: Method) -> Method:
-        for name in names:
-            _METHODS[kind, name] = handler
-        return handler
-
-    return register
-
-
-def method(frame: Frame, receiver: Value, name: str) -> Method | None:
-    """Return what a method of a builtin value, a list, a dict or a module does."""
-    content = frame.state.content(receiver)
-    same = _METHODS.get(("itself", name))
-    if same is not None and _holds_parameters(receiver, content):
-        return same
-    if isinstance(content, Sequence):
-        return _METHODS.get(("list", name))
-    if isinstance(content, Dict):
-        return _METHODS.get(("dict", name))
-    if isinstance(content, Object):
-        return _METHODS.get(("module", name)) or _METHODS.get(("record", name))
-    if isinstance(receiver, Class):
-        return _METHODS.get(("record class", name))
-    if isinstance(receiver, tuple):
-        return _METHODS.get(("tuple", name))
-    if isinstance(receiver, Items):
-        return _METHODS.get(("iterator", name))
-    if isinstance(receiver, dims.Dim):
-        return _METHODS.get(("dim", name))
-    if isinstance(receiver, Bound) and receiver.name == "__dict__":
-        return _METHODS.get(("attributes", name))
-    if isinstance(receiver, str) and name in _TEXT:
-        return partial(_text, name)
-    return _METHODS.get(("str", name)) if isinstance(receiver, str) else None
-
-
-_TEXT: Final = frozenset(
-    "startswith endswith split rsplit lower upper replace strip lstrip rstrip removeprefix "
-    "removesuffix partition rpartition isdigit find index count title capitalize".split()
-)
-
-
-def _text(
-    name: str, frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: ast.Call
-) -> Value:
-    """Call a method of a text whose arguments are known."""
-    if not all(isinstance(arg, (*CONSTANTS, tuple)) for arg in (*args, *kwargs.values())):
-        handler = _METHODS.get(("str", name))
-        return UNKNOWN if handler is None else handler(frame, owner, args, kwargs, node)
-    try:
-        found = getattr(owner, name)(*args, **kwargs)
-    except (TypeError, ValueError):
-        return UNKNOWN
-    return frame.state.new(Sequence(tuple(found))) if isinstance(found, list) else found
-
-
-def _holds_parameters(value: Value, content: Content) -> bool:
-    """Whether a value is a module or packed, of which `to`, `cuda` and so on return it itself."""
-    if isinstance(content, (Sequence, Dict)):
-        return content.kind.startswith("nn.")
-    return isinstance(content, Object) or isinstance(value, (OpInstance, Packed))
-
-
-Named: TypeAlias = Mapping[str, Value]
 
 
 @function("builtins.len")
@@ -297,30 +189,6 @@ def _pure(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
     return UNKNOWN
 
 
-def as_dict(frame: Frame, args: list[Value], kwargs: Named) -> Value:
-    """Return a new dict of what `dict(...)` is called with."""
-    held = content_of_dict(frame, args[0]) if args else Dict({})
-    return frame.state.new(united(frame.state, Dict({}), held, kwargs))
-
-
-def content_of_dict(frame: Frame, value: Value) -> Dict:
-    """Return what `dict(value)` holds."""
-    content = frame.state.content(value)
-    if isinstance(content, Dict):
-        return content
-    items, element = iterate(frame, value)
-    if items is not None:
-        return of_pairs(_pair(frame, item) for item in items)
-    element = _pair(frame, element)
-    pair = isinstance(element, tuple) and len(element) == 2
-    return Dict(None, element[1] if pair else UNKNOWN)
-
-
-def _pair(frame: Frame, value: Value) -> Value:
-    content = frame.state.content(value)
-    return content.items if isinstance(content, Sequence) and content.items else value
-
-
 @function("functools.partial")
 def _partial(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     return Partial(args[0], tuple(args[1:]), tuple(kwargs.items())) if args else UNKNOWN
@@ -328,8 +196,6 @@ def _partial(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> 
 
 @function("dataclasses.replace", "copy.replace", "attrs.evolve")
 def _replace(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    from shapecheck.analysis.interpreter.instances import replaced
-
     nodes = {keyword.arg: keyword.value for keyword in node.keywords}
     changes = {name: Argument(value, nodes.get(name)) for name, value in kwargs.items()}
     return replaced(frame, args[0], changes, node) if len(args) == 1 else UNKNOWN

@@ -5,17 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from shapecheck.analysis.annotations.classes import instance_fields, is_dataclass
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.instances import (
-    construct,
-    get_attribute,
-    instance_fields,
-    is_dataclass,
-    replaced,
-)
+from shapecheck.analysis.interpreter.instances import construct, get_attribute, replaced
 from shapecheck.analysis.interpreter.iteration import iterate
-from shapecheck.analysis.library.builtins import Named, function, on
-from shapecheck.analysis.values.model import Argument, Class, Dict, Object, Ref
+from shapecheck.analysis.interpreter.registry import Named, function, on
+from shapecheck.analysis.program.model import Class
+from shapecheck.analysis.values.model import Argument, Dict, Object, Ref
 from shapecheck.ops import UNKNOWN, Value
 
 _ANYTHING = ast.Constant(...)

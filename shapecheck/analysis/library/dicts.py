@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from shapecheck.analysis.interpreter.dict_contents import (
     any_value,
+    as_dict,
+    content_of_dict,
     entries,
     fetch,
     is_key,
@@ -16,8 +18,10 @@ from shapecheck.analysis.interpreter.dict_contents import (
     united,
 )
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.library.builtins import Named, as_dict, content_of_dict, function, on
-from shapecheck.analysis.values.model import NOTHING, Dict, Items, Ref
+from shapecheck.analysis.interpreter.iteration import iterate
+from shapecheck.analysis.interpreter.registry import Named, function, on
+from shapecheck.analysis.program.model import NOTHING
+from shapecheck.analysis.values.model import Dict, Items, Ref
 from shapecheck.ops import UNKNOWN, Value
 
 
@@ -132,8 +136,6 @@ def _dict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
 
 @function("builtins.dict.fromkeys", "collections.OrderedDict.fromkeys")
 def _from_keys(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    from shapecheck.analysis.interpreter.iteration import iterate
-
     value = args[1] if len(args) > 1 else None
     items = iterate(frame, args[0])[0] if args else None
     if items is None or not all(map(is_key, items)):

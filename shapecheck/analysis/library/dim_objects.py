@@ -9,7 +9,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
-from shapecheck.analysis.library.builtins import function, on
+from shapecheck.analysis.interpreter.registry import function, on
 from shapecheck.dims import Dim
 from shapecheck.dims.symbols import Padded
 from shapecheck.explain import Message

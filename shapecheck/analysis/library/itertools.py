@@ -12,8 +12,9 @@ from shapecheck.analysis.interpreter import calls
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import UNROLL, another, as_list, iterate, length
 from shapecheck.analysis.interpreter.operators import operate
+from shapecheck.analysis.interpreter.registry import Named, family, function
 from shapecheck.analysis.interpreter.truth import truth
-from shapecheck.analysis.library.builtins import Named, family, function
+from shapecheck.analysis.values import model
 from shapecheck.analysis.values.model import Argument, Items, Sequence
 from shapecheck.ops import UNKNOWN, Value
 
@@ -22,7 +23,7 @@ _NODE: Final = ast.Constant(None)
 
 def apply(frame: Frame, target: Value, args: Iterable[Value], node: ast.Call) -> Value:
     """Call a function that was handed over."""
-    arguments = calls.Arguments(tuple(map(Argument, args)), {})
+    arguments = model.Arguments(tuple(map(Argument, args)), {})
     return calls.invoke(frame, target, arguments, node, frame.segment(node.func))
 
 

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.instances import set_attribute
 from shapecheck.analysis.interpreter.iteration import another, as_list, iterate
-from shapecheck.analysis.library.builtins import ITSELF, Named, function, on
+from shapecheck.analysis.interpreter.methods import ITSELF
+from shapecheck.analysis.interpreter.registry import Named, function, on
 from shapecheck.analysis.library.math import prod
 from shapecheck.analysis.values.model import (
     Bound,
@@ -189,8 +191,6 @@ def _numel(frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: a
 
 @on("module", "register_buffer", "register_parameter", "add_module", "register_module")
 def _register(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    from shapecheck.analysis.interpreter.instances import set_attribute
-
     values = [
         *args,
         *(kwargs[key] for key in ("name", "tensor", "param", "module") if key in kwargs),

@@ -11,7 +11,7 @@ from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, as_list, iterate, length
 from shapecheck.analysis.interpreter.operators import integers, is_size, operate
-from shapecheck.analysis.library.builtins import Named, family, function
+from shapecheck.analysis.interpreter.registry import Named, family, function
 from shapecheck.analysis.values.model import (
     Sequence,
 )

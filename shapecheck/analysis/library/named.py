@@ -1,32 +1,17 @@
-"""`shapecheck.named`: operations by name, and giving names."""
+"""`shapecheck.named`: giving names, and applying any function by name (`named.op`)."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import Final
 
-from shapecheck.analysis.annotations.declarations import declaration
+from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.op_calls import Site, apply
-from shapecheck.analysis.library.builtins import function
-from shapecheck.analysis.values.model import Argument
-from shapecheck.dims import Sym
+from shapecheck.analysis.interpreter.op_calls import PREFIX, Site, apply, takes_names
+from shapecheck.analysis.interpreter.registry import caller, function
+from shapecheck.analysis.values.model import Argument, Arguments
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Tensor
-
-PREFIX: Final = "shapecheck.named."
-
-
-def begin(frame: Frame, names: Mapping[str, Value]) -> bool:
-    """Whether names mean here what the dimensions are called; `names` are given to some.
-
-    In an annotated function that is looked into, the dimensions have the names of its caller.
-    """
-    if frame.depth and frame.function is not None and declaration(frame.function).shaped:
-        return False
-    frame.supposed.update(Sym(name) for name in names)
-    return True
 
 
 @function("shapecheck.named", "shapecheck.runtime.named", "shapecheck.named.named")
@@ -36,7 +21,7 @@ def _named(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: a
     signature = frame.program.table.signature(f"{PREFIX}named")
     if signature is None or len(args) < 2:
         return args[0] if args else UNKNOWN
-    if not begin(frame, dict.fromkeys(" ".join(texts).split())):
+    if not takes_names(frame, dict.fromkeys(" ".join(texts).split())):
         return args[0]
     given = [Argument(value, arg) for value, arg in zip(args, node.args, strict=False)]
     found = apply(frame, signature, args, kwargs, Site(node, "named", args=given))
@@ -44,3 +29,37 @@ def _named(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: a
         name = node.args[0].id
         frame.assign(name, found, frame.state.since.get(name, node.lineno))
     return found
+
+
+@caller(f"{PREFIX}op")
+def _op(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+    return _applied(frame, "_op", arguments, node, label, len(arguments.args) - 1)
+
+
+@caller(f"{PREFIX}reduce")
+def _reduce(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+    return _applied(frame, "_reduce", arguments, node, label, 1)
+
+
+@caller(f"{PREFIX}augment")
+def _augment(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+    return _applied(frame, "_augment", arguments, node, label, 1)
+
+
+def _applied(
+    frame: Frame, name: str, arguments: Arguments, node: ast.Call, label: str, count: int
+) -> Value:
+    """Apply so many functions, one after the other, and name what the last one gives."""
+    if not arguments.args:
+        return UNKNOWN
+    first, *rest = arguments.args
+    found = first
+    for one in rest[:count]:
+        said = label if one.node is None else frame.segment(one.node)
+        found = Argument(invoke(frame, one.value, Arguments((found,), {}), node, said))
+    signature = frame.program.table.signature(f"{PREFIX}{name}")
+    if signature is None or not takes_names(frame, arguments.kwargs):
+        return found.value
+    values = [first.value, found.value, *(one.value for one in rest[count:])]
+    site = Site(node, label, args=[first, found])
+    return apply(frame, signature, values, arguments.named, site)

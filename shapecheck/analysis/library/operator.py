@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from shapecheck.analysis.interpreter import instances
-from shapecheck.analysis.interpreter.calls import Arguments, invoke
+from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.operators import compared_values, item, operate, signed
-from shapecheck.analysis.library.builtins import Named, family, function
-from shapecheck.analysis.values.model import Argument, Dotted, Partial
+from shapecheck.analysis.interpreter.registry import Named, family, function
+from shapecheck.analysis.program.model import Dotted
+from shapecheck.analysis.values.model import Argument, Arguments, Partial
 from shapecheck.ops import UNKNOWN, Value
 
 _BINARY: Final[Mapping[str, ast.operator]] = {

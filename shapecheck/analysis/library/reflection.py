@@ -6,21 +6,13 @@ import ast
 from collections.abc import Mapping
 
 from shapecheck import dtypes
+from shapecheck.analysis.annotations import classes
 from shapecheck.analysis.interpreter import instances
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.registry import function
 from shapecheck.analysis.interpreter.truth import CONSTANTS, is_op
-from shapecheck.analysis.library.builtins import function
-from shapecheck.analysis.values.model import (
-    Bound,
-    Callback,
-    Class,
-    Dotted,
-    Function,
-    Object,
-    OpInstance,
-    Partial,
-    Ref,
-)
+from shapecheck.analysis.program.model import Class, Dotted, Function
+from shapecheck.analysis.values.model import Bound, Callback, Object, OpInstance, Partial, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Scalar, Value
 from shapecheck.shapes import Tensor
@@ -45,18 +37,18 @@ def _has(frame: Frame, owner: Value, name: str) -> bool | None:
     content = frame.state.content(owner)
     if not isinstance(content, Object):
         return None
-    if name in content.attrs or instances.find_member(content.cls, name) is not None:
+    if name in content.attrs or classes.find_member(content.cls, name) is not None:
         return True
     if content.path is not None:
         return None
-    parents = list(instances.ancestry(content.cls))
-    dynamic = instances.find_method(content.cls, "__getattr__") is not None
+    parents = list(classes.ancestry(content.cls))
+    dynamic = classes.find_method(content.cls, "__getattr__") is not None
     module = all(isinstance(p, Class) or p in ("torch.nn.Module", "abc.ABC") for p in parents)
     opaque = any(
         not isinstance(base, (Class, Dotted))
         for parent in parents
         if isinstance(parent, Class)
-        for base in instances.bases(parent)
+        for base in classes.bases(parent)
     )
     return None if dynamic or opaque or not module or name in instances.MODULE_NAMES else False
 

@@ -6,12 +6,11 @@ import ast
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis.interpreter.calls import Arguments, caller
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.functions import call_value
 from shapecheck.analysis.interpreter.iteration import iterate, length
-from shapecheck.analysis.library.builtins import Named, function
-from shapecheck.analysis.values.model import NOTHING, Dict, Items, Object, Sequence
+from shapecheck.analysis.interpreter.registry import Named, caller, function
+from shapecheck.analysis.program.model import NOTHING
+from shapecheck.analysis.values.model import Arguments, Dict, Items, Object, Sequence
 from shapecheck.dims import IntSize, Size, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Value
@@ -98,7 +97,7 @@ def _loader(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> V
     if collate is None:
         return Items(None, _batch(frame, row, count))
     rows = frame.state.new(Sequence(None, row, count=count))
-    return Items(None, frame.hush(lambda inner: call_value(inner, collate, [rows])))
+    return Items(None, frame.hush(Frame.call, collate, [rows]))
 
 
 @function("torch.utils.data.default_collate", "torch.utils.data.dataloader.default_collate")

@@ -12,21 +12,15 @@ from dataclasses import replace
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis.interpreter import decorators, functions, instances
-from shapecheck.analysis.interpreter.calls import Arguments, caller, invoke
+from shapecheck.analysis.annotations import classes
+from shapecheck.analysis.interpreter import decorators, functions
+from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.op_calls import Site, apply
+from shapecheck.analysis.interpreter.registry import caller
 from shapecheck.analysis.interpreter.truth import instance_of
-from shapecheck.analysis.values.model import (
-    Argument,
-    Class,
-    Dict,
-    Dotted,
-    Function,
-    Partial,
-    Sequence,
-    Union,
-)
+from shapecheck.analysis.program.model import Class, Dotted, Function
+from shapecheck.analysis.values.model import Argument, Arguments, Dict, Partial, Sequence, Union
 from shapecheck.dims import DimExpr
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
@@ -438,11 +432,11 @@ def _apply(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Va
     """Call the forward of a function with a backward of its own."""
     owner = arguments.values[0]
     assert isinstance(owner, Class)
-    forward = instances.find_method(owner, "forward")
+    forward = classes.find_method(owner, "forward")
     made = None if forward is None else decorators.decorated(forward)
     if not isinstance(made, Function):
         return UNKNOWN
-    split = instances.find_method(owner, "setup_context") is not None
+    split = classes.find_method(owner, "setup_context") is not None
     args = arguments.args[1:] if split else (Argument(UNKNOWN), *arguments.args[1:])
     return functions.invoke(frame, made, args, arguments.kwargs, node, label)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from shapecheck.analysis.values.model import Function
+from shapecheck.analysis.program.model import Function
 from shapecheck.explain import Message
 from shapecheck.ops import Value
 from shapecheck.shapes import Tensor

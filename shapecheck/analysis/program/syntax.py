@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
+
+from shapecheck.analysis.host import Source, Span
 
 _KEPT: Final = 256
 
@@ -13,3 +18,255 @@ _KEPT: Final = 256
 def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
     """Return the nodes of a tree, as `ast.walk` yields them; those of a few trees are kept."""
     return tuple(ast.walk(tree))
+
+
+@lru_cache(maxsize=1024)
+def names_in(node: ast.AST) -> frozenset[str]:
+    """Return the names that a piece of source mentions."""
+    return frozenset(child.id for child in ast.walk(node) if isinstance(child, ast.Name))
+
+
+@lru_cache(maxsize=1024)
+def words_in(node: ast.AST) -> frozenset[str]:
+    """Return the names of variables, attributes and parameters in a piece of source."""
+    found: set[str] = set()
+    for child in ast.walk(node):
+        match child:
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
+                found.add(word)
+    return frozenset(found)
+
+
+class Survey:
+    """What one pass over a module's syntax collects.
+
+    `annotations` are all annotations; `generators` the functions that yield; `stores` the
+    attributes of `self` that each method assigns, `alters` those whose content it changes, and
+    `mentions` those that it reads or calls;
+    `calls` the calls of each plain name, `reassigned` the globals that functions assign.
+    """
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.annotations: list[ast.expr] = []
+        self.generators: set[ast.AST] = set()
+        self.stores: dict[ast.AST, set[str]] = {}
+        self.alters: dict[ast.AST, set[str]] = {}
+        self.mentions: dict[ast.AST, set[str]] = {}
+        self.calls: dict[str, list[ast.Call]] = {}
+        self.reassigned: set[str] = set()
+        stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
+        while stack:
+            node, inside = stack.pop()
+            kind = type(node)
+            if kind in _FUNCTIONS:
+                inside = node
+                self.stores[node], self.alters[node], self.mentions[node] = set(), set(), set()
+                returns = getattr(node, "returns", None)
+                if returns is not None:
+                    self.annotations.append(returns)
+            elif kind is ast.arg:
+                if node.annotation is not None:  # type: ignore[attr-defined]
+                    self.annotations.append(node.annotation)  # type: ignore[attr-defined]
+                continue
+            elif kind is ast.Call:
+                if type(node.func) is ast.Name:  # type: ignore[attr-defined]
+                    self.calls.setdefault(node.func.id, []).append(node)  # type: ignore[attr-defined, arg-type]
+            elif kind is ast.AnnAssign:
+                self.annotations.append(node.annotation)  # type: ignore[attr-defined]
+            elif inside is not None:
+                if kind is ast.Yield or kind is ast.YieldFrom:
+                    self.generators.add(inside)
+                elif kind is ast.Attribute:
+                    self._attribute(node, inside)  # type: ignore[arg-type]
+                elif kind is ast.Subscript:
+                    self._subscript(node, inside)  # type: ignore[arg-type]
+                elif kind is ast.Global:
+                    self._global(node, inside)  # type: ignore[arg-type]
+            fields = _CHILDREN.get(kind)
+            if fields is None:
+                fields = _CHILDREN[kind] = tuple(f for f in kind._fields if f not in _LEAVES)
+            for field in fields:
+                value = getattr(node, field)
+                if type(value) is list:
+                    stack += [(child, inside) for child in value if isinstance(child, ast.AST)]
+                elif isinstance(value, ast.AST):
+                    stack.append((value, inside))
+
+    def _attribute(self, node: ast.Attribute, inside: ast.AST) -> None:
+        if isinstance(node.value, ast.Name) and node.value.id == "self":
+            kept = self.stores if isinstance(node.ctx, ast.Store) else self.mentions
+            kept[inside].add(node.attr)
+        elif node.attr in _MUTATORS:
+            self._changed(node.value, inside)
+
+    def _subscript(self, node: ast.Subscript, inside: ast.AST) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            self._changed(node.value, inside)
+
+    def _changed(self, node: ast.expr, inside: ast.AST) -> None:
+        """Take note of `self.items.append(...)` and `self.items[0] = ...`."""
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id == "self":
+                self.alters[inside].add(node.attr)
+
+    def _global(self, node: ast.Global, inside: ast.AST) -> None:
+        stored = (n.id for n in ast.walk(inside) if isinstance(n, ast.Name) and _is_store(n))
+        self.reassigned |= set(node.names) & set(stored)
+
+
+def _is_store(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+_MUTATORS: Final = frozenset(
+    "add append appendleft clear extend insert pop popitem remove setdefault update".split()
+)
+
+
+_FUNCTIONS: Final = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+
+
+# Half of all nodes are names, constants, operators and contexts, which hold nothing to survey.
+_LEAVES: Final = frozenset(("attr", "ctx", "id", "kind", "op", "ops", "type_comment"))
+
+
+_CHILDREN: Final[dict[type[ast.AST], tuple[str, ...]]] = {ast.Constant: ()}
+
+
+class Syntax:
+    """A parsed source: its tree, what a pass over it collects, what binds each global name."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.tree = ast.parse(source.text)
+        self.survey = Survey(self.tree)
+        self.lines = Lines(source.text)
+        self.bindings: dict[str, list[ast.stmt]] = {}
+        for node in flatten(self.tree.body):
+            for name in bound_names(node):
+                self.bindings.setdefault(name, []).append(node)
+
+
+_MOST_FILES: Final = 1024
+
+
+_parsed: Final[dict[str, Syntax]] = {}
+"""The files that were parsed last, of each the text that was."""
+
+
+def syntax(source: Source) -> Syntax:
+    """Parse a source, once for all the modules that look at it; raises SyntaxError."""
+    found = _parsed.pop(source.path, None)
+    if found is None or found.source != source:
+        found = Syntax(source)
+    _parsed[source.path] = found
+    if len(_parsed) > _MOST_FILES:
+        del _parsed[next(iter(_parsed))]
+    return found
+
+
+DEFINITIONS: Final = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+)
+
+
+def flatten(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements, those inside of `if`, `try` and `with` included."""
+    for node in body:
+        yield node
+        if isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
+            for part in ("body", "handlers", "orelse", "finalbody"):
+                for child in getattr(node, part, ()):
+                    yield from flatten(
+                        child.body if isinstance(child, ast.ExceptHandler) else [child]
+                    )
+
+
+def bound_names(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement itself binds."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name
+        case ast.Import() | ast.ImportFrom():
+            for alias in node.names:
+                yield alias.asname or (
+                    alias.name.partition(".")[0] if isinstance(node, ast.Import) else alias.name
+                )
+        case ast.Assign(targets=targets):
+            for target in targets:
+                yield from target_names(target)
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            yield from target_names(target)
+        case ast.For(target=target):
+            yield from target_names(target)
+        case ast.With(items=items):
+            for item in items:
+                if item.optional_vars is not None:
+                    yield from target_names(item.optional_vars)
+        case _:
+            if type(node).__name__ == "TypeAlias":
+                yield node.name.id  # type: ignore[attr-defined]  # Python 3.12
+
+
+def target_names(target: ast.expr) -> Iterator[str]:
+    """Yield the names that an assignment target binds."""
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for element in target.elts:
+            yield from target_names(element)
+    elif isinstance(target, ast.Starred):
+        yield from target_names(target.value)
+
+
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a source as Python counts them, without their ends."""
+    return _LINE_END.split(text) if "\r" in text else text.split("\n")
+
+
+class Lines:
+    """The lines of a source, and where the nodes of its syntax stand in them."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = lines_of(text)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __getitem__(self, line: int) -> str:
+        """Return a line, counted from 1."""
+        return self._lines[line - 1]
+
+    def span(self, node: ast.AST) -> Span:
+        """Return where a node stands, columns in characters."""
+        line = getattr(node, "lineno", 1)
+        end_line = getattr(node, "end_lineno", None) or line
+        column = self._column(line, getattr(node, "col_offset", 0))
+        end = self._column(end_line, getattr(node, "end_col_offset", None) or 0)
+        return Span(line, column, end_line, end)
+
+    def _column(self, line: int, offset: int) -> int:
+        text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
+        if text.isascii():
+            return offset
+        return len(text.encode()[:offset].decode(errors="replace"))
+
+    def segment(self, node: ast.AST) -> str:
+        """Return the source text of a node, on one line."""
+        span = self.span(node)
+        if span.line == span.end_line:
+            return self._lines[span.line - 1][span.column : span.end_column]
+        first = self._lines[span.line - 1][span.column :]
+        rest = [*self._lines[span.line : span.end_line - 1]]
+        last = self._lines[span.end_line - 1][: span.end_column]
+        text = first.strip()
+        for part in filter(None, map(str.strip, (*rest, last))):
+            text += part if text[-1:] in "([{" or part[0] in ")]}" else f" {part}"
+        return text

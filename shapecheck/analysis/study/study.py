@@ -9,31 +9,23 @@ from __future__ import annotations
 import ast
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.check.module import functions as functions_of
 from shapecheck.analysis.check.module import nested, program_of, start, without_collecting
 from shapecheck.analysis.host import Host, Options, Source
-from shapecheck.analysis.interpreter import body, functions, instances
-from shapecheck.analysis.interpreter.frame import EXPRESSIONS, BudgetExceeded, Frame
+from shapecheck.analysis.interpreter import body
+from shapecheck.analysis.interpreter.frame import BudgetExceeded, Frame, observing
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.inlining import end_of
 from shapecheck.analysis.program.answers import Ground
+from shapecheck.analysis.program.model import NOTHING, Function
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.tensor_evidence import is_annotated, shown, shown_sizes, untold
-from shapecheck.analysis.values.model import (
-    Argument,
-    Function,
-    Object,
-    Path,
-    Ref,
-    Sequence,
-    Union,
-    own_size,
-)
+from shapecheck.analysis.values.model import Argument, Object, Path, Ref, Sequence, Union, own_size
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.ops import UNKNOWN, Value
@@ -273,9 +265,8 @@ def _ran(subject: Subject, values: Mapping[str, Value], tensors: set[str], most:
             supposed[param.name] = found
         return found
 
-    seen: dict[ast.expr, Value] = {}
-    calls: list[tuple[Function, dict[str, Value]]] = []
-    with _watched(function, seen, calls):
+    watcher = _Watcher(function)
+    with observing(function.module.program, watcher):
         frame = body.check_body(function, state, given, quiet=True, most=most, suppose=suppose)
     result, end = _outcome(frame, function)
     facts = end.facts
@@ -287,13 +278,13 @@ def _ran(subject: Subject, values: Mapping[str, Value], tensors: set[str], most:
         subject,
         params,
         resolved(result, facts),
-        {node: resolved(value, facts) for node, value in seen.items()},
+        {node: resolved(value, facts) for node, value in watcher.seen.items()},
         _expressions(function, end, begun, params),
         tensors,
         frame.errors,
         calls=[
             (callee, {name: resolved(value, facts) for name, value in bound.items()})
-            for callee, bound in calls
+            for callee, bound in watcher.calls
         ],
         given={**values, **supposed},
         nested=[*nested(frame)],
@@ -317,37 +308,27 @@ def _labels(facts: Facts) -> dict[Sym, str]:
     return found
 
 
-@contextmanager
-def _watched(
-    function: Function,
-    seen: dict[ast.expr, Value],
-    calls: list[tuple[Function, dict[str, Value]]],
-) -> Iterator[None]:
-    """Note what the expressions of a function are worth, and what it calls others with."""
+class _Watcher:
+    """Notes what the expressions of a function are worth, and what it calls others with."""
 
-    def watch(handler: Callable[..., Value]) -> Callable[..., Value]:
-        def watched(frame: Frame, node: ast.expr) -> Value:
-            value = handler(frame, node)
-            if frame.function is function and frame.depth == 0:
-                seen[node] = value if node not in seen else _alike(seen[node], value)
-            return value
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self.seen: dict[ast.expr, Value] = {}
+        self.calls: list[tuple[Function, dict[str, Value]]] = []
 
-        return watched
+    def evaluated(self, frame: Frame, node: ast.expr, value: Value) -> None:
+        """Take note of what an expression is worth, each time."""
+        if frame.function is self._function and frame.depth == 0:
+            before = self.seen.get(node, NOTHING)
+            self.seen[node] = value if before is NOTHING else _alike(before, value)
 
-    def called(frame: Frame, callee: Function, bound: Mapping[str, Argument]) -> None:
-        if frame.function is function and frame.depth == 0:
+    def called(self, frame: Frame, function: Function, bound: Mapping[str, Argument]) -> None:
+        """Take note of the arguments of a call, as far as they are shapes."""
+        if frame.function is self._function and frame.depth == 0:
             state = frame.state
             values = {name: _spelled(frame, one.value, state) for name, one in bound.items()}
-            calls.append((callee, {n: resolved(v, state.facts) for n, v in values.items()}))
-
-    before = dict(EXPRESSIONS)
-    EXPRESSIONS.update({kind: watch(handler) for kind, handler in before.items()})
-    functions.WATCHERS.append(called)
-    try:
-        yield
-    finally:
-        functions.WATCHERS.pop()
-        EXPRESSIONS.update(before)
+            known = {name: resolved(value, state.facts) for name, value in values.items()}
+            self.calls.append((function, known))
 
 
 def _alike(one: Value, other: Value) -> Value:
@@ -488,5 +469,5 @@ def _attributes(
     for name, value in attrs.items():
         if depth > 1 and isinstance(value, Ref):
             inner = state.content(value)
-            if isinstance(inner, Object) and not instances.is_module(inner.cls):
+            if isinstance(inner, Object) and not classes.is_module(inner.cls):
                 yield from _attributes(state, value, f"{path}.{name}", depth - 1)

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.annotations.reader import AnyDecl, TensorDecl
-from shapecheck.analysis.interpreter import instances
+from shapecheck.analysis.program.model import Class, Dotted, Function
 from shapecheck.analysis.program.syntax import nodes
-from shapecheck.analysis.values.model import Bound, Class, Dotted, Function, OpInstance, Ref
+from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Tensor
@@ -59,7 +59,7 @@ def shown(function: Function, owner: Class | None, seen: Study, counted: bool = 
     }
     if not candidates:
         return set()
-    in_module = owner is not None and instances.is_module(owner) and function.name != "__init__"
+    in_module = owner is not None and classes.is_module(owner) and function.name != "__init__"
     found: set[str] = set()
     for node in nodes(function.node):
         if counted or not isinstance(node, ast.BinOp) or isinstance(node.op, ast.MatMult):

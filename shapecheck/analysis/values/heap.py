@@ -6,15 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import shapecheck.dims as dims
-from shapecheck.analysis.values.model import (
-    Class,
-    Content,
-    Dict,
-    Function,
-    Object,
-    Ref,
-    Sequence,
-)
+from shapecheck.analysis.program.model import Class, Function
+from shapecheck.analysis.values.model import Content, Dict, Object, Ref, Sequence
 from shapecheck.analysis.values.parts import FORMS, parts
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
 from shapecheck.ops import Value

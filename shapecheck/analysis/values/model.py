@@ -12,133 +12,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 
 import shapecheck.dims as dims
+from shapecheck.analysis.program.model import NOTHING, Class, Function
 from shapecheck.dims import IntSize, Size
 from shapecheck.dims.symbols import Default, Each
 from shapecheck.ops import UNKNOWN, Value
-from shapecheck.ops.saying import a_function, one_of_kind
+from shapecheck.ops.saying import one_of_kind
 from shapecheck.signatures import OpClass
-
-if TYPE_CHECKING:
-    from shapecheck.analysis.program.modules import Module
-
-
-NOTHING: Final = object()
-"""Marks the absence of a value where None is one."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Dotted:
-    """A name of a library that isn't analysed: `torch.nn.functional`, `math.sqrt`, `len`."""
-
-    name: str
-
-    def __repr__(self) -> str:
-        return self.name.removeprefix("builtins.")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ModuleRef:
-    """A module whose source the analysis has."""
-
-    name: str
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class Scope(Protocol):
-    """The variables around a nested function, as they are when it is called."""
-
-    def find(self, name: str) -> Value:
-        """Return the value of a variable here or further out, `NOTHING` if there is none."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Function:
-    """A function or lambda of analysed source; `owner` is the class that it is a method of.
-
-    `home` holds the variables of the function around it, `defaults` the values of the parameters'
-    defaults as they were at the definition, where there is such a function. `manages`: it is
-    under `@contextmanager`.
-    """
-
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    module: Module
-    owner: Class | None = None
-    home: Scope | None = None
-    defaults: tuple[Value, ...] = ()
-    manages: bool = False
-
-    @property
-    def name(self) -> str:
-        """The function's name as it is defined."""
-        return getattr(self.node, "name", "lambda")
-
-    def default(self, node: ast.expr) -> Value:
-        """Return the value of a default as it was at the definition; `NOTHING` if not kept."""
-        arguments = self.node.args
-        for one, value in zip(default_nodes(arguments), self.defaults, strict=False):
-            if one is node:
-                return value
-        return NOTHING
-
-    def captured(self) -> list[Value]:
-        """Return the values of the variables around it that the function mentions."""
-        return [*self.defaults, *(value for value in self.around() if value is not NOTHING)]
-
-    def around(self) -> list[Value]:
-        """Return the variables around it that the function may mention, `NOTHING` for others."""
-        home = self.home
-        return [] if home is None else [home.find(name) for name in sorted(names_in(self.node))]
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Function)
-            and self.node is other.node
-            and self.home is other.home
-            and self.defaults == other.defaults
-            and self.manages == other.manages
-        )
-
-    def __hash__(self) -> int:
-        return hash(self.node)
-
-    def __repr__(self) -> str:
-        return a_function(self.name)
-
-
-def default_nodes(arguments: ast.arguments) -> list[ast.expr]:
-    """Return the expressions of all defaults."""
-    return [*arguments.defaults, *(node for node in arguments.kw_defaults if node is not None)]
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Class:
-    """A class of analysed source; `home` holds the variables of the function around it."""
-
-    node: ast.ClassDef
-    module: Module
-    home: Scope | None = None
-
-    @property
-    def name(self) -> str:
-        """The class' name as it is defined."""
-        return self.node.name
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Class) and self.node is other.node and self.home is other.home
-
-    def __hash__(self) -> int:
-        return hash(self.node)
-
-    def __repr__(self) -> str:
-        return f"the class {self.name}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -408,8 +291,9 @@ class Object:
 
     `path` names a symbolic instance (`self`, `config`) for the sizes that are its own. `like`
     stands for any of the instances that it is one of, where it is one of several. `whole`: it has
-    no other attributes, so that one which only some paths assign is what they assign where it is
-    read. `fresh`: of what its class does behind a generated constructor nothing was looked at.
+    no other attributes but the `defaults` of its class, so that one which only some paths assign is
+    what they assign where it is read. `fresh`: of what its class does behind a generated
+    constructor nothing was looked at.
     """
 
     cls: Class
@@ -418,6 +302,7 @@ class Object:
     like: Ref | None = None
     whole: bool = False
     fresh: bool = False
+    defaults: frozenset[str] = frozenset()
 
     def __hash__(self) -> int:
         return id(self)
@@ -428,23 +313,6 @@ class Object:
 
 Content = Sequence | Dict | Object | None
 """What the heap holds; None where anything may have happened to it."""
-
-
-@lru_cache(maxsize=1024)
-def names_in(node: ast.AST) -> frozenset[str]:
-    """Return the names that a piece of source mentions."""
-    return frozenset(child.id for child in ast.walk(node) if isinstance(child, ast.Name))
-
-
-@lru_cache(maxsize=1024)
-def words_in(node: ast.AST) -> frozenset[str]:
-    """Return the names of variables, attributes and parameters in a piece of source."""
-    found: set[str] = set()
-    for child in ast.walk(node):
-        match child:
-            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
-                found.add(word)
-    return frozenset(found)
 
 
 def unchanging(value: Value) -> bool:
@@ -460,3 +328,28 @@ def unchanging(value: Value) -> bool:
     if isinstance(value, Items):
         return unchanging(value.element) and unchanging(value.items or ())
     return not isinstance(value, (Partial, Function, OpInstance))
+
+
+@dataclass(slots=True)
+class Arguments:
+    """The evaluated arguments of a call; `complete` is False where a starred one isn't known."""
+
+    args: tuple[Argument, ...]
+    kwargs: Mapping[str, Argument]
+    complete: bool = True
+
+    @property
+    def values(self) -> list[Value]:
+        """The values of the positional arguments."""
+        return [argument.value for argument in self.args]
+
+    @property
+    def sizes(self) -> list[Argument]:
+        """The arguments that may be the sizes of what an op makes."""
+        named = (self.kwargs[name] for name in ("size", "shape") if name in self.kwargs)
+        return [*self.args, *named]
+
+    @property
+    def named(self) -> dict[str, Value]:
+        """The values of the keyword arguments."""
+        return {name: argument.value for name, argument in self.kwargs.items()}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import shapecheck.dims as dims
+from shapecheck.analysis.program.model import NOTHING
 from shapecheck.analysis.values.heap import Moving, changed, inside, reachable
 from shapecheck.analysis.values.model import (
-    NOTHING,
     Content,
     Dict,
     Object,
@@ -238,19 +239,18 @@ class _Joiner:
 
     def instance(self, a: Object, b: Object, key: tuple[object, ...]) -> Object:
         """Join what two paths know of an instance."""
-        from shapecheck.analysis.interpreter.instances import has_default
-
         whole = a.whole and b.whole
         attrs: dict[str, Value] = {}
         for name in dict.fromkeys((*a.attrs, *b.attrs)):
             x, y = (side.attrs.get(name, UNKNOWN) for side in (a, b))
             only = (name in a.attrs) != (name in b.attrs)
-            if only and whole and not has_default(a.cls, name):
+            if only and whole and name not in a.defaults:
                 attrs[name] = y if x is UNKNOWN else x
             else:
                 attrs[name] = self.value(x, y, (*key, name))
         path = a.path if a.path == b.path else one_of(a.path or b.path or "")
-        return Object(a.cls, attrs, path, whole=whole, fresh=a.fresh or b.fresh)
+        fresh = a.fresh or b.fresh
+        return Object(a.cls, attrs, path, whole=whole, fresh=fresh, defaults=a.defaults)
 
     def elements(self, a: Sequence, b: Sequence, key: tuple[object, ...]) -> Value:
         found: list[Value] = []
@@ -402,3 +402,15 @@ def _open(value: tuple[Value, ...]) -> bool:
 
 def _sizelike(value: Value) -> bool:
     return isinstance(value, (int, Size)) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Yielded:
+    """A value that a generator yields, and the state in which it does.
+
+    `once`: the program gets to this point, and just once.
+    """
+
+    value: Value
+    state: State
+    once: bool

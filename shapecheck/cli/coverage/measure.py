@@ -14,7 +14,7 @@ from typing import Final
 
 from shapecheck import config
 from shapecheck.analysis import Body, Cause, Options, Seen, inspect
-from shapecheck.analysis.program.report import lines_of
+from shapecheck.analysis.program.syntax import lines_of
 from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHosts, SourceReader
 
 _RELATIVE: Final = re.compile(r"^[ \t]*from[ \t]+(\.+)", re.MULTILINE)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from shapecheck.analysis import Source
-from shapecheck.analysis.program.modules import Syntax, syntax
+from shapecheck.analysis.program.syntax import Syntax, syntax
 
 _MOST_STEPS: Final = 30
 _MYPY: Final = PathFinder.find_spec("mypy")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck.analysis import Source
-from shapecheck.analysis.program.modules import syntax
+from shapecheck.analysis.program.syntax import syntax
 from shapecheck.analysis.study.study import defs
 from shapecheck.codemod.project.files import FileProblem, read
 

@@ -14,9 +14,10 @@ from typing import Final
 
 from shapecheck import dtypes
 from shapecheck.analysis.annotations.declarations import declaration
+from shapecheck.analysis.program.model import Function
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.study import ListOf, Study
-from shapecheck.analysis.values.model import Function, Union, options
+from shapecheck.analysis.values.model import Union, options
 from shapecheck.codemod.sources.static import tensor_of, variables, wanted
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Scalar, Value

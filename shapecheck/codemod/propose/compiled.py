@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.interpreter import decorators
+from shapecheck.analysis.program.model import Class, Dotted, Function
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.values.model import Class, Dotted, Function
 
 _COMPILERS: Final = {
     "torch.jit": "TorchScript",
@@ -35,12 +35,12 @@ def compiler(function: Function) -> str | None:
     if isinstance(node, ast.Lambda):
         return None
     named = {node.name}
-    for name in decorators.names(module, node):
+    for name in declarations.decorator_names(module, node):
         if found := _reads(name):
             return found
     if isinstance(owner, Class):
         named = {owner.node.name}
-        for name in decorators.names(module, owner.node):
+        for name in declarations.decorator_names(module, owner.node):
             if found := _reads(name):
                 return found
     if "jit" in module.source.text and named & {*_scripted(module)}:

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from shapecheck.analysis.annotations.classes import ancestry
 from shapecheck.analysis.annotations.declarations import arguments_of
-from shapecheck.analysis.interpreter.instances import ancestry
+from shapecheck.analysis.program.model import Class
 from shapecheck.analysis.study.study import Study
-from shapecheck.analysis.values.model import Class
 from shapecheck.codemod.project.project import Function
 from shapecheck.codemod.sources.comments import may_be_none
 from shapecheck.codemod.sources.static import wanted

@@ -13,7 +13,7 @@ from typing import Final
 from shapecheck.analysis import Options, Source
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.check.module import check_module, forget
-from shapecheck.analysis.program.modules import syntax
+from shapecheck.analysis.program.syntax import syntax
 from shapecheck.analysis.study.study import defs
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.project.project import Project, ProjectHost, module_of

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from shapecheck.analysis import Diagnostic, Options, Source
 from shapecheck.analysis.check.module import check_parts
-from shapecheck.analysis.program.modules import syntax
+from shapecheck.analysis.program.syntax import syntax
 from shapecheck.analysis.study.study import defs
 from shapecheck.codemod.project import parallel
 from shapecheck.codemod.project.files import PythonFile

@@ -13,8 +13,7 @@ from typing import Final
 import libcst as cst
 from libcst import matchers as m
 
-from shapecheck.analysis.program.modules import flatten
-from shapecheck.analysis.program.report import lines_of
+from shapecheck.analysis.program.syntax import flatten, lines_of
 
 SHAPED: Final = (
     "Float Float16 BFloat16 Float32 Float64 Int Int8 Int16 Int32 Int64 UInt UInt8 UInt16 UInt32 "

@@ -201,8 +201,12 @@ def test_a_malformed_annotation_is_a_warning(package: str, tmp_path: Path) -> No
     odd.f(torch.zeros(3))
 
 
-def test_nothing_is_left_in_the_bytecode_cache(package: str, models: Any) -> None:
+def test_nothing_is_left_in_the_bytecode_cache(
+    package: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An import without the hook, in another process, doesn't find decorated code."""
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
+    models = request.getfixturevalue("models")
     program = f"from {package}.models import Batch; import torch; Batch(torch.zeros(2, 3), 0)"
     root = Path(models.__file__).parents[1]
     subprocess.run([sys.executable, "-c", program], check=True, cwd=root)
