@@ -147,7 +147,7 @@ class _TensorAlias(AnnotatedAlias, _root=True):  # type: ignore[misc,call-arg]  
         self.__dict__["metadata"] = _Metadata(metadata)
 
     def __instancecheck__(self, value: object) -> bool:
-        from shapecheck.runtime.api import is_instance
+        from shapecheck.runtime.asking.questions import is_instance
 
         (metadata,) = self.__metadata__
         return is_instance(value, self.__origin__, metadata)

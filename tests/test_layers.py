@@ -86,7 +86,7 @@ ROOMS = {
         "boundary",
         "compiling",
         "decorate",
-        "tracing api",
+        "tracing asking",
     ),
     "ops": (
         "saying outer_products",
@@ -105,12 +105,6 @@ ROOMS = {
     ),
     "record": ("rows", "store", "watch", "hook", "script site"),
 }
-# What still imports upwards inside of a package: to be emptied, not to be added to.
-NOT_YET = {
-    ("analysis", "interpreter", "library"),
-    ("analysis", "program", "values"),
-    ("analysis", "values", "interpreter"),
-}
 LEVEL_OF = {
     package: {room: level for level, line in enumerate(lines) for room in line.split()}
     for package, lines in ROOMS.items()
@@ -125,16 +119,6 @@ def test_every_module_keeps_to_its_layer() -> None:
     faults = [fault for path, text in sources() for fault in layer_faults(path, text)]
     if faults:
         pytest.fail("\n".join(faults), pytrace=False)
-
-
-def test_what_is_not_yet_so_is_needed() -> None:
-    """Each exception of `NOT_YET` has an import that needs it; the last one to go takes it out."""
-    found = {
-        (package, room, other)
-        for path, text in sources()
-        for _, package, room, other in upward_in_its_package(path, text)
-    }
-    assert NOT_YET - found == set()
 
 
 def test_importing_below_the_run_time_never_imports_torch() -> None:
@@ -180,7 +164,7 @@ def test_everything_below_the_run_time_imports_without_torch() -> None:
         ("analysis/study/study.py", "from shapecheck.analysis.check.module import check", None),
         ("cli/check/text.py", "from shapecheck import mypy_plugin, runtime", None),
         ("cli/check/text.py", "from shapecheck.cli._console import width", None),
-        ("runtime/api.py", "from shapecheck.runtime.boundary.locals import fit", None),
+        ("runtime/asking/claims.py", "from shapecheck.runtime.boundary.locals import fit", None),
         ("mypy_plugin/__init__.py", "from shapecheck import __version__", None),
         ("runtime/__init__.py", "import torch.nn", None),
         ("runtime/__init__.py", "from .naming import carry", None),
@@ -290,28 +274,24 @@ def layer_faults(path: Path, source: str) -> list[str]:
             faults.append(f"{path}:{line}: the relative import goes above the package")
         elif reason := forbidden(module, target):
             faults.append(f"{path}:{line}: {module} ({LAYER_OF[module]}) {reason}")
-    for line, package, room, other in upward_in_its_package(path, source):
-        if (package, room, other) not in NOT_YET:
+        elif other := not_below(path, target):
             faults.append(
-                f"{path}:{line}: {package}/{room} imports {package}/{other}, which isn't below it: "
-                + " <- ".join(ROOMS[package])
+                f"{path}:{line}: {module}/{room} imports {module}/{other}, which isn't below it: "
+                + " <- ".join(ROOMS[module])
             )
     return faults
 
 
-def upward_in_its_package(path: Path, source: str) -> Iterator[tuple[int, str, str, str]]:
-    """Yield the imports of rooms that don't stand lower: line, package, importing room, other."""
+def not_below(path: Path, target: str) -> str | None:
+    """Return the room that an import leads to where it is in the same package, but not below."""
     package, room = path.parts[1], room_of(path.parts[1:])
-    levels = LEVEL_OF.get(package)
-    if levels is None or room not in levels:
-        return
-    for line, target in imports(path, ast.parse(source, str(path))):
-        home, of, named, *_ = *(target or "").split("."), "", "", ""
-        if (home, of) != (PACKAGE, package):
-            continue
-        other = named if named in levels else "__init__"
-        if other != room and levels.get(other, len(levels)) >= levels[room]:
-            yield line, package, room, other
+    levels = LEVEL_OF.get(package, {})
+    home, of, named, *_ = *target.split("."), "", "", ""
+    if room not in levels or (home, of) != (PACKAGE, package):
+        return None
+    other = named if named in levels else "__init__"
+    above = levels.get(other, len(levels)) >= levels[room]
+    return other if other != room and above else None
 
 
 def room_of(parts: tuple[str, ...]) -> str | None:

@@ -46,11 +46,6 @@ _compiling: Final = torch.compiler.is_compiling
 _NEW: Final = object()
 
 
-def here() -> CallNames:
-    """Return the decorated call that is running, or the frame outside of all."""
-    return state.frame or state.root
-
-
 def record_of(tensor: torch.Tensor) -> Record | None:
     """Return the names that a tensor carries, None if it has none.
 
@@ -264,7 +259,7 @@ def _error(refused: Mismatch, shapes: Sequence[Shape], place: Place | None) -> S
                 since = place.since(node.id)
         operands.append(explain.Operand("argument", Tensor(shape), text, since))
     message = explain.operation(label, refused.problem, operands)
-    return ShapeError(message, here().names, None if place is None else str(place))
+    return ShapeError(message, state.here.names, None if place is None else str(place))
 
 
 def carry(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
@@ -410,7 +405,7 @@ def settled(tensor: torch.Tensor, like: torch.Tensor, axes: Sequence[int | None]
             found = [
                 size if at is None else known.dims[at] for at, size in zip(axes, sizes, strict=True)
             ]
-            here().name(tensor, record(tuple(found), sizes, known.values))
+            state.here.name(tensor, record(tuple(found), sizes, known.values))
     return tensor
 
 

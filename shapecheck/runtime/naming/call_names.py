@@ -110,6 +110,11 @@ class State(threading.local):
         self.given = CallNames({}, {}, None)
 
     @property
+    def here(self) -> CallNames:
+        """The decorated call that is running, or the frame outside of all."""
+        return self.frame or self.root
+
+    @property
     def frame(self) -> CallNames | None:
         """The decorated call that is running, None outside of all."""
         return None if self.mode is None else self.mode.frame
