@@ -26,6 +26,7 @@ from shapecheck.ops import RULES, UNKNOWN, Call, Value
 from shapecheck.ops.shape.first_class import bound_as, bound_to
 from shapecheck.runtime.annotations.hints import dtype_mask
 from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
+from shapecheck.runtime.naming.arguments import HOLDERS, NUMBERS, each_in
 from shapecheck.runtime.naming.batched import is_batched, is_dim, is_dim_list
 from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.facts import ValueFacts, value_of
@@ -297,12 +298,9 @@ class _Question:
             return self.free(value)
         if isinstance(value, torch.Tensor) or is_batched(value):
             return self.tensor(value)
-        if isinstance(value, tuple | list):
-            parts = [self.convert(part) for part in value]
-            return parts if isinstance(value, list) else tuple(parts)
-        if isinstance(value, slice):
-            return slice(*map(self.convert, (value.start, value.stop, value.step)))
-        plain = value is None or value is ... or isinstance(value, bool | int | float | complex)
+        if isinstance(value, HOLDERS):
+            return each_in(value, self.convert)
+        plain = value is None or value is ... or isinstance(value, NUMBERS)
         return value if plain else UNKNOWN
 
     def index(self, value: Any) -> Value:

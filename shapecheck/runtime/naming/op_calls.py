@@ -13,6 +13,7 @@ from shapecheck.ops import UNKNOWN, DType, Value
 from shapecheck.ops.math import ragged
 from shapecheck.runtime.annotations.hints import dtype_mask
 from shapecheck.runtime.naming import ops
+from shapecheck.runtime.naming.arguments import HOLDERS, NUMBERS, each_in
 from shapecheck.runtime.naming.call_names import CallNames
 from shapecheck.runtime.naming.facts import ValueFacts
 from shapecheck.runtime.naming.int_origins import CUTTING, GIVEN, PassedSizes, is_told
@@ -65,13 +66,10 @@ class Question:
         """Return an argument as rules see it."""
         if isinstance(arg, torch.Tensor):
             return self.tensor(arg)
-        if arg is None or arg is ... or isinstance(arg, bool | int | float | complex | str):
+        if isinstance(arg, NUMBERS) or arg is None or arg is ... or isinstance(arg, str):
             return arg
-        if isinstance(arg, slice):
-            return slice(self.convert(arg.start), self.convert(arg.stop), self.convert(arg.step))
-        if isinstance(arg, tuple | list):
-            parts = [self.convert(item) for item in arg]
-            return parts if isinstance(arg, list) else tuple(parts)
+        if isinstance(arg, HOLDERS):
+            return each_in(arg, self.convert)
         if isinstance(arg, torch.dtype):
             return DType(dtype_mask(arg))
         if isinstance(arg, Dim) and isinstance(arg.size, int):  # torch takes its `__index__`
@@ -161,6 +159,5 @@ class Question:
 
 def _swapped(arg: Value, new: Mapping[int, Known]) -> Value:
     if isinstance(arg, tuple | list):
-        parts = [_swapped(item, new) for item in arg]
-        return parts if isinstance(arg, list) else tuple(parts)
+        return each_in(arg, lambda item: _swapped(item, new))
     return new.get(id(arg), arg)
