@@ -33,7 +33,8 @@ op-lists: literal lists, tuples, sets, `"...".split()` and `"a" | "b"` patterns 
 op-tables: dicts with such keys.
 messages: regular expressions and string methods put to what our own diagnostics say: to
     `.message` or `reason`, or to `str(error)` of an error class of this package. What argparse
-    says (in a subclass of `ArgumentParser`) isn't ours.
+    says (in a subclass of `ArgumentParser`) isn't ours, nor is what another program has printed:
+    `self.message` in a file that imports `subprocess`.
 complex: functions with a McCabe complexity over 12, as ruff counts it.
 lines, files: of all Python in the package.
 """

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from shapecheck import spec
+from shapecheck.blame import OPERATION, Blame
 from shapecheck.dims import Kind, Size, in_order, symbols
 from shapecheck.dims.symbols import StandIn
 from shapecheck.shapes import (
@@ -48,11 +49,16 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """An error's text, its code, and its notes in the order in which they are shown."""
+    """An error's text, its code, its notes in the order in which they are shown, and its blame.
+
+    `reason`: the sentence behind the colon of the text, where a value doesn't fit its annotation.
+    """
 
     text: str
     code: str = "shape"
     notes: tuple[str, ...] = ()
+    blame: Blame = OPERATION
+    reason: str = ""
 
 
 Retry = Callable[[Mapping[int, Tensor]], "Tensor | None"]
@@ -241,7 +247,8 @@ def boundary(
                 notes.append(f'"{_receiver(text)}.transpose({i}, {j})" would fit')
                 break
     given = Tensor(shape, free=tuple(free))
-    return Message(f'{subject} is {given}, declared "{declared}": {reason}', "shape", tuple(notes))
+    said = f'{subject} is {given}, declared "{declared}": {reason}'
+    return Message(said, notes=tuple(notes), reason=reason)
 
 
 def left_over(subject: str, value: Tensor, dims: Sequence[Free]) -> Message:

@@ -22,7 +22,10 @@ _OUTPUT: Final = "shapecheck"
 _HOOK: Final = pytest.StashKey["ImportHook | RecordingHook"]()
 _FOUND: Final = pytest.StashKey[dict[str, list[str]]]()
 """What was checked or recorded of each package, by its name."""
-_REASONS: Final = pytest.StashKey[dict[str, str]]()
+_Reason = tuple[str, bool]
+"""Why the hook found nothing of a package, and whether that is because there is no such package."""
+
+_REASONS: Final = pytest.StashKey[dict[str, _Reason]]()
 """Why nothing was of a package."""
 
 
@@ -128,7 +131,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             line = f"no shape error in {modules} of {', '.join(sorted(found))}"
     if line:
         terminalreporter.write_line(f"shapecheck: {line}", red=is_bad)
-    for package, reason in sorted(config.stash.get(_REASONS, {}).items()):
+    for package, (reason, _) in sorted(config.stash.get(_REASONS, {}).items()):
         if package not in found:
             terminalreporter.write_line(f"shapecheck: {package} isn't {done}: {reason}", red=True)
 
@@ -177,32 +180,30 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     known = config.stash.get(_FOUND, {})
     missing = [
         package
-        for package, reason in config.stash.get(_REASONS, {}).items()
-        if package not in known and reason.startswith(_MISSING)
+        for package, (_, is_missing) in config.stash.get(_REASONS, {}).items()
+        if package not in known and is_missing
     ]
     if missing and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
 
-_MISSING: Final = "there is no such package"
-
-
-def _outcome(hook: ImportHook | RecordingHook) -> tuple[dict[str, list[str]], dict[str, str]]:
+def _outcome(hook: ImportHook | RecordingHook) -> tuple[dict[str, list[str]], dict[str, _Reason]]:
     """Return the modules that the hook found, by package, and why it found none of the others."""
     found: dict[str, list[str]] = {}
-    reasons: dict[str, str] = {}
+    reasons: dict[str, _Reason] = {}
     for package in hook.packages:
         modules = [n for n in hook.loaded if n == package or n.startswith(f"{package}.")]
         if modules:
             found[package] = sorted(modules)
         elif package in sys.modules:
-            reasons[package] = "it was imported before shapecheck could begin"
+            reasons[package] = "it was imported before shapecheck could begin", False
         elif _exists(package):
-            reasons[package] = "these tests don't import it"
+            reasons[package] = "these tests don't import it", False
         else:
             here = {name.partition(".")[0] for name in sys.modules}
             close = difflib.get_close_matches(package, here, n=1)
-            reasons[package] = _MISSING + (f'; did you mean "{close[0]}"?' if close else "")
+            hint = f'; did you mean "{close[0]}"?' if close else ""
+            reasons[package] = f"there is no such package{hint}", True
     return found, reasons
 
 
@@ -213,7 +214,9 @@ def _exists(package: str) -> bool:
         return False
 
 
-def _gather(config: pytest.Config, found: dict[str, list[str]], reasons: dict[str, str]) -> None:
+def _gather(
+    config: pytest.Config, found: dict[str, list[str]], reasons: dict[str, _Reason]
+) -> None:
     """Put together what several processes have found out."""
     known = config.stash.setdefault(_FOUND, {})
     for package, modules in found.items():

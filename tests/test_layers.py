@@ -39,7 +39,7 @@ LAYERS = {
         packages=frozenset({"tomli"}),
     ),
     "shapes": Layer(modules=frozenset({"shapes"}), on=("language",)),
-    "rules": Layer(modules=frozenset({"signatures", "ops", "explain"}), on=("shapes",)),
+    "rules": Layer(modules=frozenset({"signatures", "ops", "blame", "explain"}), on=("shapes",)),
     "analysis": Layer(modules=frozenset({"analysis"}), on=("rules",)),
     "plugin": Layer(
         modules=frozenset({"mypy_plugin"}),

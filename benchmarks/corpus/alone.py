@@ -73,7 +73,7 @@ def measure(folder: Path) -> dict[str, Any]:
 
 def coverage(known: list[Source], host: Folder) -> dict[str, int] | None:
     """Count the tensor-valued expressions in annotated functions by what is known of them."""
-    count = getattr(analysis, "coverage", None)
+    count = getattr(analysis, "measure", None)
     if count is None:
         return None
     total = dict.fromkeys(("known", "partial", "unknown"), 0)

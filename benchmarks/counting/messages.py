@@ -19,10 +19,26 @@ MESSAGES = {"message", "reason"}
 def message_reads(tree: Tree) -> list[Place]:
     found = []
     for file in tree.files:
+        runs_others = runs_programs(file.tree)
         for node, errors in outside_of_parsers(file.tree, frozenset(), tree.classes):
-            if any(says(subject, errors) for subject in subjects(node)):
-                found.append(file.place(node))
+            for subject in subjects(node):
+                if says(subject, errors) and not (runs_others and is_own_message(subject)):
+                    found.append(file.place(node))
+                    break
     return found
+
+
+def runs_programs(tree: ast.Module) -> bool:
+    """Whether a file starts other programs, so that its classes hold what these print."""
+    imports = (node for node in tree.body if isinstance(node, ast.Import))
+    return any(name.name == "subprocess" for node in imports for name in node.names)
+
+
+def is_own_message(node: ast.expr) -> bool:
+    match node:
+        case ast.Attribute(ast.Name("self"), "message"):
+            return True
+    return False
 
 
 def outside_of_parsers(

@@ -28,9 +28,9 @@ __all__ = [
     "Source",
     "Span",
     "analyze_module",
-    "coverage",
     "follows",
     "inspect",
+    "measure",
 ]
 
 
@@ -45,14 +45,14 @@ def analyze_module(source: Source, host: Host, options: Options) -> list[Diagnos
     return check_module(source, host, options)
 
 
-def coverage(source: Source, host: Host, options: Options) -> Coverage:
+def measure(source: Source, host: Host, options: Options) -> Coverage:
     """Count the tensor-valued expressions in a module's annotated functions by what is known.
 
     Raises SyntaxError where the text is newer than the Python that runs this.
     """
-    from shapecheck.analysis.coverage.measure import measure
+    from shapecheck.analysis.coverage import measure as room
 
-    return measure(source, host, options)
+    return room.measure(source, host, options)
 
 
 def inspect(source: Source, host: Host, options: Options) -> list[Body]:

@@ -11,6 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
+from shapecheck.blame import Blame
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -36,12 +38,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One line of output: an error with its code, or a note that belongs to the error before it."""
+    """One line of output: an error with its code, or a note that belongs to the error before it.
+
+    `blame`: what an error is about, for programs; None for a note.
+    """
 
     span: Span
     message: str
     severity: Literal["error", "note"]
     code: str = "shape"
+    blame: Blame | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class Options:
 
 @dataclass(slots=True)
 class Coverage:
-    """How many tensor-valued expressions have a known shape; see `analysis.coverage`.
+    """How many tensor-valued expressions have a known shape; see `analysis.measure`.
 
     `known`: each axis has a size or a name. `partial`: some have. `unknown`: none has, or the
     value isn't known at all. `reasons` counts the last two by their causes.

@@ -407,10 +407,12 @@ def _places(proposed: Mapping[Path, Proposed], paths: Iterable[Path]) -> list[Pl
 def _fields(places: Sequence[Place], complaint: verify.Complaint) -> list[Place]:
     """Return the field that a complaint names, else those of its file, else all, among places."""
     every = [place for place in places if place[1].local == FIELD]
+    blame = complaint.blame
     named = [
         (path, slot)
         for path, slot in every
-        if f'"{slot.name}" of "{slot.function.rpartition(".")[2]}"' in complaint.message
+        if blame.part in ("field", "parameter")
+        and (slot.function.rpartition(".")[2], slot.name) == (blame.function, blame.name)
     ]
     return named or [place for place in every if place[0] == complaint.path] or every
 

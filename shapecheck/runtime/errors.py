@@ -38,16 +38,20 @@ class ShapeError(TypeError):
         self.message = Message(message) if isinstance(message, str) else message
         self.names = dict(names or {})
         self.place = place
-        if isinstance(message, str):
-            super().__init__(message)
-            return
+        super().__init__(message if isinstance(message, str) else self.told(place))
+
+    def told(self, place: str | None) -> str:
+        """Return the text with a place, or without one."""
+        message = self.message
+        if self.args == (message.text,):  # it is made from a text alone
+            return message.text
         lines = [f"{message.text}  [{message.code}]"]
         if place is not None:
             lines.append(f"  at {place}")
         lines += [f"  note: {note}" for note in message.notes]
         if self.names:
             lines.append("  here " + ", ".join(f"{k}={v}" for k, v in self.names.items()))
-        super().__init__("\n".join(lines))
+        return "\n".join(lines)
 
     @property
     def code(self) -> str:

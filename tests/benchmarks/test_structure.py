@@ -244,6 +244,9 @@ def test_tables_with_op_names_stand_apart(tmp_path: Path) -> None:
             "class P(ArgumentParser):\n    def error(self, message): message.partition(':')",
             0,
         ),
+        ("class Line:\n    def f(self): return self.message.startswith('a')", 1),
+        ("import subprocess\nclass Line:\n    def f(self): return 'a' in self.message", 0),
+        ("import subprocess\ndef f(error): return 'a' in error.message", 1),
     ],
 )
 def test_reads_of_our_own_messages(tmp_path: Path, text: str, found: int) -> None:

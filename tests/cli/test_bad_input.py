@@ -496,7 +496,7 @@ def test_a_trace_without_the_signatures(folder: Path, capsys: pytest.CaptureFixt
 _KILLED: Final = """
 import os, signal, sys
 from pathlib import Path
-from shapecheck.codemod import replacing
+from shapecheck.codemod.project import replacing
 if sys.argv[1] == "named":
     replacing._UNNAMED = None
 os.{step} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)

@@ -145,7 +145,7 @@ def _listed(found: list[Diagnostic]) -> str:
 
 def _looked_at(text: str) -> Failure | None:
     source = Source("program", "program.py", text)
-    analysis.coverage(source, NoSources(), Options())
+    analysis.measure(source, NoSources(), Options())
     analysis.inspect(source, NoSources(), Options())
     return None
 

@@ -150,3 +150,18 @@ def test_another_way_when_the_first_fails() -> None:
     labels = torch.tensor([0, 1])
     wanted = F.cross_entropy(A @ torch.ones(3, 4), labels)
     assert torch.equal(scores(A, labels, B), wanted)
+
+
+def test_an_error_is_told_with_another_place_or_none() -> None:
+    @shapecheck
+    def join(a: Float[Tensor, "n d"], b: Float[Tensor, "m e"]) -> Tensor:
+        return torch.cat([a, b])
+
+    with pytest.raises(ShapeError) as caught:
+        join(A, B)
+    error = caught.value
+    assert error.told(error.place) == str(error)
+    lines = str(error).splitlines()
+    assert lines[1] == f"  at {error.place}"
+    assert error.told(None).splitlines() == [lines[0], *lines[2:]]
+    assert ShapeError("made from a text").told("a.py:1") == "made from a text"

@@ -41,7 +41,7 @@ class Grade(IntEnum):
 
 
 def measure(source: Source, host: Host, options: Options) -> Coverage:
-    """Do what `analysis.coverage` says."""
+    """Do what `analysis.measure` says."""
     found = Coverage(0, 0, 0, Counter())
     for body in look(source, host, options):
         for seen in body.seen if body.annotated else ():

@@ -7,6 +7,7 @@ import builtins
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from shapecheck import explain, spec
@@ -33,6 +34,7 @@ from shapecheck.analysis.program.syntax import names_in
 from shapecheck.analysis.values.model import Dict, own_size, with_default
 from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.state import State
+from shapecheck.blame import Blame
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
@@ -156,9 +158,11 @@ def promise(frame: Frame, function: Function) -> None:
     if is_generator(function):
         if isinstance(result, ListDecl) and speaks(result):
             item = result.element
-            frame.check_yield = lambda node, value: _given_out(frame, item, node, value, "yielded")
+            yielded = Blame("unfit", "yielded", function.name)
+            frame.check_yield = lambda node, value: _given_out(frame, item, node, value, yielded)
     elif speaks(result):
-        frame.check_return = lambda node, value: _given_out(frame, result, node, value, "returned")
+        returned = Blame("unfit", "result", function.name)
+        frame.check_return = lambda node, value: _given_out(frame, result, node, value, returned)
 
 
 def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
@@ -180,8 +184,11 @@ def _subject(frame: Frame, verb: str, node: ast.expr) -> str:
     return f'{verb} value "{text}"' if 0 < len(text) <= 40 else f"{verb} value"
 
 
-def _given_out(frame: Frame, declared: Declared, node: ast.expr, value: Value, verb: str) -> Value:
+def _given_out(
+    frame: Frame, declared: Declared, node: ast.expr, value: Value, blame: Blame
+) -> Value:
     """Fit a value that is returned or yielded to the result's annotation."""
+    verb = "yielded" if blame.part == "yielded" else "returned"
     matcher = Matcher(frame.state.facts, frame.matcher.evaluate)
     matcher.names.update(frame.matcher.names)
     matcher.runs.update(frame.matcher.runs)
@@ -197,11 +204,12 @@ def _given_out(frame: Frame, declared: Declared, node: ast.expr, value: Value, v
         if found[0] is not None:
             text = None if isinstance(where, ast.YieldFrom) else frame.segment(where)
             subject = _subject(frame, verb, where)
-            frame.error(where, fitting.message(frame, subject, found, matcher, text))
+            frame.error(where, fitting.message(frame, subject, found, matcher, text, blame))
             return value
         left = first_class.left_over(frame, item, value)
         if left and isinstance(part, TensorDecl):
-            frame.error(where, explain.left_over(_subject(frame, verb, where), item, left))
+            said = explain.left_over(_subject(frame, verb, where), item, left)
+            frame.error(where, replace(said, blame=blame))
             return value
-    strict.report(frame, node, f"the {verb} value", before)
+    strict.report(frame, node, f"the {verb} value", before, blame)
     return value

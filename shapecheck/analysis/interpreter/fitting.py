@@ -39,6 +39,7 @@ from shapecheck.analysis.values.model import (
     own_size,
     scope_of,
 )
+from shapecheck.blame import UNFIT, Blame
 from shapecheck.dims import DimExpr, Kind, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Value
@@ -377,15 +378,17 @@ def message(
     found: Found,
     matcher: Matcher,
     text: str | None,
+    blame: Blame = UNFIT,
 ) -> Message:
-    """Return the message for what `check` found."""
+    """Return the message for what `check` found; `blame` says which annotation isn't kept."""
     misfit, tensor, declared = found
     assert misfit is not None and tensor is not None and declared is not None
     if misfit.expected == "dtype":
         actual, wanted = dtypes.describe(tensor.dtype), dtypes.describe(declared.dtype)
-        return Message(f"{subject} is {actual}, declared {wanted}", "shape-dtype")
+        text = f"{subject} is {actual}, declared {wanted}"
+        return Message(text, "shape-dtype", blame=blame)
     assert declared.text is not None
-    return explain.boundary(
+    said = explain.boundary(
         subject,
         frame.state.facts.shape(tensor.shape),
         declared.text,
@@ -396,6 +399,7 @@ def message(
         matcher.evaluate,
         tensor.free,
     )
+    return replace(said, blame=blame)
 
 
 def declare_local(frame: Frame, declared: Declared, value: Value, node: ast.AnnAssign) -> Value:
@@ -416,9 +420,11 @@ def declare_local(frame: Frame, declared: Declared, value: Value, node: ast.AnnA
 
 
 def _declare_local(frame: Frame, declared: Declared, value: Value, node: ast.AnnAssign) -> Value:
+    owner = "" if frame.function is None else frame.function.name
+    blame = Blame("unfit", "local", owner, frame.segment(node.target))
     if isinstance(declared, TensorDecl):
         assert node.value is not None
-        return teach(frame, declared, value, node.value)
+        return teach(frame, declared, value, node.value, blame)
     if isinstance(declared, AnyDecl):
         return value
     if value is not UNKNOWN:
@@ -428,7 +434,7 @@ def _declare_local(frame: Frame, declared: Declared, value: Value, node: ast.Ann
         if found[0] is None:
             return value
         subject = f'an item of "{_short(frame.segment(node.value))}"'
-        frame.error(node.value, message(frame, subject, found, matcher, None))
+        frame.error(node.value, message(frame, subject, found, matcher, None, blame))
     return declare(frame, declared, frame.segment(node.target), frame.fit(), None)
 
 
@@ -436,7 +442,13 @@ def _short(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def teach(frame: Frame, declared: TensorDecl, value: Value, node: ast.expr) -> Value:
+def teach(
+    frame: Frame,
+    declared: TensorDecl,
+    value: Value,
+    node: ast.expr,
+    blame: Blame = UNFIT,
+) -> Value:
     """Check a tensor against an annotation; what was unknown takes the annotation."""
     if declared.text is None:
         return Tensor(Shape.unknown(), declared.dtype) if value is UNKNOWN else value
@@ -452,7 +464,7 @@ def teach(frame: Frame, declared: TensorDecl, value: Value, node: ast.expr) -> V
     misfit = found[0]
     if misfit is not None:
         subject = f'"{_short(frame.segment(node))}"'
-        frame.error(node, message(frame, subject, found, matcher, frame.segment(node)))
+        frame.error(node, message(frame, subject, found, matcher, frame.segment(node), blame))
         matcher.pending = []
         return Tensor(_build(frame, matcher, declared), declared.dtype)
     built = _build(frame, matcher, declared)

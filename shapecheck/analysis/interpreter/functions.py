@@ -27,6 +27,7 @@ from shapecheck.analysis.program.model import NOTHING, Function
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.values.model import Argument, Dict, Object
 from shapecheck.analysis.values.state import State
+from shapecheck.blame import Blame
 from shapecheck.dims import IntSize
 from shapecheck.explain import with_origins
 from shapecheck.ops import UNKNOWN, Value
@@ -206,13 +207,15 @@ def _arguments_fit(
             frame.state.facts.atoms, frame.state.facts.runs = before.atoms, before.runs
             text = None if one.node is None else frame.segment(one.node)
             subject = f'argument "{name}" of "{label}"'
-            message = fitting.message(frame, subject, found, matcher, text)
+            blame = Blame("unfit", "parameter", label, name)
+            message = fitting.message(frame, subject, found, matcher, text, blame)
             frame.error(one.node or node, with_origins(message, found[0], matcher, origin))
             return False
         for name in (*matcher.names, *matcher.runs):
             if name not in known:
                 origin.setdefault(name, param.name)
-    strict.report(frame, node, f'"{label}"', before.atoms)
+    blame = Blame(part="parameter", function=label)
+    strict.report(frame, node, f'"{label}"', before.atoms, blame)
     return True
 
 

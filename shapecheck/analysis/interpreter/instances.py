@@ -50,6 +50,7 @@ from shapecheck.analysis.values.model import (
     with_default,
 )
 from shapecheck.analysis.values.state import State
+from shapecheck.blame import Blame
 from shapecheck.dims import Dim, Size, Sym
 from shapecheck.ops import UNKNOWN, Packed, Scalar, Value
 from shapecheck.shapes import Free, Matcher, Run, Shape, Tensor
@@ -111,7 +112,8 @@ def _typed_dict(
     matcher = Matcher(frame.state.facts)
     found = fitting.check(frame, declared, made, matcher)
     if found[0] is not None:
-        message = fitting.message(frame, f'a field of "{label}"', found, matcher, None)
+        blame = Blame("unfit", "field", label)
+        message = fitting.message(frame, f'a field of "{label}"', found, matcher, None, blame)
         frame.error(node, message)
     return made
 
@@ -197,7 +199,8 @@ def _check_field(
         return
     text = None if argument.node is None else frame.segment(argument.node)
     subject = f'field "{field.name}" of "{label}"'
-    message = fitting.message(frame, subject, found, matcher, text)
+    blame = Blame("unfit", "field", label, field.name)
+    message = fitting.message(frame, subject, found, matcher, text, blame)
     frame.error(argument.node or node, message)
 
 

@@ -15,6 +15,7 @@ from shapecheck.analysis.interpreter.frame import PARTS, Frame
 from shapecheck.analysis.program.model import Class, Function
 from shapecheck.analysis.values.model import Argument, Bound, Callback
 from shapecheck.analysis.values.state import State
+from shapecheck.blame import Blame
 from shapecheck.dims import Kind, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Value
@@ -110,6 +111,7 @@ def _misfit(
     if found[0] is None:
         return None
     subject = f'the result of "{_name(value)}", {passed}'
+    # Which of the two annotations of a result is wrong can't be said.
     return fitting.message(inner, subject, found, caller, None)
 
 
@@ -128,7 +130,8 @@ def _result(
         found = fitting.check(frame, param.declared, one, matcher)
         if found[0] is not None:
             subject = f'argument "{param.name}" of "{_name(value)}", {passed}'
-            return UNKNOWN, fitting.message(frame, subject, found, matcher, None)
+            blame = Blame("unfit", "parameter", _name(value), param.name)
+            return UNKNOWN, fitting.message(frame, subject, found, matcher, None, blame)
     return fitting.declare(frame, says.result, "result", matcher, None), None
 
 

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.blame import OPERATION, Blame
 from shapecheck.dims import Atom, IntSize, Kind, Size, Sym
 from shapecheck.explain import Message
 
 
-def report(frame: Frame, node: ast.AST, subject: str, before: Mapping[Atom, IntSize]) -> None:
+def report(
+    frame: Frame,
+    node: ast.AST,
+    subject: str,
+    before: Mapping[Atom, IntSize],
+    blame: Blame = OPERATION,
+) -> None:
     """Report what `subject` equates that wasn't equal `before`: names, and sizes of an instance.
 
-    What a condition of the program's own says is promised by it.
+    What a condition of the program's own says is promised by it. `blame` says which annotation
+    equates them.
     """
     if not frame.program.options.strict or frame.quiet:
         return
@@ -25,7 +34,8 @@ def report(frame: Frame, node: ast.AST, subject: str, before: Mapping[Atom, IntS
         frame.supposed.add(atom)
         size = facts.size(value)
         text = f"{subject} needs {atom} to be {size}, which no annotation says"
-        frame.error(node, Message(text, "shape-strict", tuple(_advice(atom, size))))
+        about = replace(blame, kind="number" if isinstance(size, int) else "equal")
+        frame.error(node, Message(text, "shape-strict", tuple(_advice(atom, size)), about))
 
 
 def _symbols(atom: Atom) -> frozenset[Sym]:

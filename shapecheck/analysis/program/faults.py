@@ -8,11 +8,12 @@ at the call that leaves the module.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from shapecheck.analysis.program.model import Function
+from shapecheck.blame import Blame
 from shapecheck.explain import Message
 from shapecheck.ops import Value
 from shapecheck.shapes import Tensor
@@ -60,7 +61,9 @@ def located(fault: Fault, module: Module) -> tuple[ast.AST, Message]:
     """Return where in a module a fault is told, and how."""
     if fault.module is module:
         notes = [_called(step, module) for step in fault.calls]
-        return fault.node, replace(fault.message, notes=(*fault.message.notes, *notes))
+        notes = [*fault.message.notes, *notes]
+        blame = _through(fault.message.blame, fault.calls, module)
+        return fault.node, replace(fault.message, notes=tuple(notes), blame=blame)
     at = next(index for index, step in enumerate(fault.calls) if step.module is module)
     call = fault.calls[at]
     passed = f" with {call.given}" if call.given else ""
@@ -69,7 +72,14 @@ def located(fault: Fault, module: Module) -> tuple[ast.AST, Message]:
     outer = [_called(step, module) for step in fault.calls[at + 1 :]]
     where = f"{fault.module.source.path}:{_line(fault.node)}"
     notes = [f"the failing line is {where}: {_source(fault)}", *inner, *outer]
-    return call.node, Message(text, fault.message.code, tuple(notes))
+    blame = _through(fault.message.blame, fault.calls[at + 1 :], module)
+    return call.node, Message(text, fault.message.code, tuple(notes), blame)
+
+
+def _through(blame: Blame, calls: Sequence[Step], module: Module) -> Blame:
+    """Return the blame of an error to which calls lead, of which a module has some."""
+    lines = (_line(step.node) for step in calls if step.module is module)
+    return replace(blame, through=tuple(lines))
 
 
 def _called(step: Step, module: Module) -> str:

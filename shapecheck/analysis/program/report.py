@@ -24,7 +24,7 @@ class Reporter:
 
     def error_at(self, span: Span, message: Message) -> None:
         """Record an error at a span, with its notes."""
-        found = [Diagnostic(span, message.text, "error", message.code)]
+        found = [Diagnostic(span, message.text, "error", message.code, message.blame)]
         found += [Diagnostic(span, note, "note", message.code) for note in message.notes]
         self._found.setdefault((span, message.text), found)
 

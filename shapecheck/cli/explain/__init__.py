@@ -234,9 +234,9 @@ def _decided_by(rule: str) -> list[str]:
     from shapecheck.ops import RULES
 
     function = RULES[rule]
-    file = Path(inspect.getfile(function)).name
+    file = function.__module__.replace(".", "/")
     return [
-        f"decided in Python, by {function.__name__} in shapecheck/ops/{file}:",
+        f"decided in Python, by {function.__name__} in {file}.py:",
         *filter(None, inspect.cleandoc(function.__doc__ or "").splitlines()),
     ]
 

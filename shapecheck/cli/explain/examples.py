@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import operator
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -12,7 +11,7 @@ from typing import Any, Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, explain, spec
-from shapecheck.analysis import Options, Source, analyze_module
+from shapecheck.analysis import Options, Source, inspect
 from shapecheck.cli.explain.invented import invented
 from shapecheck.cli.explain.lookup import Op
 from shapecheck.cli.explain.written import PROGRAMS, WRITTEN
@@ -28,7 +27,7 @@ _METHODS: Final = "torch.Tensor."
 _HEADER: Final = """\
 import torch
 from torch import Tensor, nn
-from shapecheck import Bool, Float, Int, reveal_shape
+from shapecheck import Bool, Float, Int
 """
 _SHORT: Final = {"torch.nn.functional.": "F.", "torch.nn.": "nn.", _METHODS: ""}
 _OPERATORS: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {
@@ -151,12 +150,12 @@ def followed(name: str) -> list[Example]:
         return []
     given = [tuple(map(str.strip, part.split(":"))) for part in tensors.split(";")]
     takes = ", ".join(f"{name}: {_annotated(text)}" for name, text in given)
-    text = f"{_HEADER}def f({takes}) -> None:\n    reveal_shape({call})\n"
-    for said in analyze_module(Source("example", "example.py", text), _Nowhere(), Options()):
-        shape = re.search(r'"(.*)"', said.message)
-        if shape is not None and said.severity == "note":
+    text = f"{_HEADER}def f({takes}) -> None:\n    result = {call}\n    result\n"
+    bodies = inspect(Source("example", "example.py", text), _Nowhere(), Options())
+    for seen in (seen for body in bodies for seen in body.seen):
+        if seen.span.line == text.count("\n") and seen.shape is not None:
             shown = tuple((name, describe(_tensor(text))) for name, text in given)
-            return [Example(shown, call, f"({shape[1]})")]
+            return [Example(shown, call, f"({seen.shape})")]
     return []
 
 

@@ -131,10 +131,9 @@ def _traced(options: Namespace) -> Trace | None:
             # What was guessed may be wrong; what is annotated is told.
             return trace(model)(*args, **kwargs)
     except ShapeError as error:
-        ours = str(Path(__file__).parents[2])
-        lines = (line for line in str(error).splitlines() if not line.startswith(f"  at {ours}"))
-        sys.stderr.writelines(f"{line}\n" for line in lines)
-        if "[shape-dtype]" in str(error):
+        inside = error.place is not None and error.place.startswith(str(Path(__file__).parents[2]))
+        sys.stderr.write(f"{error.told(None if inside else error.place)}\n")
+        if error.code == "shape-dtype":
             sys.stderr.write(_DTYPE_HINT)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's model raises
         sys.stderr.write(f"the forward pass failed: {said(error)}\n{_hint(error, options.device)}")

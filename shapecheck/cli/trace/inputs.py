@@ -131,8 +131,7 @@ def _tensor(text: str, dtype: torch.dtype, device: str) -> Any:
         if any(size["name"] for size in found):
             return named(tensor, " ".join(size["name"] or "_" for size in found))
     except ShapeError as error:
-        reason = str(error).partition("\n")[0].partition(": ")[2].removesuffix("  [shape]")
-        raise CommandError(f'in --input "{text.strip()}": {reason}') from None
+        raise CommandError(f'in --input "{text.strip()}": {error.message.reason}') from None
     except (RuntimeError, TypeError, OverflowError):
         raise CommandError(f'in --input "{text.strip()}": torch makes no tensor so large') from None
     return tensor

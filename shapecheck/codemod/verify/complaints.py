@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import bisect
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from shapecheck.analysis import Diagnostic, Options, Source
 from shapecheck.analysis.check.module import check_parts
 from shapecheck.analysis.program.syntax import syntax
 from shapecheck.analysis.study.study import defs
+from shapecheck.blame import OPERATION, Blame
 from shapecheck.codemod.project import parallel
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.project.project import Name, Project, module_of
@@ -23,19 +23,14 @@ from shapecheck.codemod.write.edit import FIELD, Slot
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """An error of the analysis: in which file and function, on which line of it, and the text.
-
-    `through` are the lines of the calls that lead there. `narrows`: it says that a name is a
-    number, which is wrong where a guess at what is called says so: other calls have another.
-    """
+    """An error of the analysis: in which file and function, on which line of it, and about what."""
 
     path: Path
     function: str
     offset: int
     line: int
     message: str
-    through: tuple[int, ...] = ()
-    narrows: bool = False
+    blame: Blame
 
     @property
     def place(self) -> tuple[Path, str, int]:
@@ -43,22 +38,34 @@ class Complaint:
         return self.path, self.function, self.offset
 
     @property
+    def through(self) -> tuple[int, ...]:
+        """The lines of the calls that lead there."""
+        return self.blame.through
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it says that a name is a number.
+
+        That is wrong where a guess at what is called says so: other calls have another.
+        """
+        return self.blame.kind == "number"
+
+    @property
     def unfit(self) -> tuple[str, str]:
         """The function and the parameter, or `return`, that doesn't fit, if it is about one.
 
         The name of a parameter is "" where it may be any of the function's.
         """
-        found = re.search(r'argument "([^"]*)" of "([^"]*)"', self.message)
-        if found is not None:
-            return found[2].rpartition(".")[2], found[1]
-        needs = re.match(r'"([^"]*)" needs', self.message)
-        if needs is not None:
-            return needs[1].rpartition(".")[2], ""
-        inner = re.search(r'fails in "([^"]*)": returned value', self.message)
-        if inner is not None or re.match(r"(?:the )?returned value", self.message):
-            function = self.function if inner is None else inner[1]
-            return function.rpartition(".")[2], "return"
+        match self.blame:
+            case Blame(part="parameter", function=function, name=name):
+                return function.rpartition(".")[2], name
+            case Blame(part="result", function=function):
+                return function, "return"
         return "", ""
+
+    def moved(self, line: int, through: Iterable[int] = ()) -> Complaint:
+        """Return it as it is where it and the calls that lead there are on other lines."""
+        return replace(self, line=line, blame=replace(self.blame, through=tuple(through)))
 
 
 _Key = tuple[str, int]
@@ -78,10 +85,7 @@ class _Part:
 
     def moved(self, moved: Callable[[int], int]) -> _Part:
         """Return it as it is where lines have moved."""
-        every = (
-            replace(one, line=moved(one.line), through=tuple(map(moved, one.through)))
-            for one in self.complaints
-        )
+        every = (one.moved(moved(one.line), map(moved, one.through)) for one in self.complaints)
         return replace(self, complaints=tuple(every))
 
 
@@ -248,21 +252,14 @@ def complaints_of(path: Path, source: Source, said: Sequence[Diagnostic]) -> lis
     every = defs(syntax(source).tree)
     places = [(node.lineno, node.end_lineno or node.lineno, name) for node, name, _ in every]
     found: list[Complaint] = []
-    counts = False
     for one in said:
-        call = re.match(r"called .*?at line (\d+)", one.message)
-        if one.severity == "error":
-            narrows = one.code == "shape-strict"
-            counts = not narrows or re.search(r" to be \d+, ", one.message) is not None
-            if counts:
-                line = one.span.line
-                inside = [place for place in places if place[0] <= line <= place[1]]
-                first, _, name = max(inside) if inside else (line, line, "")
-                place = path, name, line - first, line
-                found.append(Complaint(*place, one.message, narrows=narrows))
-        elif counts and call is not None:
-            through = *found[-1].through, int(call[1])
-            found[-1] = replace(found[-1], through=through)
+        blame = one.blame or OPERATION
+        if one.severity == "error" and blame.kind != "equal":
+            line = one.span.line
+            inside = [place for place in places if place[0] <= line <= place[1]]
+            first, _, name = max(inside) if inside else (line, line, "")
+            place = path, name, line - first, line
+            found.append(Complaint(*place, one.message, blame))
     return found
 
 

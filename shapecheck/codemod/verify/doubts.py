@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -48,7 +48,7 @@ class Doubts:
             return
         if text is not None:
             line = moving(text, self._files[complaint.path].text)(complaint.line)
-            complaint = replace(complaint, line=line, through=())
+            complaint = complaint.moved(line)
         places = self._taken.setdefault(complaint, {})
         places.update({(path, one.slot): one for path, one in taken})
 

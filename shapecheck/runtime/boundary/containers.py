@@ -46,10 +46,10 @@ _binding: Final[ContextVar[Binding | None]] = ContextVar("shapecheck_binding", d
 
 
 class _LeafError(TypeCheckError):
-    """A tensor that doesn't fit, with the whole message."""
+    """A tensor that doesn't fit, with a message without its subject: typeguard says what it is."""
 
     def __init__(self, message: Message) -> None:
-        super().__init__(message.text)
+        super().__init__(message.text.lstrip())
         self.shapes = message
 
 
@@ -129,17 +129,12 @@ def _leaf(origin: object, spec: TensorSpec) -> Callable[..., None] | None:
         assert binding is not None
         saved = binding.save()
         try:
-            binding.tensor(hint, value, _HERE)
+            binding.tensor(hint, value, "")
         except Failed as failed:
             binding.restore(saved)
-            message = failed.message
-            text = message.text.removeprefix(_HERE).lstrip()
-            raise _LeafError(Message(text, message.code, message.notes)) from None
+            raise _LeafError(failed.message) from None
 
     return check_leaf
-
-
-_HERE: Final = "this"
 
 
 def _union(value: Any, origin_type: Any, args: tuple[Any, ...], memo: TypeCheckMemo) -> None:
