@@ -10,14 +10,22 @@ from __future__ import annotations
 import sys
 import typing
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from importlib import import_module
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from shapecheck import dtypes, spec
-from shapecheck.dims import Dim
-from shapecheck.spec.objects import Objects, is_part, of_objects
+from shapecheck.tensor_spec import (
+    AnnotatedAlias,
+    ShapeAnnotationError,
+    TensorSpec,
+    are_objects,
+    parse,
+    parse_objects,
+    read,
+    shown,
+)
 
 if TYPE_CHECKING:
     from typing import Annotated as BFloat16
@@ -80,45 +88,6 @@ __all__ = [
 ]
 
 
-class ShapeAnnotationError(TypeError):
-    """An annotation that means nothing: malformed text, or `Float[...]` used in a wrong way."""
-
-    @staticmethod
-    def at(where: str, error: spec.SpecError) -> ShapeAnnotationError:
-        """Return the exception for a malformed text, with a line that points at the token."""
-        caret = " " * error.start + "^" * (error.end - error.start)
-        return ShapeAnnotationError(f"{where}: {error.reason}\n    {error.text}\n    {caret}")
-
-
-@dataclass(frozen=True, slots=True)
-class TensorSpec:
-    """What an annotation says of a tensor; the metadata of `Float[Tensor, "b c"]`.
-
-    `label` is the element type as written, `dtypes` the set that it stands for; `dims` are the
-    names that are dimension objects, where it is made of some.
-    """
-
-    label: str
-    dtypes: dtypes.DTypes
-    shape: spec.Spec
-    dims: Objects = ()
-
-    def __repr__(self) -> str:
-        return f'{self.label}["{self.shape}"]'
-
-    def inside(self, outer: TensorSpec) -> TensorSpec:
-        """Return this spec with another's dimensions in front: `Float[Image, "b"]`."""
-        both = self.dtypes & outer.dtypes
-        if not both:
-            raise ShapeAnnotationError(
-                f"{outer} holds {dtypes.describe(outer.dtypes)}, but what it is put around, "
-                f"{self}, holds {dtypes.describe(self.dtypes)}"
-            )
-        label = outer.label if both == outer.dtypes else self.label
-        shape = spec.Spec((*outer.shape.entries, *self.shape.entries))
-        return TensorSpec(label, both, shape, (*outer.dims, *self.dims))
-
-
 class AloneSpec(TensorSpec):
     """A spec that is all the metadata of its annotation: beartype checks tensors by it.
 
@@ -164,74 +133,7 @@ def _meet(checker: str) -> None:
             import_module(module)
 
 
-def parse(text: str, where: str) -> spec.Spec:
-    """Parse an annotation's text; `where` begins the message of the error."""
-    try:
-        return spec.parse(text)
-    except spec.SpecError as error:
-        raise ShapeAnnotationError.at(where, error) from None
-
-
-def parse_objects(parts: tuple[Any, ...], where: str) -> tuple[spec.Spec, Objects]:
-    """Read an annotation that is made of dimension objects, texts and numbers."""
-    try:
-        return of_objects(parts)
-    except spec.SpecError as error:
-        raise ShapeAnnotationError.at(where, error) from None
-
-
-def _of_objects(parts: tuple[Any, ...]) -> bool:
-    """Whether these are dimension objects, and what may stand beside them."""
-    return any(isinstance(part, Dim) for part in parts) and all(map(is_part, parts))
-
-
-def read(annotation: object) -> tuple[object, TensorSpec] | None:
-    """Return the tensor type and the spec of an annotated tensor, ours, `Annotated` or jaxtyping's.
-
-    None for any other type. Raises `ShapeAnnotationError`.
-    """
-    if isinstance(annotation, _AnnotatedAlias):
-        for item in annotation.__metadata__:
-            if isinstance(item, TensorSpec):
-                return annotation.__origin__, item
-        if _of_objects(annotation.__metadata__) and _may_be_tensor(annotation.__origin__):
-            shape, objects = parse_objects(annotation.__metadata__, _shown(annotation.__metadata__))
-            return annotation.__origin__, TensorSpec("Shaped", dtypes.ANY, shape, objects)
-        for item in annotation.__metadata__:
-            if isinstance(item, str) and _may_be_tensor(annotation.__origin__):
-                text = parse(item, f'Annotated[..., "{item}"]')
-                return annotation.__origin__, TensorSpec("Shaped", dtypes.ANY, text)
-        return None
-    if isinstance(annotation, type) and type(annotation).__module__.startswith("jaxtyping"):
-        return _read_jaxtyping(annotation)
-    return None
-
-
-def _may_be_tensor(origin: object) -> bool:
-    """Whether a string in `Annotated` is a shape: it is by a tensor's type or a name for one."""
-    if isinstance(origin, type):
-        return any(
-            (base.__module__, base.__name__) == ("torch", "Tensor") for base in origin.__mro__
-        )
-    return isinstance(origin, typing.ForwardRef) and origin.__forward_arg__.endswith("Tensor")
-
-
-def _read_jaxtyping(annotation: Any) -> tuple[object, TensorSpec] | None:
-    text = getattr(annotation, "dim_str", None)
-    if not isinstance(text, str):
-        return None
-    label = str(annotation.__name__).partition("[")[0]
-    names = annotation.dtypes
-    mask = dtypes.ANY
-    if isinstance(names, (tuple, list)):
-        mask = sum({dtypes.of(name) for name in names if name in dtypes.NAMES})
-    return annotation.array_type, TensorSpec(label, mask, parse(text, f'{label}[..., "{text}"]'))
-
-
-_AnnotatedAlias: Final[Any] = type(Annotated[int, ""])
-
-
-class _TensorAlias(_AnnotatedAlias, _root=True):  # type: ignore[misc,call-arg]  # typing's own
+class _TensorAlias(AnnotatedAlias, _root=True):  # type: ignore[misc,call-arg]  # typing's own
     """`typing.Annotated[Tensor, spec]` that `isinstance` accepts, as jaxtyping's types are."""
 
     @property
@@ -245,7 +147,7 @@ class _TensorAlias(_AnnotatedAlias, _root=True):  # type: ignore[misc,call-arg] 
         self.__dict__["metadata"] = _Metadata(metadata)
 
     def __instancecheck__(self, value: object) -> bool:
-        from shapecheck.runtime.api import is_instance
+        from shapecheck.runtime.asking.questions import is_instance
 
         (metadata,) = self.__metadata__
         return is_instance(value, self.__origin__, metadata)
@@ -278,19 +180,19 @@ class _ElementType:
 
     def __class_getitem__(cls, items: object) -> Any:
         name = cls.__name__
-        if isinstance(items, tuple) and _of_objects(items[1:]):
-            shape, objects = parse_objects(items[1:], f"{name}[{_shown(items)}]")
+        if isinstance(items, tuple) and are_objects(items[1:]):
+            shape, objects = parse_objects(items[1:], f"{name}[{shown(items)}]")
             return _annotate(items[0], TensorSpec(name, cls._dtypes, shape, objects))
         if not isinstance(items, tuple) or len(items) != 2 or not isinstance(items[1], str):
             raise ShapeAnnotationError(
-                f"{name}[{_shown(items)}]: {name} takes a tensor type and one string with all "
+                f"{name}[{shown(items)}]: {name} takes a tensor type and one string with all "
                 f'dimensions, such as {name}[Tensor, "batch channels"]'
             )
         array, text = items
-        shape = parse(text, f'{name}[{_shown(array)}, "{text}"]')
+        shape = parse(text, f'{name}[{shown(array)}, "{text}"]')
         if array in _NUMBERS and any(isinstance(entry, spec.Axis) for entry in shape.entries):
             raise ShapeAnnotationError(
-                f'{name}[{_shown(array)}, "{text}"]: {_shown(array)} is no tensor type; write '
+                f'{name}[{shown(array)}, "{text}"]: {shown(array)} is no tensor type; write '
                 f'{name}[Tensor, "{text}"]'
             )
         return _annotate(array, TensorSpec(name, cls._dtypes, shape))
@@ -313,24 +215,12 @@ def _annotate(array: Any, metadata: TensorSpec) -> Any:
         array = typing.ForwardRef(array)
     if array is not Any and not isinstance(array, (type, typing.TypeVar, typing.ForwardRef)):
         raise ShapeAnnotationError(
-            f"{metadata.label}[{_shown(array)}, ...]: {_shown(array)} is no tensor type; write "
+            f"{metadata.label}[{shown(array)}, ...]: {shown(array)} is no tensor type; write "
             f'{metadata.label}[Tensor, "{metadata.shape}"]'
         )
     _meet("typeguard")
     alone = AloneSpec(metadata.label, metadata.dtypes, metadata.shape, metadata.dims)
     return _TensorAlias(array, (alone,))
-
-
-def _shown(items: object) -> str:
-    if isinstance(items, tuple):
-        return ", ".join(map(_shown, items))
-    if items is ...:
-        return "..."
-    if isinstance(items, str):
-        return f'"{items}"'
-    if isinstance(items, Dim):
-        return items.name
-    return items.__name__ if isinstance(items, type) else repr(items)
 
 
 if not TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """The layers of the package: nothing imports upwards, and torch and mypy stay where they belong.
 
+The folders in a package, its rooms, are layers too, and so is a file directly in such a package.
 An import counts wherever it stands: inside a function, under `TYPE_CHECKING`, or as
 `importlib.import_module("...")` with a literal name. A type that a lower layer needs from a higher
 one is a sign that the type belongs in the lower one.
@@ -34,7 +35,7 @@ class Layer:
 # depth. `packages` are the third-party ones; the standard library is free to all.
 LAYERS = {
     "language": Layer(
-        modules=frozenset({"spec", "dims", "dtypes", "config", "machine"}),
+        modules=frozenset({"spec", "dims", "dtypes", "config", "machine", "tensor_spec"}),
         packages=frozenset({"tomli"}),
     ),
     "shapes": Layer(modules=frozenset({"shapes"}), on=("language",)),
@@ -64,6 +65,50 @@ LAYERS = {
         packages=frozenset({"torch"}),
     ),
 }
+# The rooms of each package that has folders in it, low to high: a room imports those in the lines
+# before its own, and none beside it. `__init__.py`, the front, imports any; no room imports it.
+ROOMS = {
+    "analysis": (
+        "host",
+        "program",
+        "values",
+        "annotations",
+        "interpreter",
+        "library",
+        "check",
+        "coverage study",
+    ),
+    "runtime": (
+        "errors settings",
+        "source",
+        "annotations",
+        "naming",
+        "boundary",
+        "compiling",
+        "decorate",
+        "tracing asking",
+    ),
+    "ops": (
+        "saying outer_products",
+        "call",
+        "agree promotion inquire",
+        "create windows",
+        "shape",
+        "math nn patterns",
+        "named",
+    ),
+    "codemod": ("project", "write", "sources", "propose", "verify", "annotate strip"),
+    "cli": (
+        "_commands _console _pages _settings _sources",
+        "_changes _findings",
+        "annotate check coverage explain record strip trace",
+    ),
+    "record": ("rows", "store", "watch", "hook", "script site"),
+}
+LEVEL_OF = {
+    package: {room: level for level, line in enumerate(lines) for room in line.split()}
+    for package, lines in ROOMS.items()
+}
 LAYER_OF = {module: name for name, layer in LAYERS.items() for module in layer.modules}
 WITHOUT_TORCH = ("language", "shapes", "rules", "analysis", "plugin")
 FREE_NAMES = {"__version__"}  # of shapecheck/__init__.py, for every layer
@@ -71,11 +116,7 @@ FREE_NAMES = {"__version__"}  # of shapecheck/__init__.py, for every layer
 
 def test_every_module_keeps_to_its_layer() -> None:
     """Each import in shapecheck/ stays in its layer or goes to one below."""
-    faults = [
-        fault
-        for path in source_files()
-        for fault in layer_faults(path.relative_to(ROOT), path.read_text(encoding="utf-8"))
-    ]
+    faults = [fault for path, text in sources() for fault in layer_faults(path, text)]
     if faults:
         pytest.fail("\n".join(faults), pytrace=False)
 
@@ -113,19 +154,31 @@ def test_everything_below_the_run_time_imports_without_torch() -> None:
     [
         ("spec.py", "from shapecheck.dims import Size", None),
         ("shapes.py", "from .spec import parse", None),
-        ("ops/shape/reshape.py", "from ..shapes import Shape", None),
+        ("ops/shape/reshape.py", "from ...shapes import Shape", None),
         ("ops/shape/reshape.py", "from . import indexing", None),
-        ("cli/check.py", "from shapecheck import mypy_plugin, runtime", None),
+        ("ops/shape/reshape.py", "from ..call import Call", None),
+        ("ops/named/joins.py", "def f():\n    from ..shape.axes import permute", None),
+        ("ops/__init__.py", "from shapecheck.ops.named import joins", None),
+        ("codemod/sources/prose.py", "from shapecheck.codemod.write import edit", None),
+        ("analysis/library/lists.py", "from shapecheck.analysis.values import model", None),
+        ("analysis/study/study.py", "from shapecheck.analysis.check.module import check", None),
+        ("cli/check/text.py", "from shapecheck import mypy_plugin, runtime", None),
+        ("cli/check/text.py", "from shapecheck.cli._console import width", None),
+        ("runtime/asking/claims.py", "from shapecheck.runtime.boundary.locals import fit", None),
         ("mypy_plugin/__init__.py", "from shapecheck import __version__", None),
         ("runtime/__init__.py", "import torch.nn", None),
-        ("runtime/__init__.py", "from .names import carry", None),
+        ("runtime/__init__.py", "from .naming import carry", None),
         ("spec.py", "import shapecheck.shapes", "spec (language) imports shapes (shapes)"),
         ("spec.py", "from shapecheck import Float", "spec (language) imports __init__ (front)"),
-        ("ops/cat.py", "from ..analysis.host import Host", "ops (rules) imports analysis"),
-        ("ops/cat.py", "def f():\n    from ... import up", "goes above the package"),
         (
-            "analysis/walk.py",
-            "from .. import mypy_plugin",
+            "ops/shape/cat.py",
+            "from ...analysis.host import Host",
+            "ops (rules) imports analysis (analysis)",
+        ),
+        ("ops/shape/cat.py", "def f():\n    from .... import up", "goes above the package"),
+        (
+            "analysis/values/walk.py",
+            "from ... import mypy_plugin",
             "analysis (analysis) imports mypy_plugin",
         ),
         (
@@ -134,8 +187,8 @@ def test_everything_below_the_run_time_imports_without_torch() -> None:
             "imports runtime (run time)",
         ),
         ("named/__init__.py", "import shapecheck.analysis", "imports analysis (analysis)"),
-        ("analysis/walk.py", "import mypy.nodes", "imports mypy, which only plugin may"),
-        ("runtime/check.py", "from mypy import api", "imports mypy, which only plugin may"),
+        ("analysis/host.py", "import mypy.nodes", "imports mypy, which only plugin may"),
+        ("runtime/source.py", "from mypy import api", "imports mypy, which only plugin may"),
         ("mypy_plugin/hooks.py", "def f():\n    import torch", "imports torch, which only"),
         (
             "explain.py",
@@ -144,12 +197,51 @@ def test_everything_below_the_run_time_imports_without_torch() -> None:
         ),
         ("spec.py", "import importlib\nimportlib.import_module('torch')", "spec.py:2: spec"),
         (
-            "ops/cat.py",
-            "from importlib import import_module\nimport_module('..cli', 'x')",
+            "ops/shape/cat.py",
+            "from importlib import import_module\nimport_module('...cli', 'x')",
             "imports cli",
         ),
         ("spec.py", "import pandas", "imports pandas, which no layer may"),
         ("helpers.py", "", "helpers has no layer"),
+        (
+            "runtime/naming/records.py",
+            "def f():\n    from shapecheck.runtime.boundary.binding import Binding",
+            "records.py:2: runtime/naming imports runtime/boundary, which isn't below it",
+        ),
+        (
+            "ops/math/reduce.py",
+            "from ..nn import conv",
+            "ops/math imports ops/nn, which isn't below it: saying outer_products <- call",
+        ),
+        ("ops/call.py", "from .agree import meet", "ops/call imports ops/agree, which isn't"),
+        (
+            "codemod/write/edit.py",
+            "from typing import TYPE_CHECKING\n"
+            "if TYPE_CHECKING:\n    import shapecheck.codemod.verify.doubts",
+            "codemod/write imports codemod/verify, which isn't below it",
+        ),
+        (
+            "analysis/values/heap.py",
+            "import shapecheck.analysis.check.module as m",
+            "analysis/values imports analysis/check, which isn't below it",
+        ),
+        (
+            "analysis/coverage/causes.py",
+            "from shapecheck.analysis import study",
+            "analysis/coverage imports analysis/study, which isn't below it",
+        ),
+        (
+            "cli/annotate.py",
+            "from shapecheck.cli.record import run",
+            "cli/annotate imports cli/record, which isn't below it",
+        ),
+        (
+            "ops/shape/reshape.py",
+            "from shapecheck.ops import Call",
+            "ops/shape imports ops/__init__, which isn't below it",
+        ),
+        ("ops/cat.py", "", "ops/cat has no room"),
+        ("spec/inner/parse.py", "", "spec/inner has no room"),
     ],
 )
 def test_the_rule_itself(path: str, source: str, fault: str | None) -> None:
@@ -170,13 +262,44 @@ def layer_faults(path: Path, source: str) -> list[str]:
             f"{path}: {module} has no layer. Name it in LAYERS ({Path(__file__).name}), in the"
             " lowest layer that stands above all it imports."
         ]
+    room = room_of(path.parts[1:])
+    if room is not None and room != "__init__" and room not in LEVEL_OF.get(module, {}):
+        return [
+            f"{path}: {module}/{room} has no room. Name it in ROOMS ({Path(__file__).name}), above"
+            " all that it imports."
+        ]
     faults = []
     for line, target in imports(path, ast.parse(source, str(path))):
         if target is None:
             faults.append(f"{path}:{line}: the relative import goes above the package")
         elif reason := forbidden(module, target):
             faults.append(f"{path}:{line}: {module} ({LAYER_OF[module]}) {reason}")
+        elif other := not_below(path, target):
+            faults.append(
+                f"{path}:{line}: {module}/{room} imports {module}/{other}, which isn't below it: "
+                + " <- ".join(ROOMS[module])
+            )
     return faults
+
+
+def not_below(path: Path, target: str) -> str | None:
+    """Return the room that an import leads to where it is in the same package, but not below."""
+    package, room = path.parts[1], room_of(path.parts[1:])
+    levels = LEVEL_OF.get(package, {})
+    home, of, named, *_ = *target.split("."), "", "", ""
+    if room not in levels or (home, of) != (PACKAGE, package):
+        return None
+    other = named if named in levels else "__init__"
+    above = levels.get(other, len(levels)) >= levels[room]
+    return other if other != room and above else None
+
+
+def room_of(parts: tuple[str, ...]) -> str | None:
+    """Return the room of a file in a package; None where the package has no rooms."""
+    package, *inside = parts
+    if not inside or (package not in ROOMS and len(inside) == 1):
+        return None
+    return inside[0].removesuffix(".py")
 
 
 def imports(path: Path, tree: ast.Module) -> Iterator[tuple[int, str | None]]:
@@ -243,6 +366,12 @@ def source_files() -> list[Path]:
     files = sorted((ROOT / PACKAGE).rglob("*.py"))
     assert files, f"no {PACKAGE}/ in {ROOT}"
     return files
+
+
+def sources() -> Iterator[tuple[Path, str]]:
+    """Yield the path in the repository and the text of every Python file of the package."""
+    for path in source_files():
+        yield path.relative_to(ROOT), path.read_text(encoding="utf-8")
 
 
 def torch_free_modules() -> list[str]:

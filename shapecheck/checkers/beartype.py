@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from beartype.vale import Is
 
-from shapecheck.types import AloneSpec, TensorSpec
+from shapecheck.tensor_spec import TensorSpec
+from shapecheck.types import AloneSpec
 
 
 @cache
@@ -22,9 +23,9 @@ def validator(spec: TensorSpec) -> Any:
     """Return a validator of beartype's for tensors that fit a spec."""
 
     def fits(value: object) -> bool:
-        from shapecheck.runtime.boundary import foreign
+        from shapecheck.runtime.boundary import other_checkers
 
-        return foreign.fits(value, spec)
+        return other_checkers.fits(value, spec)
 
     made = Is[fits]
     made.get_repr = repr(spec)

@@ -46,9 +46,9 @@ def _tell_typeguard() -> None:
 
 def lookup(origin: Any, args: tuple[Any, ...], extras: tuple[Any, ...]) -> Any:
     """Return what typeguard checks a tensor of ours with; None for any other type."""
-    if not extras or "shapecheck.types" not in sys.modules:
+    if not extras or "shapecheck.tensor_spec" not in sys.modules:
         return None
-    from shapecheck.types import TensorSpec
+    from shapecheck.tensor_spec import TensorSpec
 
     found = next((one for one in extras if isinstance(one, TensorSpec)), None)
     if found is None:
@@ -57,7 +57,7 @@ def lookup(origin: Any, args: tuple[Any, ...], extras: tuple[Any, ...]) -> Any:
         _warn()
 
     def check(value: object, origin: Any, args: Any, memo: object) -> None:
-        from shapecheck.runtime.boundary.foreign import fits
+        from shapecheck.runtime.boundary.other_checkers import fits
 
         if isinstance(origin, type) and not isinstance(value, origin):
             raise TypeCheckError(f"is not an instance of {origin.__module__}.{origin.__qualname__}")

@@ -11,7 +11,7 @@ from typing import Any
 
 from shapecheck.cli._changes import add_arguments, files_of, print_diff, tell
 from shapecheck.cli._commands import CommandError, Commands, plural
-from shapecheck.cli.record import DEFAULT
+from shapecheck.record import RECORD
 
 _DESCRIPTION = """\
 Finds out which shapes functions take and give, and annotates them. Without --write it
@@ -111,7 +111,7 @@ def run(options: Namespace) -> int:
     paths = files_of(options.paths)
     found = project_settings()
     record = None
-    file = Path(options.record or DEFAULT)
+    file = Path(options.record or RECORD)
     if "record" in origins and (options.record or options.origins or file.exists()):
         try:
             record = load(file)

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from shapecheck.cli._commands import CommandError, Commands
+from shapecheck.record import RECORD
 
 _DESCRIPTION = """\
 Runs a command, and records which shapes the functions of your project are called with and
@@ -27,7 +28,6 @@ _EXAMPLES = """\
 
 the exit code is the program's, or 2 where there is no such program, or no record can be written.
 """
-DEFAULT = ".shapecheck-record.sqlite"
 _EVERY = 1.0  # seconds between two looks at how much is recorded
 
 
@@ -48,7 +48,7 @@ def register(commands: Commands) -> None:
         help="what to run, with its arguments; what begins with a dash goes after --",
     )
     parser.add_argument(
-        "-o", "--output", default=DEFAULT, metavar="FILE", help="the record (default: %(default)s)"
+        "-o", "--output", default=RECORD, metavar="FILE", help="the record (default: %(default)s)"
     )
     parser.add_argument(
         "-p",

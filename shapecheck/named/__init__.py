@@ -75,7 +75,7 @@ from shapecheck.named.reductions import (
     topk,
     var,
 )
-from shapecheck.runtime.api import named
+from shapecheck.runtime.asking.claims import named
 from shapecheck.runtime.errors import hide_frames
 
 __all__ = [

@@ -28,10 +28,11 @@ from shapecheck.ops.saying import PYTHONS, said
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, kind_of
 from shapecheck.runtime.naming import transforms
+from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.facts import ValueFacts, value_of
 from shapecheck.runtime.naming.lookup import kept
 from shapecheck.runtime.naming.mode import thread_mode
-from shapecheck.runtime.naming.records import Frame, Record, apart, record, state
+from shapecheck.runtime.naming.records import Record, apart, record
 from shapecheck.runtime.source import Place, call_label, told_at_users_line, user_place
 from shapecheck.shapes import Facts, Mismatch, Shape, Tensor, mismatch
 
@@ -44,11 +45,6 @@ _KEPT: Final = 1 << 14
 _plans: dict[Hashable, Any] = {}
 _compiling: Final = torch.compiler.is_compiling
 _NEW: Final = object()
-
-
-def here() -> Frame:
-    """Return the decorated call that is running, or the frame outside of all."""
-    return state.frame or state.root
 
 
 def record_of(tensor: torch.Tensor) -> Record | None:
@@ -264,7 +260,7 @@ def _error(refused: Mismatch, shapes: Sequence[Shape], place: Place | None) -> S
                 since = place.since(node.id)
         operands.append(explain.Operand("argument", Tensor(shape), text, since))
     message = explain.operation(label, refused.problem, operands)
-    return ShapeError(message, here().names, None if place is None else str(place))
+    return ShapeError(message, state.here.names, None if place is None else str(place))
 
 
 def carry(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
@@ -277,7 +273,7 @@ def carry(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         return function(*args, **kwargs)
     mode.frame = state.root
     try:
-        return mode.__torch_function__(function, (), args, kwargs or None)  # type: ignore[no-any-return]
+        return mode.__torch_function__(function, (), args, kwargs or None)  # type: ignore[no-any-return,no-untyped-call]
     finally:
         mode.frame = None
 
@@ -357,7 +353,7 @@ class Renaming:
     record: Record | None
     symbols: tuple[tuple[str, Sym, int], ...]
 
-    def holds(self, frame: Frame | None) -> bool:
+    def holds(self, frame: CallNames | None) -> bool:
         """Whether the names mean the same in a call; they are known there from then on."""
         if frame is None:
             return True
@@ -373,7 +369,7 @@ _renamed: dict[Hashable, Renaming] = {}
 
 
 def _rename(
-    frame: Frame,
+    frame: CallNames,
     known: Record | None,
     tensor: torch.Tensor,
     names: tuple[tuple[int, Name], ...],
@@ -410,11 +406,11 @@ def settled(tensor: torch.Tensor, like: torch.Tensor, axes: Sequence[int | None]
             found = [
                 size if at is None else known.dims[at] for at, size in zip(axes, sizes, strict=True)
             ]
-            here().name(tensor, record(tuple(found), sizes, known.values))
+            state.here.name(tensor, record(tuple(found), sizes, known.values))
     return tensor
 
 
-def _symbol(frame: Frame, name: Name, size: int) -> Sym:
+def _symbol(frame: CallNames, name: Name, size: int) -> Sym:
     """Return what a name, or a dimension object, is inside of shapes in a call.
 
     Under one name that the call's annotations don't have there may be several sizes.

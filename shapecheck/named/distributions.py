@@ -20,12 +20,13 @@ from torch._C import DisableTorchFunction
 
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Sym
-from shapecheck.named.core import called, here, planned, record_of
+from shapecheck.named.core import called, planned, record_of
 from shapecheck.named.joining import placed
 from shapecheck.ops import RULES, Call
 from shapecheck.ops.call import as_tensor
 from shapecheck.ops.math.distributions import Form, form
 from shapecheck.ops.named.distributions import scoring, unused
+from shapecheck.runtime.naming.call_names import state
 from shapecheck.runtime.naming.records import apart, record
 from shapecheck.shapes import Shape
 from shapecheck.shapes import Tensor as Known
@@ -121,7 +122,7 @@ class Distribution:
     ) -> Tensor:
         with DisableTorchFunction():
             sizes = tuple(tensor.shape)
-            here().name(tensor, record(dims, sizes, {**self._values, **(more or {})}))
+            state.here.name(tensor, record(dims, sizes, {**self._values, **(more or {})}))
         return tensor
 
 

@@ -31,7 +31,7 @@ from shapecheck.named.core import (
 from shapecheck.ops.named import operations as rules
 from shapecheck.ops.named import sequences
 from shapecheck.ops.named.naming import fresh
-from shapecheck.runtime.naming.records import state
+from shapecheck.runtime.naming.call_names import state
 from shapecheck.shapes import Shape
 
 T = TypeVar("T")

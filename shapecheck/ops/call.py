@@ -319,6 +319,12 @@ def as_tensor(value: Value) -> Tensor:
     return Tensor.unknown()
 
 
+def resolved(call: Call, input: Value) -> tuple[Tensor, Shape]:
+    """Return a value as a tensor, and its shape with learned runs spelled out."""
+    tensor = as_tensor(input)
+    return tensor, call.facts.shape(tensor.shape)
+
+
 def _may_be_anything(size: Size) -> bool:
     """Whether this is an attribute of something unknown, `state.latents`: a size if used as one."""
     symbol = size.symbol

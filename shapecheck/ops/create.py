@@ -20,9 +20,9 @@ from shapecheck.ops.call import (
     Value,
     as_shape,
     as_tensor,
+    resolved,
     rule,
 )
-from shapecheck.ops.shape.axes import resolved
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
 
 _DEFAULTS: Final = {

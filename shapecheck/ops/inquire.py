@@ -5,9 +5,8 @@ from __future__ import annotations
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import IntSize, size_of
-from shapecheck.ops.call import UNKNOWN, Call, DType, Scalar, Sizes, Unknown, Value, rule
+from shapecheck.ops.call import UNKNOWN, Call, DType, Scalar, Sizes, Unknown, Value, resolved, rule
 from shapecheck.ops.saying import written
-from shapecheck.ops.shape.axes import resolved
 from shapecheck.shapes import Item, Run, mismatch
 
 

@@ -1,8 +1,12 @@
 """The run time: `@shapecheck` and what belongs to it.
 
-`decorator` wraps functions, `codegen` writes the code that checks their calls, `calls` and
-`binding` do what that code can't, `mode` carries names through torch's ops, `names` is where they
-live, and `blame` says what is wrong.
+    asking, tracing -> decorate -> compiling -> boundary -> naming -> annotations -> source
+
+`annotations` reads what functions declare, `boundary` compares it with what they are given and
+return, `naming` carries names through torch's ops in between. `decorate` puts all that on a
+function by code that it writes for it, `compiling` on one that `torch.compile` traces, and
+`tracing` shows what a program does. `asking` is what a program asks and says of names itself. Each
+room imports only those behind it; `settings` and `errors`, which import none, are free to all.
 """
 
 from __future__ import annotations
@@ -21,12 +25,8 @@ def _check_torch(version: str) -> None:
 
 _check_torch(torch.__version__)
 
-from shapecheck.runtime.api import (  # noqa: E402
-    assert_shape,
-    dims_of,
-    named,
-    reveal_shape,
-)
+from shapecheck.runtime.asking.claims import assert_shape, named  # noqa: E402
+from shapecheck.runtime.asking.questions import dims_of, reveal_shape  # noqa: E402
 from shapecheck.runtime.decorate.decorator import shapecheck  # noqa: E402
 from shapecheck.runtime.decorate.hook import install_import_hook  # noqa: E402
 from shapecheck.runtime.decorate.watching import watch  # noqa: E402

@@ -24,6 +24,7 @@ from shapecheck.spec.nodes import (
     bare_names,
     composed_names,
     expr_names,
+    walk,
 )
 from shapecheck.spec.parser import SpecError, parse, parse_pattern
 
@@ -47,4 +48,5 @@ __all__ = [
     "expr_names",
     "parse",
     "parse_pattern",
+    "walk",
 ]

@@ -189,24 +189,24 @@ def composed_names(text: Spec) -> Iterator[str]:
 
 def expr_names(node: Entry | Expr) -> Iterator[str]:
     """Yield the dimension and group names in one entry or expression, as they are written."""
+    for part in walk(node):
+        if isinstance(part, Name):
+            yield part.id
+        elif isinstance(part, Group) and not part.anonymous and part.name is not None:
+            yield part.name
+
+
+def walk(node: Entry | Expr) -> Iterator[Entry | Expr]:
+    """Yield an entry or an expression and all that is in it, as it is written."""
+    yield node
     match node:
-        case Axis(expr=expr):
-            yield from expr_names(expr)
-        case Group(name=name):
-            if not node.anonymous and name is not None:
-                yield name
-        case Name(id=name):
-            yield name
-        case Negate(operand=operand):
-            yield from expr_names(operand)
+        case Axis(expr=inner) | Negate(operand=inner):
+            yield from walk(inner)
         case Binary(left=left, right=right):
-            yield from expr_names(left)
-            yield from expr_names(right)
-        case Call(args=args):
-            for arg in args:
-                yield from expr_names(arg)
-        case Merge(parts=parts):
+            yield from walk(left)
+            yield from walk(right)
+        case Call(args=parts) | Merge(parts=parts):
             for part in parts:
-                yield from expr_names(part)
+                yield from walk(part)
         case _:
             pass

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
 from shapecheck.rewriting import rewrite
-from shapecheck.types import TensorSpec, read
+from shapecheck.tensor_spec import TensorSpec, read
 
 HERE = Path(__file__).parent
 PRELUDE = """\

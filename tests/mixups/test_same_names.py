@@ -16,7 +16,7 @@ from torch import Tensor
 
 from shapecheck import dims_of
 from shapecheck.rewriting import rewrite
-from shapecheck.runtime.naming.records import state
+from shapecheck.runtime.naming.call_names import state
 
 Names = dict[str, set[tuple[str | None, ...]]]
 """From a variable, or a returned value, and its line to the names that its axes have."""

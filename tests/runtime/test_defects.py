@@ -11,7 +11,6 @@ from torch import Tensor
 
 from shapecheck import Float, shapecheck
 from shapecheck.runtime import errors
-from shapecheck.runtime.boundary import binding
 from shapecheck.runtime.decorate import decorator
 
 
@@ -30,7 +29,7 @@ def defect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> C
 
     def apply() -> None:
         if request.param == "arguments":
-            monkeypatch.setattr(binding.Binding, "check", broken)
+            monkeypatch.setattr("shapecheck.runtime.boundary.checks.fit_value", broken)
         elif request.param == "result":
             monkeypatch.setattr("shapecheck.runtime.boundary.checks.return_place", broken)
         else:

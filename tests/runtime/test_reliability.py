@@ -22,7 +22,7 @@ from torch.overrides import TorchFunctionMode
 
 from shapecheck import Float, ShapeError, assert_shape, dims_of, disabled, named, shapecheck
 from shapecheck.runtime import errors
-from shapecheck.runtime.naming.records import state
+from shapecheck.runtime.naming.call_names import state
 
 
 @pytest.fixture(autouse=True)
@@ -424,7 +424,7 @@ def test_async_generators_that_are_left() -> None:
 
 @pytest.mark.parametrize(
     "target",
-    ["mode.Question", "mode._outcome", "calls._entry", "calls._new_result", "mode._regrouped"],
+    ["mode.Question", "mode._outcome", "frames._entry", "frames._new_result", "mode._regrouped"],
 )
 def test_a_defect_never_breaks_a_call(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import shapecheck.runtime.errors as errors
@@ -441,7 +441,7 @@ def test_a_defect_never_breaks_a_call(target: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("SHAPECHECK_DEBUG", raising=False)
     monkeypatch.setattr(errors, "_warned", set())
     module, _, name = target.partition(".")
-    monkeypatch.setattr({"calls": frames, "mode": mode}[module], name, broken)
+    monkeypatch.setattr({"frames": frames, "mode": mode}[module], name, broken)
     monkeypatch.setattr(mode, "_cache", {})
     x = torch.rand(3, 5)
     with pytest.warns(RuntimeWarning, match="a defect.*please report it"):

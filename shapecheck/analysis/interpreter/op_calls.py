@@ -35,8 +35,8 @@ from shapecheck.analysis.values.parts import MOST
 from shapecheck.dims import Dim, IntSize, Size, Sym, symbols, unknown
 from shapecheck.ops import UNKNOWN, DType, Repeated, like
 from shapecheck.ops.math import ragged
+from shapecheck.ops.outer_products import outer
 from shapecheck.ops.shape.first_class import free_in, loosen
-from shapecheck.ops.source import outer
 from shapecheck.shapes import CertainFacts, Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature
 

@@ -16,7 +16,7 @@ from torch import nn
 from shapecheck import dtypes
 from shapecheck.cli._commands import CommandError
 from shapecheck.runtime import ShapeError, named
-from shapecheck.types import read
+from shapecheck.tensor_spec import read
 
 _DTYPES: Final = {
     "Float": torch.float32,

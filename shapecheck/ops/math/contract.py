@@ -8,10 +8,10 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, size_of
 from shapecheck.ops.agree import loose, one_kind, tensors_of
-from shapecheck.ops.call import Call, Value, as_tensor, rule
+from shapecheck.ops.call import Call, Value, as_tensor, resolved, rule
 from shapecheck.ops.promotion import promoted
 from shapecheck.ops.saying import written
-from shapecheck.ops.shape.axes import of_rank, resolved
+from shapecheck.ops.shape.axes import of_rank
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
 
 

@@ -8,8 +8,8 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, size_of
 from shapecheck.ops.agree import size
-from shapecheck.ops.call import Call, Value, rule
-from shapecheck.ops.shape.axes import of_rank, resolved
+from shapecheck.ops.call import Call, Value, resolved, rule
+from shapecheck.ops.shape.axes import of_rank
 from shapecheck.ops.windows import positions
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
 

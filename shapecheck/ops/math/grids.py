@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr
-from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, rule
-from shapecheck.ops.shape.axes import resolved
+from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, resolved, rule
 from shapecheck.shapes import Shape, Tensor, mismatch
 
 

@@ -15,12 +15,13 @@ from shapecheck.ops.call import (
     as_dim,
     as_tensor,
     replace,
+    resolved,
     rule,
 )
 from shapecheck.ops.math.elementwise import combined
 from shapecheck.ops.promotion import promote_values
 from shapecheck.ops.saying import written
-from shapecheck.ops.shape.axes import of_rank, resolved
+from shapecheck.ops.shape.axes import of_rank
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 

@@ -9,11 +9,10 @@ from typing import TypeAlias
 import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.dims import Composite, Dim, Kind, Size, Sym
-from shapecheck.ops.call import Call, Repeated, Scalar, Unknown, Value, as_dim, rule
+from shapecheck.ops.call import Call, Repeated, Scalar, Unknown, Value, as_dim, resolved, rule
 from shapecheck.ops.named.naming import called, fresh, is_named
 from shapecheck.ops.named.operations import located, merged, only, split, taken_apart
 from shapecheck.ops.saying import said, written
-from shapecheck.ops.shape.axes import resolved
 from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor, mismatch
 
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, Kind, Size, size_of
 from shapecheck.ops.agree import listed, tensors_of
-from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, replace, rule
+from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, replace, resolved, rule
 from shapecheck.ops.named.naming import (
     REST,
     called,
@@ -20,7 +20,7 @@ from shapecheck.ops.named.naming import (
 )
 from shapecheck.ops.named.operations import only
 from shapecheck.ops.patterns.einsum import contract
-from shapecheck.ops.shape.axes import of_rank, permute, resolved
+from shapecheck.ops.shape.axes import of_rank, permute
 from shapecheck.ops.shape.joining import concatenate
 from shapecheck.ops.shape.joining import stack as stacked
 from shapecheck.shapes import Item, Shape, Tensor, mismatch

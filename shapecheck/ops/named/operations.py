@@ -13,7 +13,17 @@ from typing import NamedTuple, TypeVar
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, IntSize, Size
 from shapecheck.ops.agree import listed
-from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_size, as_tensor, replace, rule
+from shapecheck.ops.call import (
+    UNKNOWN,
+    Call,
+    Unknown,
+    Value,
+    as_size,
+    as_tensor,
+    replace,
+    resolved,
+    rule,
+)
 from shapecheck.ops.named.naming import (
     Order,
     another,
@@ -24,7 +34,7 @@ from shapecheck.ops.named.naming import (
     positions,
     wanted,
 )
-from shapecheck.ops.shape.axes import permute, resolved
+from shapecheck.ops.shape.axes import permute
 from shapecheck.ops.shape.indexing import getitem
 from shapecheck.ops.shape.reshape import flatten, unflatten
 from shapecheck.shapes import Shape, Tensor, mismatch

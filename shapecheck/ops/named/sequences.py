@@ -5,11 +5,10 @@ from __future__ import annotations
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, Size
-from shapecheck.ops.call import UNKNOWN, Call, Packed, Unknown, Value, rule
+from shapecheck.ops.call import UNKNOWN, Call, Packed, Unknown, Value, resolved, rule
 from shapecheck.ops.named.naming import called, wanted
 from shapecheck.ops.named.operations import only
 from shapecheck.ops.saying import said
-from shapecheck.ops.shape.axes import resolved
 from shapecheck.shapes import Item, Shape, Tensor, mismatch
 
 

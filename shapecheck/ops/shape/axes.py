@@ -7,15 +7,9 @@ from collections.abc import Sequence
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Size, Sym, size_of
 from shapecheck.ops.agree import loose
-from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, rule
+from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, resolved, rule
 from shapecheck.ops.saying import written
 from shapecheck.shapes import Item, Run, Shape, Tensor, either, mismatch
-
-
-def resolved(call: Call, input: Value) -> tuple[Tensor, Shape]:
-    """Return a value as a tensor, and its shape with learned runs spelled out."""
-    tensor = as_tensor(input)
-    return tensor, call.facts.shape(tensor.shape)
 
 
 def of_rank(shape: Shape, change: int = 0) -> Shape:

@@ -16,9 +16,8 @@ from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
 from shapecheck.dims.origins import LoopAxis
 from shapecheck.ops.agree import listed
-from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, rule
+from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, resolved, rule
 from shapecheck.ops.saying import written
-from shapecheck.ops.shape.axes import resolved
 from shapecheck.ops.shape.reshape import regroup
 from shapecheck.shapes import Facts, Free, Item, Run, Shape, Tensor, mismatch
 

@@ -9,8 +9,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Size, size_of
 from shapecheck.ops.agree import counted
-from shapecheck.ops.call import UNKNOWN, Call, Repeated, Value, rule
-from shapecheck.ops.shape.axes import resolved
+from shapecheck.ops.call import UNKNOWN, Call, Repeated, Value, resolved, rule
 from shapecheck.ops.shape.first_class import (
     as_operand,
     bind,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, size_of
 from shapecheck.ops.agree import apart, counted
-from shapecheck.ops.call import Call, Value, as_dim, as_tensor, replace, rule
+from shapecheck.ops.call import Call, Value, as_dim, as_tensor, replace, resolved, rule
 from shapecheck.ops.saying import written
-from shapecheck.ops.shape.axes import of_rank, resolved
+from shapecheck.ops.shape.axes import of_rank
 from shapecheck.ops.shape.indexing import fit_into
 from shapecheck.shapes import Clash, Facts, Run, Shape, Tensor, broadcast_dim, mismatch
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, Size, size_of
-from shapecheck.ops.call import Call, Value, as_dim, replace, rule
+from shapecheck.ops.call import Call, Value, as_dim, replace, resolved, rule
 from shapecheck.ops.saying import written
-from shapecheck.ops.shape.axes import of_rank, resolved
+from shapecheck.ops.shape.axes import of_rank
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 

@@ -8,9 +8,9 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, IntSize, Size, size_of
 from shapecheck.ops.agree import loose
-from shapecheck.ops.call import Call, Value, as_dim, as_shape, replace, rule
+from shapecheck.ops.call import Call, Value, as_dim, as_shape, replace, resolved, rule
 from shapecheck.ops.saying import written
-from shapecheck.ops.shape.axes import axis_count, of_rank, resolved
+from shapecheck.ops.shape.axes import axis_count, of_rank
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
 
 

@@ -22,7 +22,7 @@ import torch
 from shapecheck import dtypes
 from shapecheck.dims import Dim
 from shapecheck.runtime.annotations.parts import declared, is_record, within
-from shapecheck.types import ShapeAnnotationError, TensorSpec, read
+from shapecheck.tensor_spec import ShapeAnnotationError, TensorSpec, read
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from shapecheck.runtime.annotations.hints import (
     closure,
 )
 from shapecheck.shapes import Facts, Matcher
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Plan:
     """Everything about one decorated function.
 
     `own` are names that belong to the instance, `dims` those that are `Dim` objects. `entries`
-    remembers, by the arguments' shapes and names, what a call's names are (see `calls`).
+    remembers, by the arguments' shapes and names, what a call's names are (see `boundary.frames`).
     `variables`: its annotated local variables are checked. `namesakes` are the parameters without
     a shape that are called like a dimension, and their places; `merged` are the ordered composites
     in the annotations. `code` is that of the function as it is written, `numbers` says whether it

@@ -18,41 +18,19 @@ from shapecheck.dims import DimExpr, IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.runtime.annotations.braced import Braced
 from shapecheck.runtime.annotations.hints import (
-    Hint,
-    MaybeHint,
-    OtherHint,
     TensorHint,
-    TupleHint,
     dtype_mask,
 )
 from shapecheck.runtime.annotations.plan import Plan, entry_spread
-from shapecheck.runtime.boundary import containers
 from shapecheck.runtime.errors import Failed, ShapeError
 from shapecheck.runtime.naming.batched import free_of, is_batched
 from shapecheck.runtime.naming.facts import ValueFacts, value_of
-from shapecheck.runtime.naming.records import Record, record, sizes_of
+from shapecheck.runtime.naming.records import Record, plain_shape, record, sizes_of
 from shapecheck.runtime.source import Place
 from shapecheck.shapes import Item, Matcher, Misfit, Run, Shape
 
 ShapeOf = Callable[[torch.Tensor], Shape]
 Saved = tuple[dict[str, DimExpr], dict[str, tuple[Item, ...]], list[Any], int]
-
-
-def plain_shape(tensor: torch.Tensor) -> Shape:
-    """Return a tensor's sizes as a shape without names; a nested tensor's may be unknown."""
-    sizes = sizes_of(tensor)
-    if sizes is not None:
-        return Shape(sizes)
-    return Shape(tuple([_size(tensor, axis) for axis in range(tensor.dim())]))
-
-
-def _size(tensor: torch.Tensor, axis: int) -> DimExpr:
-    """Return one size of a tensor, unknown where it differs from row to row."""
-    try:
-        size = tensor.size(axis)
-    except RuntimeError:
-        return dims.unknown()
-    return size if type(size) is int else dims.unknown()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,34 +93,12 @@ class Binding:
         self.matcher.pending = list(pending)
         del self.leaves[leaves:]
 
-    def check(self, hint: Hint, value: Any, subject: str) -> None:
-        """Fit a value to what its annotation asks for. Raises `Failed`."""
-        match hint:
-            case None:
-                return
-            case TensorHint():
-                self.tensor(hint, value, subject)
-            case MaybeHint(tensor=tensor):
-                if value is not None:
-                    self.tensor(tensor, value, subject)
-            case TupleHint(items=items):
-                if not isinstance(value, tuple):
-                    raise Failed(Message(f"{subject} is {_kind(value)}, declared a tuple"))
-                if len(value) != len(items):
-                    raise Failed(
-                        Message(f"{subject} has {len(value)} items, declared {len(items)}")
-                    )
-                for index, (item, one) in enumerate(zip(items, value, strict=True)):
-                    self.check(item, one, f"item {index} of {subject}")
-            case OtherHint():
-                containers.check(self, hint, value, subject)
-
     def tensor(self, hint: TensorHint, value: Any, subject: str) -> None:
-        """Fit a value to a tensor's annotation."""
+        """Fit a value to a tensor's annotation. Raises `Failed`."""
         is_tensor = isinstance(value, hint.cls) and isinstance(value, torch.Tensor)
         if not is_tensor and not (hint.cls is torch.Tensor and is_batched(value)):
             raise Failed(
-                Message(f'{subject} is {_kind(value)}, declared a tensor "{hint.spec.shape}"')
+                Message(f'{subject} is {class_name(value)}, declared a tensor "{hint.spec.shape}"')
             )
         if hint.admits is not None and value.dtype not in hint.admits:
             actual = dtypes.describe(dtype_mask(value.dtype))
@@ -297,5 +253,6 @@ def _says(entry: spec.Entry, expected: str) -> bool:
     return isinstance(entry, spec.Axis) and expected in (str(entry), str(entry.expr))
 
 
-def _kind(value: Any) -> str:
+def class_name(value: Any) -> str:
+    """Return what messages call the class of a value."""
     return "None" if value is None else type(value).__name__

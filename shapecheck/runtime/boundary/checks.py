@@ -16,13 +16,15 @@ from shapecheck.explain import Message
 from shapecheck.runtime.annotations import instance_dims
 from shapecheck.runtime.annotations.hints import Hint, MaybeHint, TensorHint, TupleHint, unpacked
 from shapecheck.runtime.annotations.plan import Param, Plan
-from shapecheck.runtime.boundary.binding import Binding, ShapeOf, plain_shape
+from shapecheck.runtime.boundary.binding import Binding, ShapeOf
+from shapecheck.runtime.boundary.containers import fit_value
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
+from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.first_class import record_of
-from shapecheck.runtime.naming.records import Frame, sizes_of, state
+from shapecheck.runtime.naming.records import plain_shape, sizes_of
 from shapecheck.runtime.source import Place, call_label, return_place, user_place
 from shapecheck.shapes import Shape
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 Bound = tuple[dict[str, int], dict[str, tuple[int, ...]]]
 """What the names and the groups of a call are bound to."""
@@ -43,7 +45,7 @@ def bind(plan: Plan, values: Sequence[Any]) -> Bound:
         return {}, {}
 
 
-def bind_names(plan: Plan, values: Sequence[Any], caller: Frame | None = None) -> Binding:
+def bind_names(plan: Plan, values: Sequence[Any], caller: CallNames | None = None) -> Binding:
     """Bind all arguments; by the names that tensors have at the caller, if there is one."""
     scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
     instance = values[0] if values else None
@@ -86,14 +88,14 @@ def _check_param(binding: Binding, param: Param, value: Any) -> None:
         return
     if kind == kind.VAR_POSITIONAL:
         for index, item in enumerate(value):
-            binding.check(hint, item, f"item {index} of {subject}")
+            fit_value(binding, hint, item, f"item {index} of {subject}")
     elif kind == kind.VAR_KEYWORD:
         fields = unpacked(hint)
         for key, item in value.items():
             one = hint if fields is None else fields.get(key)
-            binding.check(one, item, f'argument "{key}" of "{_ANY}"')
+            fit_value(binding, one, item, f'argument "{key}" of "{_ANY}"')
     else:
-        binding.check(hint, value, subject)
+        fit_value(binding, hint, value, subject)
 
 
 _MADE_LATER: Final = getattr(dataclasses, "_HAS_DEFAULT_FACTORY", object())
@@ -158,13 +160,13 @@ def fit_result(binding: Binding, plan: Plan, result: Any) -> None:
             subject = f'returned value "{text}"' if short else "returned value"
             if text is not None:
                 binding.texts = {subject: text}
-            binding.check(hint, value, subject)
+            fit_value(binding, hint, value, subject)
             binding.settle()
     except Failed as failed:
         raise binding.error(failed, place) from None
 
 
-def shape_in(frame: Frame) -> ShapeOf:
+def shape_in(frame: CallNames) -> ShapeOf:
     """Return what gives a tensor's shape in the names that a call knows."""
 
     def shape_of(tensor: torch.Tensor) -> Shape:

@@ -1,4 +1,7 @@
-"""Everything in a signature that is no plain tensor: typeguard checks it, and we the tensors."""
+"""Fits any value to its annotation, in which tensors may be anywhere.
+
+What is no plain tensor typeguard checks, and we the tensors inside.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import types
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Union
+from typing import Any, Final, Union
 
 import torch
 import typeguard
@@ -21,14 +24,19 @@ from typeguard import (
 
 from shapecheck import dtypes
 from shapecheck.explain import Message
-from shapecheck.runtime.annotations.hints import OtherHint, tensor_hint
+from shapecheck.runtime.annotations.hints import (
+    Hint,
+    MaybeHint,
+    OtherHint,
+    TensorHint,
+    TupleHint,
+    tensor_hint,
+)
 from shapecheck.runtime.annotations.parts import is_record
+from shapecheck.runtime.boundary.binding import Binding, class_name
 from shapecheck.runtime.boundary.record_fields import check_record
 from shapecheck.runtime.errors import Failed
-from shapecheck.types import TensorSpec, parse, read
-
-if TYPE_CHECKING:
-    from shapecheck.runtime.boundary.binding import Binding
+from shapecheck.tensor_spec import TensorSpec, parse, read
 
 _CONFIG: Final = TypeCheckConfiguration(
     forward_ref_policy=ForwardRefPolicy.IGNORE,
@@ -45,8 +53,28 @@ class _LeafError(TypeCheckError):
         self.shapes = message
 
 
-def check(binding: Binding, hint: OtherHint, value: Any, subject: str) -> None:
-    """Fit a value to an annotation. Raises `Failed`."""
+def fit_value(binding: Binding, hint: Hint, value: Any, subject: str) -> None:
+    """Fit a value to what its annotation asks for. Raises `Failed`."""
+    match hint:
+        case None:
+            return
+        case TensorHint():
+            binding.tensor(hint, value, subject)
+        case MaybeHint(tensor=tensor):
+            if value is not None:
+                binding.tensor(tensor, value, subject)
+        case TupleHint(items=items):
+            if not isinstance(value, tuple):
+                raise Failed(Message(f"{subject} is {class_name(value)}, declared a tuple"))
+            if len(value) != len(items):
+                raise Failed(Message(f"{subject} has {len(value)} items, declared {len(items)}"))
+            for index, (item, one) in enumerate(zip(items, value, strict=True)):
+                fit_value(binding, item, one, f"item {index} of {subject}")
+        case OtherHint():
+            _fit_other(binding, hint, value, subject)
+
+
+def _fit_other(binding: Binding, hint: OtherHint, value: Any, subject: str) -> None:
     if isinstance(value, hint.quick):
         return
     token = _binding.set(binding)

@@ -28,12 +28,13 @@ from shapecheck.runtime.boundary.checks import bind_names, fit_result, shape_in
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.naming import first_class
 from shapecheck.runtime.naming.batched import dims_made, is_batched
+from shapecheck.runtime.naming.call_names import CallMode, CallNames, state
 from shapecheck.runtime.naming.facts import value_of
-from shapecheck.runtime.naming.mode import NamesMode, thread_mode
-from shapecheck.runtime.naming.records import Frame, Record, agreed, record, sizes_of, state
+from shapecheck.runtime.naming.mode import thread_mode
+from shapecheck.runtime.naming.records import Record, agreed, record, sizes_of
 from shapecheck.runtime.source import return_place
 from shapecheck.shapes import Item
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 _ENTRIES: Final = 4096
 
@@ -61,7 +62,7 @@ class Entry:
 Inside = list[tuple[torch.Tensor, Record]]
 
 
-def enter(plan: Plan, values: Sequence[Any], tensors: Sequence[Any]) -> Frame | None:
+def enter(plan: Plan, values: Sequence[Any], tensors: Sequence[Any]) -> CallNames | None:
     """Open the frame of a call: its arguments have their declared names in it.
 
     `tensors` are the values of the plain tensor arguments. Raises `ShapeError` where the names
@@ -71,7 +72,7 @@ def enter(plan: Plan, values: Sequence[Any], tensors: Sequence[Any]) -> Frame | 
     caller = mode.frame
     try:
         entry, inside = _entry(plan, values, tensors, caller)
-        frame = Frame(dict(entry.sizes), dict(entry.symbols), caller, plan, entry)
+        frame = CallNames(dict(entry.sizes), dict(entry.symbols), caller, plan, entry)
         frame.born = dims_made()
         for tensor, known in (*inside, *zip(tensors, entry.records, strict=True)):
             if known is not None:
@@ -85,7 +86,7 @@ def enter(plan: Plan, values: Sequence[Any], tensors: Sequence[Any]) -> Frame | 
     return frame
 
 
-def follow() -> Frame | None:
+def follow() -> CallNames | None:
     """Open the frame of a call without annotations: tensors have the names that `named` gave.
 
     None inside of a call that is followed already, whose names simply go on.
@@ -93,7 +94,7 @@ def follow() -> Frame | None:
     mode = thread_mode()
     if mode.frame is not None:
         return None
-    frame = Frame({}, {}, None)
+    frame = CallNames({}, {}, None)
     for reference, known in state.given.table.values():
         tensor = reference()
         if tensor is not None:
@@ -103,7 +104,7 @@ def follow() -> Frame | None:
     return frame
 
 
-def unfollow(frame: Frame | None) -> None:
+def unfollow(frame: CallNames | None) -> None:
     """Close a frame that `follow` opened; what is left of its tensors keeps its names outside."""
     if frame is None:
         return
@@ -114,7 +115,7 @@ def unfollow(frame: Frame | None) -> None:
     state.root.sweep()
 
 
-def _open(mode: NamesMode, frame: Frame) -> None:
+def _open(mode: CallMode, frame: CallNames) -> None:
     if not is_active(mode):
         _push_on_torch_function_stack(mode)
         frame.pushed = True
@@ -122,12 +123,12 @@ def _open(mode: NamesMode, frame: Frame) -> None:
     mode.frame = frame
 
 
-def is_active(mode: NamesMode) -> bool:
+def is_active(mode: CallMode) -> bool:
     """Whether a mode is on torch's stack in this thread."""
     return any(_get_function_stack_at(i) is mode for i in range(_len_torch_function_stack()))
 
 
-def exit(frame: Frame | None) -> None:
+def exit(frame: CallNames | None) -> None:
     """Close the frame of a call."""
     if frame is None:
         return
@@ -139,7 +140,7 @@ def exit(frame: Frame | None) -> None:
             _take_off(mode, taken)
 
 
-def _take_off(mode: NamesMode, taken: Any) -> None:
+def _take_off(mode: CallMode, taken: Any) -> None:
     """Take our mode from below the modes that the call has left on torch's stack.
 
     `taken` is the one on top. Where ours is gone the call has taken one off that was there before;
@@ -154,7 +155,7 @@ def _take_off(mode: NamesMode, taken: Any) -> None:
 
 
 def _entry(
-    plan: Plan, values: Sequence[Any], tensors: Sequence[Any], caller: Frame | None
+    plan: Plan, values: Sequence[Any], tensors: Sequence[Any], caller: CallNames | None
 ) -> tuple[Entry, Inside]:
     if not plan.steady or plan.own:
         return _new_entry(plan, values, tensors, caller)
@@ -174,7 +175,7 @@ def _entry(
     return found, []
 
 
-def _key(tensor: Any, frame: Frame | None) -> object:
+def _key(tensor: Any, frame: CallNames | None) -> object:
     if not isinstance(tensor, torch.Tensor) and not is_batched(tensor):
         return type(tensor)
     known = None if frame is None else first_class.record_of(frame, tensor)
@@ -182,7 +183,7 @@ def _key(tensor: Any, frame: Frame | None) -> object:
 
 
 def _new_entry(
-    plan: Plan, values: Sequence[Any], tensors: Sequence[Any], caller: Frame | None
+    plan: Plan, values: Sequence[Any], tensors: Sequence[Any], caller: CallNames | None
 ) -> tuple[Entry, Inside]:
     """Return a call's entry, and the names of the tensors inside of containers."""
     binding = bind_names(plan, values, caller)
@@ -214,7 +215,7 @@ def _new_entry(
     return entry, [(tensor, known) for tensor, known in inside if known is not None]
 
 
-def leave(frame: Frame | None, values: Sequence[Any], result: Any) -> None:
+def leave(frame: CallNames | None, values: Sequence[Any], result: Any) -> None:
     """Check a result by its names, and give it the names that it has at the caller.
 
     Runs with torch functions disabled, after the frame was closed. Raises `ShapeError`.
@@ -229,7 +230,7 @@ def leave(frame: Frame | None, values: Sequence[Any], result: Any) -> None:
         own_fault(f"to name the result of {frame.plan.label}", error)
 
 
-def _leave(frame: Frame, values: Sequence[Any], result: Any) -> None:
+def _leave(frame: CallNames, values: Sequence[Any], result: Any) -> None:
     plan: Plan = frame.plan
     entry: Entry = frame.entry
     steady = isinstance(plan.result, TensorHint | MaybeHint | TupleHint) and plan.steady
@@ -260,7 +261,7 @@ def _parts(result: Any) -> Iterator[Any]:
 
 
 def _new_result(
-    frame: Frame, values: Sequence[Any], result: Any, parts: Sequence[Any]
+    frame: CallNames, values: Sequence[Any], result: Any, parts: Sequence[Any]
 ) -> tuple[Record | None, ...]:
     """Check a result by its names; return what its parts are called at the caller."""
     plan: Plan = frame.plan
@@ -287,7 +288,7 @@ def _new_result(
     return tuple(translated.get(id(part)) for part in parts)
 
 
-def _refuse_left_over(frame: Frame, binding: Binding, result: Any) -> None:
+def _refuse_left_over(frame: CallNames, binding: Binding, result: Any) -> None:
     """Refuse a result with first-class dimensions that the function made for itself."""
     for leaf in binding.leaves:
         said = first_class.left_over(frame, leaf.subject, leaf.tensor, result)

@@ -22,10 +22,11 @@ from shapecheck.runtime.annotations.hints import Hint, MaybeHint, OtherHint, Ten
 from shapecheck.runtime.annotations.plan import Plan
 from shapecheck.runtime.boundary.binding import Binding
 from shapecheck.runtime.boundary.checks import Bound
+from shapecheck.runtime.boundary.containers import fit_value
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import Place, function_of, return_place, user_place
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 _ITERATORS: Final[frozenset[object]] = frozenset(
     (
@@ -143,7 +144,7 @@ class Checks:
         """Fit a value to its annotation, and find the words where it doesn't."""
         binding = Binding(self.plan, self.scope, names=dict(self.names), runs=dict(self.runs))
         try:
-            binding.check(hint, value, subject)
+            fit_value(binding, hint, value, subject)
             binding.settle()
         except Failed:
             place, text = where()
@@ -151,7 +152,7 @@ class Checks:
             again = Binding(self.plan, self.scope, names=dict(self.names), runs=dict(self.runs))
             again.texts = {spoken: text} if text else {}
             try:
-                again.check(hint, value, spoken)
+                fit_value(again, hint, value, spoken)
                 again.settle()
             except Failed as failed:
                 raise again.error(failed, place) from None

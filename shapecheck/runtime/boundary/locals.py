@@ -13,10 +13,12 @@ from shapecheck.dims import DimExpr, Kind, Size, Sym
 from shapecheck.dims.origins import OfSize
 from shapecheck.runtime.annotations.hints import Hint
 from shapecheck.runtime.annotations.plan import Plan, tensor_hints
-from shapecheck.runtime.boundary.binding import Binding, Leaf, Namer, plain_shape
+from shapecheck.runtime.boundary.binding import Binding, Leaf, Namer
 from shapecheck.runtime.boundary.checks import shape_in
+from shapecheck.runtime.boundary.containers import fit_value
+from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.facts import value_of
-from shapecheck.runtime.naming.records import Frame, record, sizes_of, state
+from shapecheck.runtime.naming.records import plain_shape, record, sizes_of
 from shapecheck.shapes import Run
 
 
@@ -28,7 +30,7 @@ _NOWHERE: Final = Plan(_no_function, "", (), None)  # type: ignore[arg-type]  # 
 
 
 def fit(
-    frame: Frame,
+    frame: CallNames,
     hint: Hint,
     value: Any,
     subject: str,
@@ -53,7 +55,7 @@ def fit(
     values = {**frame.symbols, **namer.symbols} if inside else namer.symbols
     shape_of = shape_in(frame) if inside else plain_shape
     binding = Binding(plan, scope, values, shape_of, namer.names, namer.runs, braced)
-    binding.check(hint, value, subject)
+    fit_value(binding, hint, value, subject)
     binding.settle()
     new = binding.sizes()
     taught = Namer(plan, new, binding.group_sizes(), braced)
@@ -65,7 +67,7 @@ def fit(
         _teach(frame, leaf, taught, binding, taught.symbols)
 
 
-def forget(frame: Frame, name: str) -> None:
+def forget(frame: CallNames, name: str) -> None:
     """Let a name or a group that only variables have be bound anew."""
     frame.names.pop(name, None)
     frame.aliases.pop(name, None)
@@ -73,7 +75,7 @@ def forget(frame: Frame, name: str) -> None:
 
 
 def _bind(
-    frame: Frame, plan: Plan, binding: Binding, sizes: Mapping[str, int], given: bool
+    frame: CallNames, plan: Plan, binding: Binding, sizes: Mapping[str, int], given: bool
 ) -> None:
     """Keep what names and groups are bound to that the call hadn't."""
     for name, size in sizes.items():
@@ -113,7 +115,7 @@ def _of_size(name: str, size: int, symbols: dict[Sym, int]) -> DimExpr:
 
 
 def _teach(
-    frame: Frame, leaf: Leaf, taught: Namer, binding: Binding, values: Mapping[Sym, int]
+    frame: CallNames, leaf: Leaf, taught: Namer, binding: Binding, values: Mapping[Sym, int]
 ) -> None:
     """Give a tensor the names of its annotation where it has none."""
     shape, sizes = binding.shape_of(leaf.tensor), sizes_of(leaf.tensor)

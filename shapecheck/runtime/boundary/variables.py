@@ -26,11 +26,12 @@ from shapecheck.runtime.annotations.plan import Plan, tensor_hints
 from shapecheck.runtime.boundary import locals
 from shapecheck.runtime.boundary.binding import Binding
 from shapecheck.runtime.boundary.checks import bind_names
+from shapecheck.runtime.boundary.containers import fit_value
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
-from shapecheck.runtime.naming.records import Frame, state
+from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import FUNCTIONS, function_of, own_syntax, user_place
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 _BEGIN: Final = "__shapecheck_begin__"
 _LOCAL: Final = "__shapecheck_local__"
@@ -290,7 +291,7 @@ class _Activation:
 
     def __init__(self, plan: Plan, values: Sequence[Any], scoped: bool) -> None:
         self.plan = plan
-        self.frame: Frame | None = None
+        self.frame: CallNames | None = None
         self.first: dict[str, int] = {}
         self.scope: dict[str, Any] = {}
         if scoped:
@@ -356,7 +357,7 @@ class _Activation:
         if self.frame is not None:
             return
         binding = Binding(self.plan, self.scope, names=dict(self.names), runs=dict(self.runs))
-        binding.check(hint, value, subject)
+        fit_value(binding, hint, value, subject)
         binding.settle()
         self.names |= binding.sizes()
         self.runs |= binding.group_sizes()

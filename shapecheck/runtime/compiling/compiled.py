@@ -23,7 +23,7 @@ from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import Place, is_users, user_place
 from shapecheck.shapes import Shape
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 Step = Callable[[Any], None]
 

@@ -9,7 +9,7 @@
         r = function(q, k, v)
 
 It has the signature of the function itself, so that Python binds the arguments. It only says that
-a call fits; whatever doesn't is looked at again by `boundary.bind`, which finds the words. What is
+a call fits; whatever doesn't is looked at again by `checks.bind`, which finds the words. What is
 too unusual for such code is remembered instead, by the shapes that were found to fit.
 """
 
@@ -27,8 +27,7 @@ from torch.fx import _symbolic_trace
 
 from shapecheck.runtime.annotations.hints import Hint, MaybeHint, OtherHint, TensorHint
 from shapecheck.runtime.annotations.plan import Plan, is_wrapper, says_names
-from shapecheck.runtime.boundary import checks as boundary
-from shapecheck.runtime.boundary import frames, generators
+from shapecheck.runtime.boundary import checks, frames, generators
 from shapecheck.runtime.compiling import compiled, names_in_trace
 from shapecheck.runtime.decorate.codegen_values import Unusual, Writer, parameters
 from shapecheck.runtime.settings import paused
@@ -266,13 +265,13 @@ class _Program(Writer):
         maybe = [name for name, certain in self.bound.items() if not certain]
         for name in maybe:
             self.lines.insert(opening, "    " * self.depth + f"{self.var(name)} = None")
-        bind = self.give(boundary.bind, "bind")
+        bind = self.give(checks.bind, "bind")
         plan = self.give(self.plan, "plan")
         self.emit(f"{self.binding} = None if {fits} else {bind}({plan}, {self.values})")
 
     def remembered_arguments(self) -> None:
         """Look the call up by its shapes, or check it thoroughly."""
-        bind = f"{self.give(boundary.bind, 'bind')}({self.give(self.plan, 'plan')}, {self.values})"
+        bind = f"{self.give(checks.bind, 'bind')}({self.give(self.plan, 'plan')}, {self.values})"
         key = self.key_of([(param.name, param.hint) for param in self.plan.params])
         if not self.plan.steady or self.plan.own or key is None:
             self.emit(f"{self.binding} = {bind}")
@@ -296,7 +295,7 @@ class _Program(Writer):
                 continue
             if hint.tensors or not self.plan.steady or self.plan.own:
                 continue
-            check = self.give(boundary.check_other, "other")
+            check = self.give(checks.check_other, "other")
             quick = self.give(hint.quick, "quick")
             plan = self.give(self.plan, "plan")
             with self.block(f"if not isinstance({param.name}, {quick}):"):
@@ -307,7 +306,7 @@ class _Program(Writer):
     def result(self, result: str) -> None:
         """Check the result, with the names that the arguments bound."""
         hint = self.plan.result
-        check = self.give(boundary.check_result, "check_result")
+        check = self.give(checks.check_result, "check_result")
         plan = self.give(self.plan, "plan")
         thorough = f"{check}({plan}, {self.values}, {self.bound_code()}, {result})"
         before = dict(self.bound), set(self.groups)

@@ -295,7 +295,8 @@ class Writer:
                     one = f"None if {source} is None else ({one})"
                 parts.append(one)
                 for entry in tensor.spec.shape.entries:
-                    sources.update(dict.fromkeys(_braces(entry)))
+                    braces = [one for one in spec.walk(entry) if isinstance(one, spec.Braces)]
+                    sources.update(dict.fromkeys(one.source for one in braces))
             elif isinstance(hint, OtherHint) and not hint.tensors and source != values[-1][0]:
                 continue
             elif hint is not None:
@@ -322,25 +323,3 @@ def _names(expr: spec.Expr) -> Iterator[str]:
                 yield from _names(part.expr)
     else:
         yield from spec.expr_names(expr)
-
-
-def _braces(node: spec.Entry | spec.Expr) -> Iterator[str]:
-    """Yield the sources of the `{...}` in an entry."""
-    match node:
-        case spec.Axis(expr=expr):
-            yield from _braces(expr)
-        case spec.Braces(source=source):
-            yield source
-        case spec.Negate(operand=operand):
-            yield from _braces(operand)
-        case spec.Binary(left=left, right=right):
-            yield from _braces(left)
-            yield from _braces(right)
-        case spec.Call(args=args):
-            for arg in args:
-                yield from _braces(arg)
-        case spec.Merge(parts=parts):
-            for part in parts:
-                yield from _braces(part)
-        case _:
-            pass

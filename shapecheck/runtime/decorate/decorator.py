@@ -39,15 +39,15 @@ from shapecheck.runtime.annotations.plan import (
     is_wrapper,
     kind_of,
 )
-from shapecheck.runtime.boundary.attributes import guard
 from shapecheck.runtime.boundary.generators import DELEGATE
 from shapecheck.runtime.boundary.variables import names_in_variables, with_variables
 from shapecheck.runtime.compiling import names_in_trace
+from shapecheck.runtime.decorate.attributes import guard
 from shapecheck.runtime.decorate.codegen import compile_checks
 from shapecheck.runtime.decorate.codegen_values import parameters
 from shapecheck.runtime.errors import LOCK, hidden, own_fault
 from shapecheck.runtime.source import filename_for
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 T = TypeVar("T")
 

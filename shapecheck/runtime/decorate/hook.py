@@ -14,7 +14,7 @@ from typing import Any
 
 from shapecheck.rewriting import rewrite
 from shapecheck.runtime.decorate.decorator import decorate_in
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 
 class ImportHook(MetaPathFinder):

@@ -27,7 +27,7 @@ from shapecheck.runtime.decorate.decorator import MARK, Pending
 from shapecheck.runtime.errors import LOCK
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import told_at_users_line
-from shapecheck.types import parse
+from shapecheck.tensor_spec import parse
 
 Forward = Callable[..., Any]
 

@@ -18,7 +18,7 @@ from torch._C import (
     _push_on_torch_function_stack,
 )
 
-from shapecheck.runtime.naming.records import state
+from shapecheck.runtime.naming.call_names import state
 
 _original: Final[Callable[[Iterable[Any]], bool]] = torch.overrides.has_torch_function
 _variadic: Final[Callable[..., bool]] = torch.overrides.has_torch_function_variadic

@@ -27,24 +27,18 @@ from shapecheck.ops import RULES, UNKNOWN, Call, Value
 from shapecheck.ops.shape.first_class import bound_as, bound_to
 from shapecheck.runtime.annotations.hints import dtype_mask
 from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
+from shapecheck.runtime.naming.arguments import HOLDERS, NUMBERS, each_in
 from shapecheck.runtime.naming.batched import is_batched, is_dim, is_dim_list
+from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.facts import ValueFacts, value_of
-from shapecheck.runtime.naming.records import (
-    Frame,
-    Record,
-    apart,
-    dtype_of,
-    record,
-    sizes_of,
-    state,
-)
+from shapecheck.runtime.naming.records import Record, apart, dtype_of, record, sizes_of
 from shapecheck.runtime.source import Place, user_place
 from shapecheck.shapes import Free, Mismatch, Shape, Tensor
 
 _compiling: Final = torch.compiler.is_dynamo_compiling
 
 
-def record_of(frame: Frame, value: Any) -> Record | None:
+def record_of(frame: CallNames, value: Any) -> Record | None:
     """Return what a call knows of the axes of a tensor.
 
     Of one with first-class dimensions that is what it knows of the tensor underneath, which has
@@ -63,7 +57,7 @@ def record_of(frame: Frame, value: Any) -> Record | None:
     )
 
 
-def left_over(frame: Frame, subject: str, part: Any, whole: Any) -> Message | None:
+def left_over(frame: CallNames, subject: str, part: Any, whole: Any) -> Message | None:
     """Return what to say of a result that has dimensions which its function made for itself."""
     if not is_batched(part):
         return None
@@ -166,7 +160,7 @@ _seen: Final[dict[Hashable, tuple[Record | None, tuple[Record | None, ...]]]] = 
 class _Key:
     """What decides the outcome of a use, and the first-class dimensions in it, each once."""
 
-    def __init__(self, frame: Frame, judge: object) -> None:
+    def __init__(self, frame: CallNames, judge: object) -> None:
         self.frame = frame
         self.parts: list[Any] = [judge]
         self.dims: list[Any] = []
@@ -201,14 +195,14 @@ class _Key:
         self.parts.append(place)
 
 
-def _bound_to(frame: Frame, dim: Any) -> Record | None:
+def _bound_to(frame: CallNames, dim: Any) -> Record | None:
     """Return the axis that a call knows a dimension to be bound to."""
     found = frame.bound.get(id(dim))
     return found[1] if found is not None and found[0]() is dim else None
 
 
 def _tell(
-    frame: Frame,
+    frame: CallNames,
     seen: tuple[Record | None, tuple[Record | None, ...]],
     dims: Sequence[Any],
     result: Any,
@@ -223,7 +217,7 @@ def _tell(
 
 
 def _asked(
-    frame: Frame,
+    frame: CallNames,
     judge: Callable[[_Question, Sequence[Any]], Value],
     operands: Sequence[Any],
     by_number: bool = False,
@@ -262,7 +256,7 @@ def _order_axes(question: _Question, operands: Sequence[Any]) -> Value:
     return RULES["dim.order"](question.call, input=owner, dims=dims)
 
 
-def _name(frame: Frame, question: _Question, known: Value, result: Any) -> Record | None:
+def _name(frame: CallNames, question: _Question, known: Value, result: Any) -> Record | None:
     """Keep what was learned: what dimensions are bound to, and the names of the result's axes."""
     try:
         question.keep()
@@ -290,7 +284,7 @@ class _Question:
     `by_number`: none is.
     """
 
-    def __init__(self, frame: Frame, by_number: bool = False) -> None:
+    def __init__(self, frame: CallNames, by_number: bool = False) -> None:
         self.frame = frame
         self.by_number = by_number
         self.open: list[Free] = []
@@ -305,12 +299,9 @@ class _Question:
             return self.free(value)
         if isinstance(value, torch.Tensor) or is_batched(value):
             return self.tensor(value)
-        if isinstance(value, tuple | list):
-            parts = [self.convert(part) for part in value]
-            return parts if isinstance(value, list) else tuple(parts)
-        if isinstance(value, slice):
-            return slice(*map(self.convert, (value.start, value.stop, value.step)))
-        plain = value is None or value is ... or isinstance(value, bool | int | float | complex)
+        if isinstance(value, HOLDERS):
+            return each_in(value, self.convert)
+        plain = value is None or value is ... or isinstance(value, NUMBERS)
         return value if plain else UNKNOWN
 
     def index(self, value: Any) -> Value:

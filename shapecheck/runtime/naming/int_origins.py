@@ -19,10 +19,11 @@ import torch
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Kind, Size, Sym, size_of
 from shapecheck.dims.origins import AnyNumber, Mixed
+from shapecheck.runtime.naming.call_names import CallNames
 from shapecheck.runtime.naming.facts import value_of
 from shapecheck.runtime.naming.keys import GETITEM, SETITEM
-from shapecheck.runtime.naming.records import Frame, Record
-from shapecheck.runtime.naming.written_sizes import CallPlace, call_place, is_len
+from shapecheck.runtime.naming.records import Record
+from shapecheck.runtime.naming.size_expressions import CallPlace, call_place, is_len
 from shapecheck.runtime.source import users_frame
 
 READ: Final[frozenset[Any]] = frozenset(
@@ -69,7 +70,7 @@ Told = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Lengths:
+class PassedSizes:
     """What is known of the sizes that are passed at one place.
 
     `records` are what the readings were of; `frame` is the call whose parameters count.
@@ -77,7 +78,7 @@ class Lengths:
 
     place: CallPlace
     records: tuple[Record | None, ...]
-    frame: Frame | None
+    frame: CallNames | None
 
     def values(self) -> dict[Sym, int]:
         """Return the values of all symbols in what is told."""
@@ -203,7 +204,7 @@ class Readings:
             self.noted.clear()
         self.noted[where] = (code, id(caller), known)
 
-    def at(self, func: Any, caller: FrameType, frame: Frame) -> Passed | None:
+    def at(self, func: Any, caller: FrameType, frame: CallNames) -> Passed | None:
         """Return what decides which sizes are passed here, None if nothing is known of them."""
         if func in _IN_PYTHON:
             caller = users_frame(caller) or caller
@@ -242,10 +243,10 @@ def _behind_modes(caller: FrameType) -> FrameType:
     return caller
 
 
-def lengths_of(passed: Passed, frame: Frame) -> Lengths:
+def passed_sizes(passed: Passed, frame: CallNames) -> PassedSizes:
     """Return what is known of the sizes that are passed in a call."""
     place, plan, _, *records = passed
-    return Lengths(place, tuple(records), None if plan is None else frame)
+    return PassedSizes(place, tuple(records), None if plan is None else frame)
 
 
 # Values -------------------------------------------------------------------------------------------

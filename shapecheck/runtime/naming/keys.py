@@ -9,7 +9,8 @@ import torch
 
 from shapecheck.dims import Dim
 from shapecheck.runtime.naming import transforms
-from shapecheck.runtime.naming.records import Frame, dtype_of, sizes_of
+from shapecheck.runtime.naming.call_names import CallNames
+from shapecheck.runtime.naming.records import dtype_of, sizes_of
 
 PLAIN: Final = frozenset((int, str, type(None), type(...), torch.dtype, torch.device))
 """The classes of what is its own key. No bool: it equals 0 or 1."""
@@ -27,7 +28,7 @@ def key_of(
     func: Any,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-    frame: Frame,
+    frame: CallNames,
     passed: object | None = None,
 ) -> Key | None:
     """Return under which key an op's outcome is kept; None if nothing in it has a name.
@@ -52,7 +53,7 @@ def key_of(
     return tuple(key) if named else None
 
 
-def _add(key: list[Any], arg: Any, frame: Frame) -> bool:
+def _add(key: list[Any], arg: Any, frame: CallNames) -> bool:
     """Add to a key what of an argument decides the outcome; return whether a name is in it."""
     kind = type(arg)
     if kind in PLAIN:
@@ -83,7 +84,7 @@ def _add(key: list[Any], arg: Any, frame: Frame) -> bool:
     return False
 
 
-def _add_indexing(key: list[Any], args: tuple[Any, ...], frame: Frame) -> bool:
+def _add_indexing(key: list[Any], args: tuple[Any, ...], frame: CallNames) -> bool:
     """Add the arguments of an indexing to a key; return whether a name is in it.
 
     Of a tensor in the index that includes the dtype: an index of bools is a mask.

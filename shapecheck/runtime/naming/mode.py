@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN, Repeated, Value
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.naming import fast_paths, first_class, op_errors, ops, transforms
+from shapecheck.runtime.naming.call_names import CallMode, CallNames, state
 from shapecheck.runtime.naming.facts import simplest, value_of
 from shapecheck.runtime.naming.int_origins import (
     CUTTING,
@@ -26,22 +26,15 @@ from shapecheck.runtime.naming.int_origins import (
     Passed,
     Readings,
     is_cut,
-    lengths_of,
     numbers,
+    passed_sizes,
     untold,
 )
 from shapecheck.runtime.naming.keys import GETITEM, PLAIN, SETITEM, Key, key_of
 from shapecheck.runtime.naming.lookup import Lookup, keep
 from shapecheck.runtime.naming.op_calls import Question
 from shapecheck.runtime.naming.outer_products import outer
-from shapecheck.runtime.naming.records import (
-    Frame,
-    Record,
-    Table,
-    record,
-    sizes_of,
-    state,
-)
+from shapecheck.runtime.naming.records import Record, Table, record, sizes_of
 from shapecheck.runtime.naming.regroup import REGROUPING, crossed, in_place, regrouped, solved
 from shapecheck.shapes import Mismatch, Run
 from shapecheck.shapes import Tensor as Known
@@ -106,12 +99,11 @@ _find: Final = (
 """What looks most ops up: a record or a `Placed`, False if no operand has a name, else None."""
 
 
-class NamesMode(TorchFunctionMode):
+class NamesMode(CallMode):
     """The mode of one thread; `frame` is the decorated call that is running."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.frame: Frame | None = None
         self.readings = Readings()
 
     def __torch_function__(
@@ -172,7 +164,7 @@ def _hand_down(result: Any, operands: tuple[Any, ...], table: Table) -> None:
 
 
 def _run(
-    frame: Frame, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    frame: CallNames, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Run an op; where it fails and its rule says why, raise that."""
     try:
@@ -183,7 +175,7 @@ def _run(
 
 
 def _other(
-    frame: Frame,
+    frame: CallNames,
     outcome: object,
     key: Key,
     func: Callable[..., Any],
@@ -213,21 +205,21 @@ def _other(
     return result
 
 
-def _written(frame: Frame, tensor: torch.Tensor) -> None:
+def _written(frame: CallNames, tensor: torch.Tensor) -> None:
     """Note that data was put into a tensor."""
     known = frame.of(tensor)
     if known is not None:
         frame.name(tensor, known.written())
 
 
-def _drop(frame: Frame, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _drop(frame: CallNames, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     for value in (result, *args[:1], kwargs.get("out")):
         if isinstance(value, torch.Tensor):
             frame.forget(value)
 
 
 def _first_time(
-    frame: Frame,
+    frame: CallNames,
     key: tuple[Any, ...],
     func: Callable[..., Any],
     args: tuple[Any, ...],
@@ -246,7 +238,7 @@ def _first_time(
         with LOCK:
             asked = Question(frame, func, args, kwargs)
             if passed is not None:
-                asked.tell(lengths_of(passed, frame))
+                asked.tell(passed_sizes(passed, frame))
             elif func in CUTTING:
                 asked.args[1:2] = [untold(func, arg) for arg in asked.args[1:2]]
             if func in CUTTING:
@@ -289,7 +281,7 @@ def _first_time(
                 frame.name(item, part)
     if lasting and outcome is not _NEW:
         symbol = None if asked is None else asked.padded(known)
-        if isinstance(outcome, Record):  # `Frame.name` must see a parameter
+        if isinstance(outcome, Record):  # `CallNames.name` must see a parameter
             sure = symbol is None and _decided(known, values)
             if not sure or isinstance(result, torch.nn.Parameter):
                 outcome = _Likely(outcome)
@@ -350,12 +342,12 @@ def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record
         told = in_place(told, before, sizes, asked.values, asked.given)
     inserted = isinstance(outcome, Record) and outcome.inserted
     targets = told
-    if asked.lengths is not None:
+    if asked.passed is not None:
         made = _by_numbers(asked, result)
         by_numbers = made.dims if isinstance(made, Record) else sizes
         targets = in_place(by_numbers, before, sizes, asked.values)
     found, values, cutting = regrouped(before, asked.values, targets, sizes)
-    if asked.lengths is not None:
+    if asked.passed is not None:
         found = crossed(found, told, sizes, values, cutting)
     return record(found, sizes, values, inserted)
 
@@ -385,7 +377,7 @@ def _record(known: Known, result: torch.Tensor, values: Mapping[Any, int]) -> Re
 
 def _retell(
     error: Exception,
-    frame: Frame,
+    frame: CallNames,
     func: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -404,7 +396,7 @@ def _retell(
         own_fault(f"on the failure of {getattr(func, '__name__', func)}", fault)
 
 
-def thread_mode() -> NamesMode:
+def thread_mode() -> CallMode:
     """Return this thread's mode object."""
     found = state.mode
     if found is None:

@@ -12,11 +12,12 @@ from shapecheck.dtypes import ANY
 from shapecheck.ops import UNKNOWN, DType, Value
 from shapecheck.ops.math import ragged
 from shapecheck.runtime.annotations.hints import dtype_mask
-from shapecheck.runtime.boundary.binding import plain_shape
 from shapecheck.runtime.naming import ops
+from shapecheck.runtime.naming.arguments import HOLDERS, NUMBERS, each_in
+from shapecheck.runtime.naming.call_names import CallNames
 from shapecheck.runtime.naming.facts import ValueFacts
-from shapecheck.runtime.naming.int_origins import CUTTING, GIVEN, Lengths, is_told
-from shapecheck.runtime.naming.records import Frame, apart, dtype_of, sizes_of
+from shapecheck.runtime.naming.int_origins import CUTTING, GIVEN, PassedSizes, is_told
+from shapecheck.runtime.naming.records import apart, dtype_of, plain_shape, sizes_of
 from shapecheck.runtime.naming.regroup import REGROUPING, solved
 from shapecheck.shapes import Mismatch, Problem, Shape
 from shapecheck.shapes import Tensor as Known
@@ -28,7 +29,7 @@ class Question:
 
     def __init__(
         self,
-        frame: Frame,
+        frame: CallNames,
         func: Callable[..., Any],
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
@@ -48,15 +49,15 @@ class Question:
         self.signature: Signature | None = ops.signature_of(func)
         self.numbers: tuple[Sequence[Value], Mapping[str, Value]] = (self.args, self.kwargs)
         self.told = self.sure = False
-        self.lengths: Lengths | None = None
+        self.passed: PassedSizes | None = None
 
-    def tell(self, lengths: Lengths) -> None:
+    def tell(self, passed: PassedSizes) -> None:
         """Put dimensions in the place of the numbers that are known to be some."""
-        self.lengths = lengths
-        self.args, self.kwargs, self.sure = lengths.told(
+        self.passed = passed
+        self.args, self.kwargs, self.sure = passed.told(
             self.args, self.kwargs, self.func in CUTTING
         )
-        for symbol, value in lengths.values().items():
+        for symbol, value in passed.values().items():
             self.values.setdefault(symbol, value)
         listed = [arg for arg in self.given if isinstance(arg, tuple | list)]
         self.told = is_told(listed or self.given)  # beside sizes in a tuple stands an axis
@@ -65,13 +66,10 @@ class Question:
         """Return an argument as rules see it."""
         if isinstance(arg, torch.Tensor):
             return self.tensor(arg)
-        if arg is None or arg is ... or isinstance(arg, bool | int | float | complex | str):
+        if isinstance(arg, NUMBERS) or arg is None or arg is ... or isinstance(arg, str):
             return arg
-        if isinstance(arg, slice):
-            return slice(self.convert(arg.start), self.convert(arg.stop), self.convert(arg.step))
-        if isinstance(arg, tuple | list):
-            parts = [self.convert(item) for item in arg]
-            return parts if isinstance(arg, list) else tuple(parts)
+        if isinstance(arg, HOLDERS):
+            return each_in(arg, self.convert)
         if isinstance(arg, torch.dtype):
             return DType(dtype_mask(arg))
         if isinstance(arg, Dim) and isinstance(arg.size, int):  # torch takes its `__index__`
@@ -161,6 +159,5 @@ class Question:
 
 def _swapped(arg: Value, new: Mapping[int, Known]) -> Value:
     if isinstance(arg, tuple | list):
-        parts = [_swapped(item, new) for item in arg]
-        return parts if isinstance(arg, list) else tuple(parts)
+        return each_in(arg, lambda item: _swapped(item, new))
     return new.get(id(arg), arg)

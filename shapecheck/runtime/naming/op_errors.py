@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import CodeType, MethodDescriptorType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shapecheck import explain
 from shapecheck.dims import Sym
@@ -21,13 +21,11 @@ from shapecheck.runtime.errors import (
     own_fault,
 )
 from shapecheck.runtime.naming import ops
-from shapecheck.runtime.naming.records import Frame, state
+from shapecheck.runtime.naming.call_names import CallNames, state
+from shapecheck.runtime.naming.op_calls import Question
 from shapecheck.runtime.source import Place, by_operator, call_label, user_place
 from shapecheck.shapes import Mismatch, Problem
 from shapecheck.shapes import Tensor as Known
-
-if TYPE_CHECKING:
-    from shapecheck.runtime.naming.op_calls import Question
 
 _SYMBOLS: Final[Mapping[type[ast.AST], str]] = {
     ast.Add: "+",
@@ -63,7 +61,7 @@ Spelled = tuple[str, list[tuple[str, ast.expr | None]]]
 
 
 def op_error(
-    frame: Frame, asked: Question, problem: Problem, cause: Exception | None
+    frame: CallNames, asked: Question, problem: Problem, cause: Exception | None
 ) -> ShapeError:
     """Return the exception for an op that its rule refuses; `cause` is torch's own, if any."""
     place = user_place()
@@ -86,7 +84,7 @@ def op_error(
     return carried(error) if by_operator() or name in _OPERATORS else error
 
 
-def caution(frame: Frame, func: object, symbol: Sym) -> None:
+def caution(frame: CallNames, func: object, symbol: Sym) -> None:
     """Warn of an op that counts padding, where nothing in the function speaks of lengths."""
     if frame.plan is None or state.minding:
         return
@@ -115,7 +113,7 @@ def _minds_padding(code: CodeType) -> bool:
     return ragged.minds_padding(words) or any(map(_minds_padding, inner))
 
 
-def known_sizes(frame: Frame, asked: Question | None = None) -> dict[str, int]:
+def known_sizes(frame: CallNames, asked: Question | None = None) -> dict[str, int]:
     """Return the values of all names that are bound here, for the end of a message."""
     sizes = dict(frame.names)
     for symbol, value in asked.values.items() if asked is not None else ():

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import ast
 import sys
-from typing import TYPE_CHECKING
 
 import torch
 
 from shapecheck.ops import UNKNOWN, Value
-from shapecheck.ops import source as written
+from shapecheck.ops import outer_products as written
 from shapecheck.runtime.errors import own_fault
+from shapecheck.runtime.naming.op_calls import Question
 from shapecheck.runtime.naming.op_errors import operand_nodes
 from shapecheck.runtime.source import user_place, users_frame, value_at
 from shapecheck.shapes import Mismatch, Problem, Shape
 from shapecheck.shapes import Tensor as Known
-
-if TYPE_CHECKING:
-    from shapecheck.runtime.naming.op_calls import Question
 
 
 def outer(asked: Question, problem: Problem) -> Value | None:

@@ -32,8 +32,9 @@ from shapecheck.runtime.boundary import frames
 from shapecheck.runtime.decorate.watching import checked, followed, watch
 from shapecheck.runtime.errors import own_fault
 from shapecheck.runtime.naming import ops
+from shapecheck.runtime.naming.call_names import state
 from shapecheck.runtime.naming.mode import thread_mode
-from shapecheck.runtime.naming.records import sizes_of, state
+from shapecheck.runtime.naming.records import sizes_of
 from shapecheck.runtime.source import is_users
 from shapecheck.runtime.tracing.model import ModuleRecord, OpRecord, TensorRecord, Trace
 

@@ -251,12 +251,12 @@ def test_typeguard_in_its_place_says_that_it_checks_nothing() -> None:
 
 
 def test_what_of_jaxtyping_is_private(monkeypatch: Any) -> None:
-    """What it keeps of a call; see `shapecheck.runtime.boundary.foreign`."""
+    """What it keeps of a call; see `shapecheck.runtime.boundary.other_checkers`."""
     import jaxtyping._storage
 
-    from shapecheck.runtime.boundary import foreign
+    from shapecheck.runtime.boundary import other_checkers
 
-    monkeypatch.setattr(foreign, "_warned", set())
+    monkeypatch.setattr(other_checkers, "_warned", set())
 
     @theirs
     def both(x: Float[Tensor, "n"], y: Float[Tensor, "n"]) -> None: ...

@@ -14,9 +14,10 @@ from torch import Tensor, nn
 
 from shapecheck import Float, shapecheck
 from shapecheck.runtime.naming import mode
+from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.keys import GETITEM, key_of
 from shapecheck.runtime.naming.lookup import Lookup, _kept, keep, kept
-from shapecheck.runtime.naming.records import Frame, Record, state
+from shapecheck.runtime.naming.records import Record
 
 pytestmark = pytest.mark.skipif(Lookup is None, reason="there was no C compiler")
 
@@ -144,7 +145,7 @@ def test_keys_are_equal(name: str) -> None:
         FOUND[name](x, y)
     func, args, kwargs = seen[-1]
     known = Record()
-    frame = Frame({}, {}, None)
+    frame = CallNames({}, {}, None)
     frame.alone = True
     frame.name(x, known)
     frame.name(y, known)
@@ -160,7 +161,7 @@ def test_keys_are_equal(name: str) -> None:
 
 def test_a_dead_tensor_is_not_found() -> None:
     """Another tensor at the same place in memory has no names."""
-    frame = Frame({}, {}, None)
+    frame = CallNames({}, {}, None)
     first, second = torch.ones(2), torch.ones(2)
     keep(frame.table, first, Record())
     frame.table[id(second)] = frame.table.pop(id(first))
@@ -291,7 +292,7 @@ def test_a_table_of_other_things_has_nothing() -> None:
 def test_nothing_is_held_or_lost() -> None:
     """As many references afterwards as before, whatever the answer is."""
     x, y = torch.randn(3, 4), torch.randn(3, 4)
-    frame = Frame({}, {}, None)
+    frame = CallNames({}, {}, None)
     known = Record()
     keep(frame.table, x, known)
     calls: list[tuple[Any, ...]] = [

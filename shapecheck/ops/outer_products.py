@@ -1,4 +1,4 @@
-"""What the source of a call says of its operands, for both sides."""
+"""Outer products that are meant, by how a call and its operands are written; for both sides."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ from torch._C import DisableTorchFunction
 
 from shapecheck.dims import IntSize
 from shapecheck.runtime.annotations.hints import admitted
-from shapecheck.runtime.boundary.binding import plain_shape
 from shapecheck.runtime.naming.facts import ValueFacts
+from shapecheck.runtime.naming.records import plain_shape
 from shapecheck.shapes import Matcher
-from shapecheck.types import TensorSpec
+from shapecheck.tensor_spec import TensorSpec
 
 Memos = tuple[dict[str, Any], dict[str, Any], Any, dict[str, Any]]
 _OURS: Final = "~~delete~~shapecheck"  # jaxtyping shows no name that begins so

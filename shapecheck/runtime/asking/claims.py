@@ -1,8 +1,8 @@
-"""What a program can ask and say about a tensor's names: `dims_of`, `named`, `assert_shape`."""
+"""What a program says of a tensor's names: `named`, which gives some, and `assert_shape`."""
 
 from __future__ import annotations
 
-import sys
+import ast
 from typing import Any, TypeVar
 
 import torch
@@ -12,45 +12,16 @@ from shapecheck import dtypes
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.runtime.annotations.hints import tensor_hint
-from shapecheck.runtime.boundary import foreign
-from shapecheck.runtime.boundary.binding import plain_shape
 from shapecheck.runtime.boundary.locals import fit
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import Failed, ShapeError, kind_of
-from shapecheck.runtime.naming import transforms
-from shapecheck.runtime.naming.facts import is_open
-from shapecheck.runtime.naming.records import Frame, sizes_of, state
+from shapecheck.runtime.naming.call_names import state
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place
-from shapecheck.shapes import Shape
 from shapecheck.spec.objects import Objects, Part, is_part
-from shapecheck.types import ShapeAnnotationError, TensorSpec, parse, parse_objects
+from shapecheck.tensor_spec import ShapeAnnotationError, TensorSpec, parse, parse_objects
 
 TensorT = TypeVar("TensorT", bound=torch.Tensor)
-
-
-def _here() -> Frame:
-    return state.frame or state.root
-
-
-def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
-    """Return the name of each of a tensor's dimensions as text, None for one without a name.
-
-    Inside of a decorated call these are the call's names, `("b", "n", None)`; a dimension that
-    merges or combines others is written as in annotations, `"(h d)"` or `"n+1"`. Outside they are
-    those that a decorated function declared for its result, or that `named` gave. While a program
-    is compiled there are those of operations by name.
-    """
-    if torch.compiler.is_compiling():
-        return names_in_trace.texts_of(tensor)
-    with DisableTorchFunction():
-        frame = _here()
-        found = transforms.known(tensor, frame.table)
-        if found is None or found.sizes != sizes_of(tensor):
-            return (None,) * tensor.dim()
-        return tuple(
-            None if isinstance(dim, int) or is_open(dim) else str(dim) for dim in found.dims
-        )
 
 
 def named(tensor: TensorT, *dims: Part) -> TensorT:
@@ -76,40 +47,6 @@ def assert_shape(tensor: TensorT, *dims: Part) -> TensorT:
     return learned
 
 
-def reveal_shape(tensor: TensorT) -> TensorT:
-    """Print what is known of a tensor's shape, and return it."""
-    with DisableTorchFunction():
-        found = _here().of(tensor)
-        known = found is not None and found.sizes == sizes_of(tensor)
-        shape = Shape(found.dims) if found is not None and known else plain_shape(tensor)
-        place = user_place()
-        where = "" if place is None else f"{place.code.co_filename}:{place.line}: "
-        sys.stderr.write(f'{where}Revealed shape is "{shape.text()}"\n')
-    return tensor
-
-
-def is_instance(value: object, origin: object, metadata: TensorSpec) -> bool:
-    """Whether a value fits `Float[Tensor, "b c"]`; in a decorated call, names learn from it.
-
-    In a call of jaxtyping's, the names are that call's.
-    """
-    hint = tensor_hint(origin, metadata)
-    if not isinstance(value, hint.cls) or not isinstance(value, torch.Tensor):
-        return False
-    if torch.compiler.is_compiling():
-        return True
-    if state.frame is None and foreign.in_jaxtyped():
-        return foreign.fits(value, metadata)
-    with DisableTorchFunction():
-        if hint.admits is not None and value.dtype not in hint.admits:
-            return False
-        try:
-            fit(_here(), hint, value, "value", {})
-        except Failed:
-            return False
-    return True
-
-
 def _learn(tensor: Any, dims: tuple[Part, ...], function: str, forget: bool) -> Any:
     if torch.compiler.is_compiling():
         text = " ".join([part.name if isinstance(part, Dim) else str(part) for part in dims])
@@ -133,7 +70,7 @@ def _learn(tensor: Any, dims: tuple[Part, ...], function: str, forget: bool) -> 
     if not isinstance(tensor, torch.Tensor):
         raise ShapeError(Message(f'value is {kind_of(tensor)}, declared a tensor "{shape}"'))
     with DisableTorchFunction():
-        frame = _here()
+        frame = state.here
         before = frame.of(tensor)
         if forget:
             frame.name(tensor, None)
@@ -152,8 +89,6 @@ def _learn(tensor: Any, dims: tuple[Part, ...], function: str, forget: bool) -> 
 
 
 def _subject(place: object) -> str:
-    import ast
-
     node = getattr(place, "node", None)
     if isinstance(node, ast.Call) and node.args:
         text = ast.unparse(node.args[0])

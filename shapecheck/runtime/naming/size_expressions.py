@@ -1,4 +1,4 @@
-"""What stands in the source where sizes or bounds are passed, and what they are made of."""
+"""The expressions where sizes or bounds are passed, and the readings that they are made of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Final, TypeGuard
 
-from shapecheck.ops.source import bindings
+from shapecheck.ops.outer_products import bindings
 from shapecheck.runtime.source import (
     FUNCTIONS,
     expression_at,

@@ -28,11 +28,12 @@ from shapecheck.runtime.annotations.hints import (
 )
 from shapecheck.runtime.annotations.plan import Param, Plan, is_steady
 from shapecheck.runtime.boundary.binding import Binding
+from shapecheck.runtime.boundary.containers import fit_value
 from shapecheck.runtime.decorate.codegen import compile_checks
 from shapecheck.runtime.errors import LOCK, Failed, ShapeError, hidden, own_fault
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import filename_for, user_place
-from shapecheck.types import ShapeAnnotationError
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 Check = Callable[[Any, Any], object]
 _WRITTEN: Final = "__annotations__"
@@ -126,7 +127,7 @@ class _Fields:
         said = Message(f'attribute "{name}" of "{self.cls.__qualname__}" doesn\'t fit')
         try:
             subject = f'attribute "{name}" of "{self.cls.__qualname__}"'
-            binding.check(plan.params[1].hint, value, subject)
+            fit_value(binding, plan.params[1].hint, value, subject)
             binding.settle()
         except Failed as failed:
             said = failed.message

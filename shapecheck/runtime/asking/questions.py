@@ -1,0 +1,78 @@
+"""What a program asks of a tensor's names: `dims_of`, `reveal_shape`, and `isinstance`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TypeVar
+
+import torch
+from torch._C import DisableTorchFunction
+
+from shapecheck.runtime.annotations.hints import tensor_hint
+from shapecheck.runtime.boundary import other_checkers
+from shapecheck.runtime.boundary.locals import fit
+from shapecheck.runtime.compiling import names_in_trace
+from shapecheck.runtime.errors import Failed
+from shapecheck.runtime.naming import transforms
+from shapecheck.runtime.naming.call_names import state
+from shapecheck.runtime.naming.facts import is_open
+from shapecheck.runtime.naming.records import plain_shape, sizes_of
+from shapecheck.runtime.source import user_place
+from shapecheck.shapes import Shape
+from shapecheck.tensor_spec import TensorSpec
+
+TensorT = TypeVar("TensorT", bound=torch.Tensor)
+
+
+def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
+    """Return the name of each of a tensor's dimensions as text, None for one without a name.
+
+    Inside of a decorated call these are the call's names, `("b", "n", None)`; a dimension that
+    merges or combines others is written as in annotations, `"(h d)"` or `"n+1"`. Outside they are
+    those that a decorated function declared for its result, or that `named` gave. While a program
+    is compiled there are those of operations by name.
+    """
+    if torch.compiler.is_compiling():
+        return names_in_trace.texts_of(tensor)
+    with DisableTorchFunction():
+        frame = state.here
+        found = transforms.known(tensor, frame.table)
+        if found is None or found.sizes != sizes_of(tensor):
+            return (None,) * tensor.dim()
+        return tuple(
+            None if isinstance(dim, int) or is_open(dim) else str(dim) for dim in found.dims
+        )
+
+
+def reveal_shape(tensor: TensorT) -> TensorT:
+    """Print what is known of a tensor's shape, and return it."""
+    with DisableTorchFunction():
+        found = state.here.of(tensor)
+        known = found is not None and found.sizes == sizes_of(tensor)
+        shape = Shape(found.dims) if found is not None and known else plain_shape(tensor)
+        place = user_place()
+        where = "" if place is None else f"{place.code.co_filename}:{place.line}: "
+        sys.stderr.write(f'{where}Revealed shape is "{shape.text()}"\n')
+    return tensor
+
+
+def is_instance(value: object, origin: object, metadata: TensorSpec) -> bool:
+    """Whether a value fits `Float[Tensor, "b c"]`; in a decorated call, names learn from it.
+
+    In a call of jaxtyping's, the names are that call's.
+    """
+    hint = tensor_hint(origin, metadata)
+    if not isinstance(value, hint.cls) or not isinstance(value, torch.Tensor):
+        return False
+    if torch.compiler.is_compiling():
+        return True
+    if state.frame is None and other_checkers.in_jaxtyped():
+        return other_checkers.fits(value, metadata)
+    with DisableTorchFunction():
+        if hint.admits is not None and value.dtype not in hint.admits:
+            return False
+        try:
+            fit(state.here, hint, value, "value", {})
+        except Failed:
+            return False
+    return True
