@@ -35,7 +35,7 @@ typecheck: $(INSTALLED) ## Run mypy --strict over shapecheck/, with its own plug
 unit: $(INSTALLED) ## Run pytest on all cores (make unit PYTEST_ARGS="-k spec")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-conformance: $(INSTALLED) ## Judge the op rules by torch's own test database; writes docs/conformance.md
+conformance: $(INSTALLED) ## Judge the op rules by torch's own test database; writes docs/developers/conformance.md
 	PYTHONPATH=tests $(BIN)/python -m conformance.report
 
 agreement: $(INSTALLED) ## Print which seeded bugs mypy, @shapecheck and torch alone find

@@ -58,11 +58,7 @@ else:
 _FIXTURE: Final = type(mypy_projects.new_project)
 globals().update({k: v for k, v in vars(mypy_projects).items() if isinstance(v, _FIXTURE)})
 
-NOT_PAGES: Final = ("decisions.md",)
-PAGES: Final = [
-    ROOT / "README.md",
-    *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in NOT_PAGES),
-]
+PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PRELUDE: Final = """\
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple

@@ -3,8 +3,8 @@
     def softmax(input: F[Tensor, "*s"], dim: Axis["*s"]) -> F[Tensor, "*s"]: ...
 
 A parameter's annotation is matched against the argument, the result's is built from what was
-bound. `docs/ops.md` describes the forms. Files are read when a name is first looked up
-(`index`); a signature is built when it is first used.
+bound. `docs/developers/adding_an_op.md` describes the forms. Files are read when a name is first
+looked up (`index`); a signature is built when it is first used.
 """
 
 from __future__ import annotations

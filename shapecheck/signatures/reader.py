@@ -150,7 +150,9 @@ class Definition:
 
 
 class Table:
-    """All signatures below some folders, by dotted name; see `docs/ops.md` for the format.
+    """All signatures below some folders, by dotted name.
+
+    `docs/developers/adding_an_op.md` describes the format.
 
     Earlier folders win. Raises `StubError` for a malformed file when it is first needed.
     """

@@ -1,4 +1,4 @@
-"""Runs the whole of torch's test database through the rules, and writes docs/conformance.md.
+"""Runs torch's test database through the rules, and writes docs/developers/conformance.md.
 
 make conformance
 """
@@ -19,7 +19,7 @@ from conformance.reasons import NOT_JUDGED, NOT_REFUSED, OTHER_DTYPE, WITHOUT_RU
 from conformance.samples import KINDS, TIMES, ops
 from repository import ROOT
 
-PAGE = ROOT / "docs" / "conformance.md"
+PAGE = ROOT / "docs" / "developers" / "conformance.md"
 
 INTRODUCTION = """\
 # Conformance
