@@ -1,1 +1,6 @@
-"""TODO."""
+"""From the syntax of a type to what it declares.
+
+`reader` reads types, `declarations` the `def` of functions, `classes` what classes inherit and
+define, `class_fields` the fields that their bodies write. Nothing is run here but what an
+annotation has to be told by. Uses `values` and `program`.
+"""

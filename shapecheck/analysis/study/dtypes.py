@@ -13,7 +13,8 @@ from shapecheck.analysis.check.module import without_collecting
 from shapecheck.analysis.interpreter.frame import BudgetExceeded, TooManyErrors
 from shapecheck.analysis.program.answers import DTYPES
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.study.study import Study, run_again
+from shapecheck.analysis.study.model import Study
+from shapecheck.analysis.study.study import run_again
 from shapecheck.analysis.values.model import Union
 from shapecheck.shapes import Tensor
 

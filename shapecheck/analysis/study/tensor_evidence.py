@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.annotations.reader import AnyDecl, TensorDecl
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 from shapecheck.signatures import Signature
-
-if TYPE_CHECKING:
-    from shapecheck.analysis.study.study import Study
 
 _FIRST: Final = frozenset(
     "input input1 tensor tensors tensors_and_pattern operands condition sorted_sequence anchor "

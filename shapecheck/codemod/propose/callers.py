@@ -16,7 +16,7 @@ from shapecheck import dtypes
 from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.program.model import Function
 from shapecheck.analysis.program.syntax import nodes
-from shapecheck.analysis.study.study import ListOf, Study
+from shapecheck.analysis.study.model import ListOf, Study
 from shapecheck.analysis.values.model import Union, options
 from shapecheck.codemod.sources.static import tensor_of, variables, wanted
 from shapecheck.dims import Size, Sym

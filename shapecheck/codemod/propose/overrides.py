@@ -16,7 +16,7 @@ from typing import Final
 from shapecheck.analysis.annotations.classes import ancestry
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.program.model import Class
-from shapecheck.analysis.study.study import Study
+from shapecheck.analysis.study.model import Study
 from shapecheck.codemod.project.project import Function
 from shapecheck.codemod.sources.comments import may_be_none
 from shapecheck.codemod.sources.static import wanted

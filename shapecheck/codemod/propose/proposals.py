@@ -13,7 +13,7 @@ from typing import Final
 from shapecheck import spec
 from shapecheck.analysis import Options
 from shapecheck.analysis.annotations.declarations import arguments_of, declaration, speaks
-from shapecheck.analysis.study.study import Study
+from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.study.tensor_evidence import shown
 from shapecheck.analysis.values.model import Union
 from shapecheck.codemod.project.files import PythonFile

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shapecheck.analysis import Source
-from shapecheck.analysis.study.study import Study, study, with_known
+from shapecheck.analysis.study.model import Study
+from shapecheck.analysis.study.study import study, with_known
 from shapecheck.codemod.project import parallel
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.project.project import Function, Name, Project, module_of

@@ -16,7 +16,7 @@ import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.program.syntax import nodes
-from shapecheck.analysis.study.study import Study
+from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import Union
 from shapecheck.codemod.sources.prose import Said, are_components, comment, named, names_in
 from shapecheck.codemod.sources.static import tensors_in, variables

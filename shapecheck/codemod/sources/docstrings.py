@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shapecheck import spec
-from shapecheck.analysis.study.study import Study
+from shapecheck.analysis.study.model import Study
 from shapecheck.codemod.sources.comments import Claim, Claims, Spelling, judge
 from shapecheck.codemod.sources.prose import (
     are_components,

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from shapecheck.analysis.study.study import Study
+from shapecheck.analysis.study.model import Study
 from shapecheck.codemod.sources.record_groups import Group, Rows, groups
 from shapecheck.codemod.write.naming import FRONT, REST, USUAL, unused
 from shapecheck.dims import Kind, Size, Sym, size_of

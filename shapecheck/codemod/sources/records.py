@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis.study.study import Study
+from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import Union
 from shapecheck.codemod.sources.record_axes import Axes
 from shapecheck.codemod.write.annotation_types import (

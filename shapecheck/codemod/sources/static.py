@@ -20,7 +20,7 @@ from shapecheck.analysis.annotations.reader import (
 )
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.dtypes import with_dtypes
-from shapecheck.analysis.study.study import Study
+from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import Union
 from shapecheck.ops import Value
 from shapecheck.shapes import Tensor

@@ -17,7 +17,7 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, spec
-from shapecheck.analysis.study.study import ListOf, Study
+from shapecheck.analysis.study.model import ListOf, Study
 from shapecheck.analysis.values.model import Union
 from shapecheck.codemod.write.annotation_types import (
     NONE,

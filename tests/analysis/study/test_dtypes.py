@@ -10,7 +10,8 @@ from repository import ROOT
 from shapecheck.analysis import Options, Source
 from shapecheck.analysis.program.answers import DTYPES
 from shapecheck.analysis.study.dtypes import with_dtypes
-from shapecheck.analysis.study.study import Study, study
+from shapecheck.analysis.study.model import Study
+from shapecheck.analysis.study.study import study
 from shapecheck.codemod.project.project import Project
 from shapecheck.codemod.strip import strip
 
