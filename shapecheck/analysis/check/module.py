@@ -35,7 +35,7 @@ from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, V
 from shapecheck.analysis.program.modules import Module, Program
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import DEFINITIONS
-from shapecheck.analysis.values.model import Object, Sequence
+from shapecheck.analysis.values.model import Instance, ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 from shapecheck.signatures import StubError, table
@@ -193,8 +193,8 @@ def _evaluate(module: Module, node: ast.expr, names: Mapping[str, Value]) -> Val
     except BudgetExceeded:
         return UNKNOWN
     for ref, content in frame.state.heap.items():
-        if isinstance(content, Object) or (
-            isinstance(content, Sequence) and content.kind in ("nn.Sequential", "nn.ModuleList")
+        if isinstance(content, Instance) or (
+            isinstance(content, ListContent) and content.kind in ("nn.Sequential", "nn.ModuleList")
         ):
             ref.origin = content
     return value

@@ -17,7 +17,7 @@ from shapecheck.analysis.host import Cause, Span
 from shapecheck.analysis.interpreter.calls import follows
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.values.model import Bound, Content, Object, OpInstance
+from shapecheck.analysis.values.model import Bound, Content, Instance, OpInstance
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Run, Tensor
 
@@ -197,7 +197,7 @@ class Causes:
         own = self._function.owner if self._function is not None else None
         if isinstance(node.value, ast.Name) and node.value.id == "self" and own is not None:
             return self._of_class(own, node.attr) if self._is_unclear(node) else None
-        if seen is not None and isinstance(seen.held, Object):
+        if seen is not None and isinstance(seen.held, Instance):
             return self._of_class(seen.held.cls, node.attr) if self._is_unclear(node) else None
         if isinstance(value, Tensor) and not seen_lost(seen):
             return Cause("data", f".{node.attr}") if self._is_lost(node) else None
@@ -282,7 +282,7 @@ class Causes:
             return self._first(given) or Cause("data", words(node.func))
         if isinstance(function, Class):
             return self._first(given)
-        if seen is not None and isinstance(seen.held, Object):
+        if seen is not None and isinstance(seen.held, Instance):
             method_node = _method(seen.held.cls, ("forward", "__call__"))
             if method_node is None:
                 return self._first(given) or Cause("function", seen.held.cls.name)

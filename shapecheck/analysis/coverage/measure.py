@@ -25,7 +25,7 @@ from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen,
 from shapecheck.analysis.interpreter.frame import Frame, observing
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.program.report import Reporter
-from shapecheck.analysis.values.model import Argument, Bound, Content, Union
+from shapecheck.analysis.values.model import Argument, Bound, Content, OneOf
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Facts, Run, Tensor
 
@@ -157,7 +157,7 @@ _GRADE: Final = attrgetter("grade")
 
 
 def _grade(value: Value, facts: Facts) -> Grade:
-    if isinstance(value, Union):
+    if isinstance(value, OneOf):
         tensors = [option for option in value.options if isinstance(option, Tensor)]
         return max((_grade(tensor, facts) for tensor in tensors), default=Grade.OTHER)
     if value is UNKNOWN:
@@ -180,7 +180,7 @@ def _named(item: object) -> bool:
 
 def _shape(value: Value, facts: Facts) -> str | None:
     """Return what is known of a tensor's shape, None where nothing is or it is no tensor."""
-    if isinstance(value, Union):
+    if isinstance(value, OneOf):
         shapes = (_shape(option, facts) for option in value.options if isinstance(option, Tensor))
         return " | ".join(dict.fromkeys("..." if shape is None else shape for shape in shapes))
     if not isinstance(value, Tensor):

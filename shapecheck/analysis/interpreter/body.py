@@ -31,8 +31,7 @@ from shapecheck.analysis.interpreter.frame import Budget, Frame
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.program.model import Dotted, Function, Value
 from shapecheck.analysis.program.syntax import names_in
-from shapecheck.analysis.values.model import Dict, own_size, with_default
-from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.model import DictContent, ListContent, own_size, with_default
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size
@@ -170,7 +169,7 @@ def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
     declared = param.declared
     if param.kind == "double-star":
         element = fitting.declare(frame, declared, f"{param.name}[]", matcher)
-        return frame.state.new(Dict(None, element))
+        return frame.state.new(DictContent(None, element))
     if param.kind == "star":
         element = fitting.declare(frame, declared, param.name, matcher)
         return frame.state.new(ListContent(None, element, "tuple"))

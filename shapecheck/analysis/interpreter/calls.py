@@ -31,14 +31,14 @@ from shapecheck.analysis.values.model import (
     Arguments,
     Bound,
     Callback,
-    Dict,
-    Object,
+    DictContent,
+    Instance,
+    ListContent,
+    OneOf,
     OpInstance,
     Partial,
     Ref,
-    Sequence,
     Super,
-    Union,
 )
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
@@ -95,7 +95,7 @@ def evaluate_arguments(frame: Frame, node: ast.Call) -> Arguments:
             kwargs[keyword.arg] = Argument(value, keyword.value)
             continue
         content = frame.state.content(value)
-        if isinstance(content, Dict) and content.items is not None:
+        if isinstance(content, DictContent) and content.items is not None:
             kwargs.update({str(key): Argument(item) for key, item in content.items.items()})
         else:
             complete = False
@@ -142,7 +142,7 @@ def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, la
             return invoke(frame, function, merged, node, label)
         case Ref():
             return _instance(frame, target, arguments, node, label)
-        case Union(options=options):
+        case OneOf(options=options):
             return _any_of(frame, options, arguments, node, label)
         case Callback():
             _escape(frame, arguments)
@@ -231,19 +231,21 @@ def _container(frame: Frame, kind: str, arguments: Arguments) -> Value:
     values = arguments.values
     if kind == "nn.ModuleList":
         if not values:
-            return frame.state.new(Sequence((), kind=kind))
+            return frame.state.new(ListContent((), kind=kind))
         items, element = iterate(frame, values[0])
         count = None if items is not None else length(frame, values[0])
-        return frame.state.new(Sequence(items, element, kind, count))
+        return frame.state.new(ListContent(items, element, kind, count))
     if kind == "nn.ModuleDict":
         held = frame.state.content(dict_contents.as_dict(frame, values, {}))
-        return frame.state.new(replace(held, kind=kind)) if isinstance(held, Dict) else UNKNOWN
-    if len(values) == 1 and isinstance(frame.state.content(values[0]), Dict):
+        return (
+            frame.state.new(replace(held, kind=kind)) if isinstance(held, DictContent) else UNKNOWN
+        )
+    if len(values) == 1 and isinstance(frame.state.content(values[0]), DictContent):
         content = frame.state.content(values[0])
-        named = content.items if isinstance(content, Dict) and content.items else None
+        named = content.items if isinstance(content, DictContent) and content.items else None
         items = None if named is None else tuple(named.values())
-        return frame.state.new(Sequence(items, kind=kind, names=tuple(map(str, named or ()))))
-    return frame.state.new(Sequence(tuple(values), kind=kind))
+        return frame.state.new(ListContent(items, kind=kind, names=tuple(map(str, named or ()))))
+    return frame.state.new(ListContent(tuple(values), kind=kind))
 
 
 def _method(frame: Frame, target: Bound, arguments: Arguments, node: ast.Call, label: str) -> Value:
@@ -312,9 +314,9 @@ def _module(
 
 def _instance(frame: Frame, target: Ref, arguments: Arguments, node: ast.Call, label: str) -> Value:
     content = frame.state.content(target)
-    if isinstance(content, Sequence) and content.kind == "nn.Sequential":
+    if isinstance(content, ListContent) and content.kind == "nn.Sequential":
         return _sequential(frame, content, arguments, node, label)
-    if not isinstance(content, Object):
+    if not isinstance(content, Instance):
         _escape(frame, arguments)
         return UNKNOWN
     names = ["__call__", "forward"] if classes.is_module(content.cls) else ["__call__"]
@@ -330,7 +332,7 @@ def _instance(frame: Frame, target: Ref, arguments: Arguments, node: ast.Call, l
 
 
 def _sequential(
-    frame: Frame, content: Sequence, arguments: Arguments, node: ast.Call, label: str
+    frame: Frame, content: ListContent, arguments: Arguments, node: ast.Call, label: str
 ) -> Value:
     """Pass the input through the modules in order; the failing one is named by its index."""
     if content.items is None or len(arguments.args) != 1:

@@ -13,7 +13,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, iterate
 from shapecheck.analysis.interpreter.registry import Named
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.values.model import Dict, Ref, Sequence
+from shapecheck.analysis.values.model import DictContent, ListContent, Ref
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 
@@ -25,30 +25,30 @@ def is_key(value: Value) -> bool:
     return isinstance(value, (str, int, float, type(None)))
 
 
-def entries(content: Dict) -> Mapping[Value, Value]:
+def entries(content: DictContent) -> Mapping[Value, Value]:
     """Return the keys that are known, with their values."""
     return content.known if content.items is None else content.items
 
 
-def values(content: Dict) -> list[Value]:
+def values(content: DictContent) -> list[Value]:
     """Return what the values are, each one or what any is."""
     rest = [] if content.items is not None or content.blank else [content.element]
     return [*entries(content).values(), *rest]
 
 
-def any_value(state: State, content: Dict) -> Value:
+def any_value(state: State, content: DictContent) -> Value:
     """Return what any value is."""
     return state.either(*found) if (found := values(content)) else UNKNOWN
 
 
-def opened(state: State, content: Dict) -> Dict:
+def opened(state: State, content: DictContent) -> DictContent:
     """Return a dict that may have other keys beside those that are known."""
     if content.items is None:
         return content
     return replace(content, items=None, known=content.items, blank=True)
 
 
-def fetch(frame: Frame, owner: Ref, content: Dict, key: Value) -> Value:
+def fetch(frame: Frame, owner: Ref, content: DictContent, key: Value) -> Value:
     """Return `owner[key]`; a `defaultdict` makes what it doesn't have."""
     if is_key(key):
         if key in entries(content):
@@ -74,16 +74,16 @@ def any_of(frame: Frame, found: list[Value]) -> Value:
 
 def _may_grow(state: State, value: Value) -> bool:
     content = state.content(value)
-    return isinstance(content, (Sequence, Dict)) and not content.kind.startswith("nn.")
+    return isinstance(content, (ListContent, DictContent)) and not content.kind.startswith("nn.")
 
 
-def _make(frame: Frame, owner: Ref, content: Dict, key: Value) -> Value:
+def _make(frame: Frame, owner: Ref, content: DictContent, key: Value) -> Value:
     value = frame.call(content.default, [])
     put(frame, owner, content, key, value)
     return value
 
 
-def put(frame: Frame, owner: Ref, content: Dict, key: Value, value: Value) -> None:
+def put(frame: Frame, owner: Ref, content: DictContent, key: Value, value: Value) -> None:
     """Assign `owner[key]`."""
     state = frame.state
     if is_key(key):
@@ -103,12 +103,12 @@ def put(frame: Frame, owner: Ref, content: Dict, key: Value, value: Value) -> No
 def loosened(state: State, value: Value) -> None:
     """Take a list for one of several of which it isn't known how many items they have."""
     content = state.content(value)
-    if isinstance(content, Sequence) and content.items is not None and content.kind == "list":
+    if isinstance(content, ListContent) and content.items is not None and content.kind == "list":
         element = state.element(content)
-        state.put(value, Sequence(None, element, blank=not content.items))
+        state.put(value, ListContent(None, element, blank=not content.items))
 
 
-def remove(content: Dict, key: Value) -> Dict:
+def remove(content: DictContent, key: Value) -> DictContent:
     """Return a dict without a key."""
     left = {name: value for name, value in entries(content).items() if name != key}
     if content.items is None:
@@ -116,7 +116,9 @@ def remove(content: Dict, key: Value) -> Dict:
     return replace(content, items=left)
 
 
-def united(state: State, content: Dict, other: Dict, extra: Mapping[str, Value]) -> Dict:
+def united(
+    state: State, content: DictContent, other: DictContent, extra: Mapping[str, Value]
+) -> DictContent:
     """Return a dict with the items of another, and more, put over its own."""
     more: dict[Value, Value] = dict(extra.items())
     if content.items is not None and other.items is not None:
@@ -133,34 +135,36 @@ def united(state: State, content: Dict, other: Dict, extra: Mapping[str, Value])
     return replace(one, known=known, element=element, blank=not elements)
 
 
-def of_pairs(pairs: Iterable[Value]) -> Dict:
+def of_pairs(pairs: Iterable[Value]) -> DictContent:
     """Return the content of a dict of pairs of keys and values."""
-    found = Dict({})
+    found = DictContent({})
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2 or not is_key(pair[0]):
-            return Dict(None)
+            return DictContent(None)
         found = replace(found, items={**(found.items or {}), pair[0]: pair[1]})
     return found
 
 
 def as_dict(frame: Frame, args: list[Value], kwargs: Named) -> Value:
     """Return a new dict of what `dict(...)` is called with."""
-    held = content_of_dict(frame, args[0]) if args else Dict({})
-    return frame.state.new(united(frame.state, Dict({}), held, kwargs))
+    held = content_of_dict(frame, args[0]) if args else DictContent({})
+    return frame.state.new(united(frame.state, DictContent({}), held, kwargs))
 
 
-def content_of_dict(frame: Frame, value: Value) -> Dict:
+def content_of_dict(frame: Frame, value: Value) -> DictContent:
     """Return what `dict(value)` holds."""
     content = frame.state.content(value)
-    if isinstance(content, Dict):
+    if isinstance(content, DictContent):
         return content
     items, element = iterate(frame, value)
     if items is not None:
         return of_pairs(_pair(frame, item) for item in items)
     element = _pair(frame, element)
-    return Dict(None, element[1] if isinstance(element, tuple) and len(element) == 2 else UNKNOWN)
+    return DictContent(
+        None, element[1] if isinstance(element, tuple) and len(element) == 2 else UNKNOWN
+    )
 
 
 def _pair(frame: Frame, value: Value) -> Value:
     content = frame.state.content(value)
-    return content.items if isinstance(content, Sequence) and content.items else value
+    return content.items if isinstance(content, ListContent) and content.items else value

@@ -13,7 +13,15 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Function, Scope, Value
 from shapecheck.analysis.program.syntax import names_in
 from shapecheck.analysis.values.heap import inside
-from shapecheck.analysis.values.model import Bound, Dict, Object, Partial, Ref, Sequence, Union
+from shapecheck.analysis.values.model import (
+    Bound,
+    DictContent,
+    Instance,
+    ListContent,
+    OneOf,
+    Partial,
+    Ref,
+)
 from shapecheck.ops import UNKNOWN
 
 
@@ -47,7 +55,7 @@ class _Escape:
                 self._content(value)
             case tuple():
                 self._all(value)
-            case Union(options=options):
+            case OneOf(options=options):
                 self._all(options)
             case Partial(function=function, args=args, kwargs=kwargs):
                 self._all((function, *args, *(held for _, held in kwargs)))
@@ -69,9 +77,9 @@ class _Escape:
 
     def _content(self, ref: Ref) -> None:
         content = self.frame.state.content(ref)
-        if isinstance(content, Object):
+        if isinstance(content, Instance):
             self.value(content.cls)
-        elif isinstance(content, (Sequence, Dict)):
+        elif isinstance(content, (ListContent, DictContent)):
             self.frame.state.put(ref, None)
             self._all(inside(content))
 
@@ -81,7 +89,7 @@ class _Escape:
         rebound = _rebound_in(node)
         for name in sorted(used):
             held = home.find(name)
-            if isinstance(held, Ref) and isinstance(self.frame.state.content(held), Object):
+            if isinstance(held, Ref) and isinstance(self.frame.state.content(held), Instance):
                 self._used(held, node)
             self.value(held)
         if isinstance(home, Frame):
@@ -92,7 +100,7 @@ class _Escape:
     def _used(self, ref: Ref, node: ast.AST) -> None:
         """Let go of what a function may change of an instance that it can reach."""
         content = self.frame.state.content(ref)
-        if not isinstance(content, Object) or (ref, node) in self.seen:
+        if not isinstance(content, Instance) or (ref, node) in self.seen:
             return
         self.seen.add((ref, node))
         stored, mentioned = _attributes_in(node)
@@ -104,7 +112,7 @@ class _Escape:
                 self.value(content.attrs.get(name, UNKNOWN))
         heap = self.frame.state.heap
         left = heap.get(ref)
-        if isinstance(left, Object) and stored:
+        if isinstance(left, Instance) and stored:
             attrs = {**left.attrs, **dict.fromkeys(sorted(stored), UNKNOWN)}
             heap[ref] = replace(left, attrs=attrs)
 

@@ -13,7 +13,7 @@ from shapecheck.analysis.interpreter.registry import expression
 from shapecheck.analysis.interpreter.statements import define, store
 from shapecheck.analysis.interpreter.truth import CONSTANTS, truth
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.values.model import Dict, Items, Sequence, options
+from shapecheck.analysis.values.model import DictContent, Items, ListContent, options
 from shapecheck.analysis.values.parts import MOST
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Dim, IntSize
@@ -67,30 +67,30 @@ def _elements(frame: Frame, nodes: list[ast.expr]) -> tuple[Value, ...] | None:
 @expression(ast.List)
 def _list(frame: Frame, node: ast.List) -> Value:
     items = _elements(frame, node.elts)  # which may replace the state
-    return frame.state.new(Sequence(items))
+    return frame.state.new(ListContent(items))
 
 
 @expression(ast.Set)
 def _set(frame: Frame, node: ast.Set) -> Value:
     items = _elements(frame, node.elts)
     if items is not None and all(isinstance(item, CONSTANTS) for item in items):
-        return frame.state.new(Sequence(tuple(dict.fromkeys(items)), kind="set"))
-    return frame.state.new(Sequence(None, UNKNOWN, "set"))
+        return frame.state.new(ListContent(tuple(dict.fromkeys(items)), kind="set"))
+    return frame.state.new(ListContent(None, UNKNOWN, "set"))
 
 
 @expression(ast.Dict)
 def _dict(frame: Frame, node: ast.Dict) -> Value:
-    made = frame.state.new(Dict({}))
+    made = frame.state.new(DictContent({}))
     for key, value in zip(node.keys, node.values, strict=True):
         held = frame.eval(value)
         name = None if key is None else frame.eval(key)
         content = frame.state.content(made)
-        assert isinstance(content, Dict)
+        assert isinstance(content, DictContent)
         if key is not None:
             put(frame, made, content, name, held)
             continue
         other = frame.state.content(held)
-        other = other if isinstance(other, Dict) else Dict(None)
+        other = other if isinstance(other, DictContent) else DictContent(None)
         frame.state.heap[made] = united(frame.state, content, other, {})
     return made
 
@@ -180,8 +180,8 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.Set
     if isinstance(node, ast.GeneratorExp):
         return Items(items, element, count)
     if isinstance(node, ast.SetComp):
-        return frame.state.new(Sequence(None, element, "set"))
-    return frame.state.new(Sequence(items, element, count=count))
+        return frame.state.new(ListContent(None, element, "set"))
+    return frame.state.new(ListContent(items, element, count=count))
 
 
 @expression(ast.DictComp)
@@ -192,7 +192,7 @@ def _dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
         return frame.state.new(made)
     pairs = items if items is not None else (element,)
     values = [item[1] for item in pairs if isinstance(item, tuple) and len(item) == 2]
-    return frame.state.new(Dict(None, frame.state.either(*values) if values else UNKNOWN))
+    return frame.state.new(DictContent(None, frame.state.either(*values) if values else UNKNOWN))
 
 
 def _generate(

@@ -13,8 +13,7 @@ from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.heap import inside
-from shapecheck.analysis.values.model import Argument, Bound, Ref, Union
-from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.model import Argument, Bound, ListContent, OneOf, Ref
 from shapecheck.dims import Size, Sym
 from shapecheck.dims.origins import IsBound
 from shapecheck.ops import UNKNOWN, Call
@@ -242,7 +241,7 @@ def _over(value: Value, free: tuple[Free, ...], more: bool) -> Value:
         return replace(value, free=union(free, value.free), more=value.more or more)
     if isinstance(value, tuple):
         return tuple(_over(part, free, more) for part in value)
-    return UNKNOWN if isinstance(value, (Ref, Union)) else value
+    return UNKNOWN if isinstance(value, (Ref, OneOf)) else value
 
 
 def left_over(frame: Frame, part: Value, whole: Value) -> tuple[Free, ...]:

@@ -31,11 +31,11 @@ from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
     Callback,
-    Dict,
-    Object,
+    DictContent,
+    Instance,
+    ListContent,
+    OneOf,
     OpInstance,
-    Sequence,
-    Union,
     names_of,
     own_size,
 )
@@ -87,7 +87,7 @@ def declare(
             inner = declare(frame, element, one_of(path + "[]"), matcher, name, run)
             count = _length(path) if name is not None else None
             kind = "list" if isinstance(declared, ListDecl) else "tuple"
-            return frame.state.new(Sequence(None, _item(element, inner), kind, count))
+            return frame.state.new(ListContent(None, _item(element, inner), kind, count))
         case TupleDecl(items=items):
             assert items is not None
             return tuple(
@@ -96,15 +96,15 @@ def declare(
             )
         case DictDecl(value=value):
             return frame.state.new(
-                Dict(None, declare(frame, value, one_of(path + "[]"), matcher, name, run))
+                DictContent(None, declare(frame, value, one_of(path + "[]"), matcher, name, run))
             )
         case FieldsDecl(fields=fields):
-            return frame.state.new(Dict(_fields(frame, fields, path, name is not None)))
+            return frame.state.new(DictContent(_fields(frame, fields, path, name is not None)))
         case CallableDecl():
             return Callback(declared)
         case ClassDecl(cls=cls):
             path = one_of(path) if name is None else path  # of a call's result
-            return frame.state.new(Object(cls, {}, path, fresh=True))
+            return frame.state.new(Instance(cls, {}, path, fresh=True))
         case ModuleDecl(name=kind):
             found = frame.program.table.lookup_class(kind)
             return UNKNOWN if found is None else OpInstance(found, found.unknown())
@@ -258,13 +258,13 @@ def check(frame: Frame, declared: Declared, value: Value, matcher: Matcher) -> F
             return _check_union(frame, options, value, matcher)
         case FieldsDecl(fields=fields):
             content = frame.state.content(value)
-            given = (content.items if isinstance(content, Dict) else None) or {}
+            given = (content.items if isinstance(content, DictContent) else None) or {}
             own = Matcher(matcher.facts)  # the names in a TypedDict are its own
             pairs = ((kind, given[key]) for key, kind in fields if key in given)
             return _check_each(frame, pairs, own)
         case DictDecl(value=kind):
             content = frame.state.content(value)
-            if isinstance(content, Dict):
+            if isinstance(content, DictContent):
                 return _check_each(frame, ((kind, one) for one in values(content)), matcher)
         case TupleDecl(items=items) if items is not None:
             if isinstance(value, tuple) and len(items) == len(value):
@@ -304,7 +304,7 @@ def _check_each(frame: Frame, pairs: Iterable[tuple[Declared, Value]], matcher: 
 
 
 def _only_tensor(value: Value) -> Tensor | None:
-    if isinstance(value, Union):
+    if isinstance(value, OneOf):
         some = [option for option in value.options if option is not None]
         return some[0] if len(some) == 1 and isinstance(some[0], Tensor) else None
     return value if isinstance(value, Tensor) else None
@@ -314,7 +314,7 @@ def _check_union(
     frame: Frame, options: tuple[Declared, ...], value: Value, matcher: Matcher
 ) -> Found:
     """Fit a value to one of several declarations; a branch that fails leaves no binding behind."""
-    if isinstance(value, (Tensor, Union)):
+    if isinstance(value, (Tensor, OneOf)):
         if any(isinstance(option, ListDecl) and option.admits_tensors for option in options):
             return _FITS
     worst = _FITS
@@ -364,18 +364,18 @@ class _Bindings:
 
 def _kind_fits(frame: Frame, declared: Declared, value: Value) -> bool:
     """Whether a value is of the kind that one option of a union declares."""
-    if isinstance(value, (Tensor, Union)):
+    if isinstance(value, (Tensor, OneOf)):
         return isinstance(declared, TensorDecl)
     content = frame.state.content(value)
     match declared:
         case AnyDecl():
-            return isinstance(content, (Sequence, Dict)) or isinstance(value, tuple)
+            return isinstance(content, (ListContent, DictContent)) or isinstance(value, tuple)
         case TupleDecl(items=items) if isinstance(value, tuple):
             return items is None or len(items) == len(value)
         case ListDecl():
-            return isinstance(content, Sequence)
+            return isinstance(content, ListContent)
         case DictDecl() | FieldsDecl():
-            return isinstance(content, Dict)
+            return isinstance(content, DictContent)
     return False
 
 

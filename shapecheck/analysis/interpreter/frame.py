@@ -21,8 +21,7 @@ from shapecheck.analysis.interpreter.registry import EXPRESSIONS, STATEMENTS
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
 from shapecheck.analysis.program.modules import Module, Program
-from shapecheck.analysis.values.model import Argument, Arguments, Dict, Ref
-from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.model import Argument, Arguments, DictContent, ListContent, Ref
 from shapecheck.analysis.values.parts import GROWING, bounded
 from shapecheck.analysis.values.state import State, Yielded
 from shapecheck.dims import Atom, Size, Sym
@@ -230,7 +229,7 @@ class Frame:
 
     def _shared(self, value: Value, is_rebound: bool) -> Value:
         """Return what can be counted on of a value that code out of sight may change."""
-        if isinstance(self.state.content(value), (ListContent, Dict)):
+        if isinstance(self.state.content(value), (ListContent, DictContent)):
             self.state.put(value, None)
         return UNKNOWN if is_rebound else value
 

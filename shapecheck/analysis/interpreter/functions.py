@@ -25,7 +25,7 @@ from shapecheck.analysis.interpreter.inlining import look_into
 from shapecheck.analysis.interpreter.truth import CONSTANTS
 from shapecheck.analysis.program.model import NOTHING, Function, Value
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.values.model import Argument, Dict, Object
+from shapecheck.analysis.values.model import Argument, DictContent, Instance
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
 from shapecheck.dims import IntSize
@@ -53,7 +53,7 @@ def bind(
             given = []
         elif param.kind == "double-star":
             rest: dict[Value, Value] = {key: argument.value for key, argument in named.items()}
-            made = frame.state.new(Dict(rest))
+            made = frame.state.new(DictContent(rest))
             bound[param.name] = Argument(made, None, tuple(named.values()))
             named = {}
         elif given and param.kind == "positional":
@@ -161,7 +161,7 @@ def _is_particular(frame: Frame, values: Collection[Value]) -> bool:
     return all(isinstance(value, CONSTANTS) for value in values) or any(
         any(isinstance(item, int) for item in frame.state.facts.items(value.shape.dims))
         if isinstance(value, Tensor)
-        else isinstance(made := frame.state.content(value), Object) and made.path is None
+        else isinstance(made := frame.state.content(value), Instance) and made.path is None
         for value in values
     )
 
@@ -225,7 +225,7 @@ def _parts(frame: Frame, param: Parameter, argument: Argument) -> list[tuple[str
         return [(param.name, one) for one in argument.parts]
     if param.kind == "double-star":
         content = frame.state.content(argument.value)
-        names = entries(content) if isinstance(content, Dict) else ()
+        names = entries(content) if isinstance(content, DictContent) else ()
         return list(zip(map(str, names), argument.parts, strict=False))
     return [(param.name, argument)]
 

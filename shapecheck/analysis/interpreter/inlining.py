@@ -22,8 +22,7 @@ from shapecheck.analysis.program.answers import MISSING
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.values.heap import enclosing, inside, unknowns
-from shapecheck.analysis.values.model import Content, Dict, Object, Ref
-from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.model import Content, DictContent, Instance, ListContent, Ref
 from shapecheck.analysis.values.paths import is_one
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
@@ -56,7 +55,7 @@ def look_into(
     question = None if seen is None else ("call", seen.key, apart)
     known: Any = MISSING if question is None else memory.find(question)
     allowed = budget.left // 2
-    outcome: Outcome | None
+    outcome: CallSummary | None
     if known is MISSING and allowed <= budget.failed.get(function.node, -1):
         memory.limited()
         return _given_up(frame, function, values)
@@ -96,7 +95,7 @@ def look_into(
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallSummary:
     """What a call gives: its result, what it changes on the heap, and what goes wrong in it.
 
     `seen` is what the call saw. `taught` is what is known afterwards, `facts` all of it where
@@ -118,7 +117,7 @@ class Outcome:
     new: bool = True
     names: tuple[str, ...] = ()
 
-    def at(self, seen: View) -> Outcome:
+    def at(self, seen: View) -> CallSummary:
         """Return what a call gives that sees this, which is like what was seen."""
         assert self.seen is not None
         seen.label(self.names)
@@ -143,7 +142,7 @@ def _run(
     matcher: Matcher | None,
     budget: Budget,
     seen: View | None = None,
-) -> Outcome | None:
+) -> CallSummary | None:
     """Run a body on values, with what was seen of the heap; None where it takes too many steps."""
     outer = frame.state
     heap = dict(outer.heap) if seen is None else {r: outer.content(r) for r in seen.refs}
@@ -175,20 +174,22 @@ def _run(
     steps = allowed - max(budget.left, 0)
     needs = max(steps, budget.needs)
     if seen is None:
-        return Outcome(value, changes, faults, None, NOTHING_NEW, end.facts, steps, needs)
+        return CallSummary(value, changes, faults, None, NOTHING_NEW, end.facts, steps, needs)
     found = [value, *(held for content in changes.values() for held in inside(content))]
     met = {*seen.unknowns, *(symbol for held in found for symbol in unknowns(held))}
     taught = Lesson.of(before, end.facts, met)
     met.update(unknowns(taught.values))
     kept_all = before.atoms.keys() <= end.facts.atoms.keys()
     facts = None if kept_all and before.runs.keys() <= end.facts.runs.keys() else end.facts
-    made = (c for r, c in changes.items() if r not in heap and isinstance(c, Object))
+    made = (c for r, c in changes.items() if r not in heap and isinstance(c, Instance))
     enclosed = {function for held in found for function in enclosing(held)}
     lasts = facts is None and enclosed.issubset(seen.closures)
     lasts = lasts and not any(is_one(one.path) for one in made)
     new = len(met) > len(seen.unknowns)
     called = seen.names()
-    return Outcome(value, changes, faults, seen, taught, facts, steps, needs, lasts, new, called)
+    return CallSummary(
+        value, changes, faults, seen, taught, facts, steps, needs, lasts, new, called
+    )
 
 
 def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> Value:
@@ -198,11 +199,11 @@ def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> 
     touched = stored | survey.mentions.get(function.node, set())
     for value in values.values():
         content = frame.state.content(value)
-        if isinstance(content, (ListContent, Dict)) or function.name == "__init__":
+        if isinstance(content, (ListContent, DictContent)) or function.name == "__init__":
             frame.state.forget(value)
-        elif isinstance(content, Object):
+        elif isinstance(content, Instance):
             for name in touched & content.attrs.keys():
-                if isinstance(frame.state.content(content.attrs[name]), (ListContent, Dict)):
+                if isinstance(frame.state.content(content.attrs[name]), (ListContent, DictContent)):
                     frame.state.put(content.attrs[name], None)
             attrs = {name: held for name, held in content.attrs.items() if name not in stored}
             frame.state.put(value, replace(content, attrs=attrs))

@@ -14,7 +14,7 @@ import shapecheck.dims as dims
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter.frame import PARTS, Frame
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
-from shapecheck.analysis.values.model import Object
+from shapecheck.analysis.values.model import Instance
 from shapecheck.dims import Composite, DimExpr, Size
 from shapecheck.shapes import Matcher
 
@@ -44,9 +44,9 @@ def _declared(cls: Class) -> Iterator[str]:
 def bind(frame: Frame, function: Function, instance: Value, matcher: Matcher) -> None:
     """Bind the names that belong to the instance to what they are for it."""
     content = frame.state.content(instance)
-    for name in instance_names(function.owner) if isinstance(content, Object) else ():
+    for name in instance_names(function.owner) if isinstance(content, Instance) else ():
         found = _attribute(frame, instance, name)
-        if found is None and isinstance(content, Object):
+        if found is None and isinstance(content, Instance):
             held = content.attrs.get(_HELD.format(name))
             found = held if isinstance(held, (int, Size, Composite)) else None
         if found is not None:

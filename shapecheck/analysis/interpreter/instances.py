@@ -36,15 +36,15 @@ from shapecheck.analysis.values.model import (
     Argument,
     Bound,
     Context,
-    Dict,
-    Object,
+    DictContent,
+    Instance,
+    ListContent,
+    OneOf,
     OpInstance,
     Partial,
     Path,
     Ref,
-    Sequence,
     Super,
-    Union,
     names_of,
     own_size,
     with_default,
@@ -61,7 +61,7 @@ def entered(frame: Frame, value: Value, node: ast.expr) -> Value:
     if isinstance(value, Context):
         return value.value
     content = frame.state.content(value)
-    if not isinstance(content, Object):
+    if not isinstance(content, Instance):
         return UNKNOWN
     enter = find_method(content.cls, "__enter__") or find_method(content.cls, "__aenter__")
     if enter is None:
@@ -87,7 +87,7 @@ def construct(
     fields = reader(cls.module).fields(cls)
     if fields is not None:
         return _typed_dict(frame, FieldsDecl(tuple(fields.items())), kwargs, node, label)
-    made = frame.state.new(Object(cls, {}, whole=True, defaults=defaults(cls)))
+    made = frame.state.new(Instance(cls, {}, whole=True, defaults=defaults(cls)))
     init = find_method(cls, "__init__")
     if init is not None:
         functions.invoke(frame, init, [Argument(made), *args], kwargs, node, label)
@@ -108,7 +108,7 @@ def _typed_dict(
     node: ast.expr,
     label: str,
 ) -> Value:
-    made = frame.state.new(Dict({name: one.value for name, one in kwargs.items()}))
+    made = frame.state.new(DictContent({name: one.value for name, one in kwargs.items()}))
     matcher = Matcher(frame.state.facts)
     found = fitting.check(frame, declared, made, matcher)
     if found[0] is not None:
@@ -121,7 +121,7 @@ def _typed_dict(
 def replaced(frame: Frame, value: Value, changes: Mapping[str, Argument], node: ast.expr) -> Value:
     """Return what `dataclasses.replace(value, name=...)` makes."""
     content = frame.state.content(value)
-    if not isinstance(content, Object) or not is_dataclass(content.cls):
+    if not isinstance(content, Instance) or not is_dataclass(content.cls):
         return UNKNOWN
     kept = {
         name: Argument(get_attribute(frame, value, name, node))
@@ -133,7 +133,7 @@ def replaced(frame: Frame, value: Value, changes: Mapping[str, Argument], node: 
 def special(frame: Frame, value: Value, name: str, args: list[Value], node: ast.expr) -> Value:
     """Call a method such as `__len__` of an instance; `NOTHING` if its class has none."""
     content = frame.state.content(value)
-    if not isinstance(content, Object):
+    if not isinstance(content, Instance):
         return NOTHING
     if _is_named_tuple(content.cls) and name in ("__iter__", "__getitem__", "__len__"):
         fields = instance_fields(content.cls)
@@ -176,7 +176,7 @@ def _fill_fields(
             attrs[field.name] = value
         else:
             rest.append(Argument(value, None if argument is None else argument.node))
-    frame.state.put(made, Object(cls, attrs))
+    frame.state.put(made, Instance(cls, attrs))
     return rest
 
 
@@ -233,7 +233,7 @@ def _run_hook(
 def begin(state: State, ref: Ref, function: Function) -> None:
     """Let a method be checked on its instance: one that builds it finds only its fields."""
     content = state.content(ref)
-    if isinstance(content, Object) and function.name in _builders(content.cls)[0]:
+    if isinstance(content, Instance) and function.name in _builders(content.cls)[0]:
         state.put(ref, replace(content, fresh=False))
 
 
@@ -256,13 +256,13 @@ def _after_hook(frame: Frame, owner: Ref, name: str, node: ast.expr) -> Value:
     What is declared with a shape is as declared.
     """
     before = frame.state.content(owner)
-    assert isinstance(before, Object)
+    assert isinstance(before, Instance)
     hook = _hook(before.cls)
     assert hook is not None
     frame.state.put(owner, replace(before, fresh=False))
     frame.hush(_run_hook, hook, owner, [], node)
     content = frame.state.content(owner)
-    if not isinstance(content, Object):
+    if not isinstance(content, Instance):
         frame.state.put(owner, replace(before, fresh=False))
         return UNKNOWN
     shaped = {
@@ -313,7 +313,7 @@ def check_init(cls: Class) -> None:
 
 def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> _Symbolic:
     state = State()
-    ref = state.new(Object(cls, {}, path, whole=True, fresh=True, defaults=defaults(cls)))
+    ref = state.new(Instance(cls, {}, path, whole=True, fresh=True, defaults=defaults(cls)))
     init = find_method(cls, "__init__")
     if init is None:
         return _Symbolic(state, ref)
@@ -374,7 +374,7 @@ def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
 def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
     """Give up on attributes that methods other than those of the construction assign."""
     content = state.content(ref)
-    if not isinstance(content, Object):
+    if not isinstance(content, Instance):
         return
     assigned, altered = _assigned(cls)
     attrs = {
@@ -391,11 +391,15 @@ def _is_placeholder(state: State, value: Value) -> bool:
     """Whether an attribute begins empty, `[]` or `torch.tensor([])`, for others to fill."""
     if isinstance(value, Tensor):
         return 0 in value.shape.dims
-    if isinstance(value, (tuple, Union)):
-        parts = value.options if isinstance(value, Union) else value
+    if isinstance(value, (tuple, OneOf)):
+        parts = value.options if isinstance(value, OneOf) else value
         return any(_is_placeholder(state, part) for part in parts)
     content = state.content(value)
-    return isinstance(content, (Sequence, Dict)) and content.kind in _FILLED and not content.items
+    return (
+        isinstance(content, (ListContent, DictContent))
+        and content.kind in _FILLED
+        and not content.items
+    )
 
 
 _FILLED: Final = frozenset(("list", "dict", "set"))
@@ -452,7 +456,7 @@ def assign_attribute(frame: Frame, owner: Value, name: str, value: Value, node: 
         first_class.set_size(frame, owner, name, value, node)
         return
     content = frame.state.content(owner)
-    setter = find_setter(content.cls, name) if isinstance(content, Object) else None
+    setter = find_setter(content.cls, name) if isinstance(content, Instance) else None
     if setter is None:
         set_attribute(frame, owner, name, value)
     else:
@@ -462,10 +466,10 @@ def assign_attribute(frame: Frame, owner: Value, name: str, value: Value, node: 
 def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
     """Put something into an instance as its attribute."""
     content = frame.state.content(owner)
-    if isinstance(content, Object):
+    if isinstance(content, Instance):
         frame.state.put(owner, replace(content, attrs={**content.attrs, name: value}))
         others = frame.state.content(content.like)
-        if content.like is not None and isinstance(others, Object):
+        if content.like is not None and isinstance(others, Instance):
             frame.state.put(content.like, replace(others, attrs={**others.attrs, name: UNKNOWN}))
 
 
@@ -475,7 +479,7 @@ def lose_attributes(frame: Frame, owner: Ref) -> None:
     What a field is declared to be still holds, and methods stay what they are.
     """
     content = frame.state.content(owner)
-    if not isinstance(content, Object):
+    if not isinstance(content, Instance):
         frame.state.put(owner, None)
         return
     own = [parent for parent in ancestry(content.cls) if isinstance(parent, Class)]
@@ -494,7 +498,7 @@ def _is_field(node: ast.stmt) -> bool:
 def attribute(frame: Frame, node: ast.Attribute) -> Value:
     """Return the value of `owner.name`."""
     value = frame.eval(node.value)
-    if isinstance(value, Union) and all(isinstance(o, Ref) or o is None for o in value.options):
+    if isinstance(value, OneOf) and all(isinstance(o, Ref) or o is None for o in value.options):
         each = [o for o in value.options if o is not None]
         return frame.state.either(*(get_attribute(frame, o, node.attr, node) for o in each))
     return get_attribute(frame, certain(value, None), node.attr, node)
@@ -520,7 +524,7 @@ def get_attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Valu
         return written(_instance_attribute(frame, owner, name, node))  # by whoever else has it
     if isinstance(owner, Super):
         cls = frame.state.content(owner.receiver)
-        if isinstance(cls, Object):
+        if isinstance(cls, Instance):
             method = find_method(cls.cls, name, owner.owner)
             return Bound(owner.receiver, name, method)
         return UNKNOWN
@@ -585,16 +589,20 @@ def _packed_attribute(owner: Packed, name: str) -> Value:
 
 def _instance_attribute(frame: Frame, owner: Ref, name: str, node: ast.expr) -> Value:
     content = frame.state.content(owner)
-    if isinstance(content, Dict) and content.kind == "nn.ModuleDict" and content.items is not None:
+    if (
+        isinstance(content, DictContent)
+        and content.kind == "nn.ModuleDict"
+        and content.items is not None
+    ):
         if name in content.items:
             return content.items[name]
-    if isinstance(content, Sequence) and name in content.names:
+    if isinstance(content, ListContent) and name in content.names:
         items = content.items or ()
         at = content.names.index(name)
         return items[at] if at < len(items) else UNKNOWN
-    if isinstance(content, (Sequence, Dict)):
+    if isinstance(content, (ListContent, DictContent)):
         return Bound(owner, name)
-    if not isinstance(content, Object):
+    if not isinstance(content, Instance):
         return UNKNOWN
     if name == "__dict__":
         return Bound(owner, name)
@@ -602,7 +610,7 @@ def _instance_attribute(frame: Frame, owner: Ref, name: str, node: ast.expr) -> 
     if value is UNKNOWN and content.fresh and name in _set_by_hook(content.cls):
         value = _after_hook(frame, owner, name, node)
         content = frame.state.heap[owner]
-        assert isinstance(content, Object)
+        assert isinstance(content, Instance)
     if value is not UNKNOWN:
         return value
     found = find_member(content.cls, name)
@@ -614,7 +622,7 @@ def _instance_attribute(frame: Frame, owner: Ref, name: str, node: ast.expr) -> 
     return _field(frame, owner, content, home, name, statement)
 
 
-def _inherited(frame: Frame, owner: Ref, content: Object, name: str) -> Value:
+def _inherited(frame: Frame, owner: Ref, content: Instance, name: str) -> Value:
     """Return an attribute that a library's base class gives, or that nothing is known of."""
     if is_module(content.cls) and name in _MODULE_METHODS:
         return Bound(owner, name)
@@ -684,13 +692,13 @@ def _method(
     if "builtins.staticmethod" in kinds:
         return function
     content = frame.state.content(owner)
-    if "builtins.classmethod" in kinds and isinstance(content, Object):
+    if "builtins.classmethod" in kinds and isinstance(content, Instance):
         return Bound(content.cls, node.name, function)
     return Bound(owner, node.name, function)
 
 
 def _field(
-    frame: Frame, owner: Ref, content: Object, home: Class, name: str, statement: ast.stmt
+    frame: Frame, owner: Ref, content: Instance, home: Class, name: str, statement: ast.stmt
 ) -> Value:
     """Return a field of which the class' body says something.
 
@@ -719,7 +727,7 @@ _CHOSEN: Final = ast.Constant(None)
 _AUTOGRAD: Final = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
 
 
-def _declared(frame: Frame, owner: Ref, content: Object, name: str, declared: Declared) -> Value:
+def _declared(frame: Frame, owner: Ref, content: Instance, name: str, declared: Declared) -> Value:
     """Return what a field is declared to be, in terms of the instance's own names."""
     origin = names_of(content.path or str(owner.serial), "fields")
     return fitting.declare(
@@ -741,7 +749,7 @@ def _is_vague(frame: Frame, value: Tensor) -> bool:
 def _tell(frame: Frame, made: Ref) -> None:
     """Believe declarations of fields that say more than what a constructor assigned to them."""
     content = frame.state.content(made)
-    if not isinstance(content, Object):
+    if not isinstance(content, Instance):
         return
     for name, declared in _tensor_fields(content.cls):
         value = content.attrs.get(name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.values.model import Dict, Items, Object, Ref, Sequence, Union
+from shapecheck.analysis.values.model import DictContent, Instance, Items, ListContent, OneOf, Ref
 from shapecheck.analysis.values.paths import one_of
 from shapecheck.dims import IntSize, Kind, Size
 from shapecheck.explain import Message
@@ -63,15 +63,15 @@ def iterate(frame: Frame, value: Value) -> tuple[tuple[Value, ...] | None, Value
     if isinstance(value, Tensor):
         return _rows(frame, value)
     content = frame.state.content(value)
-    if isinstance(content, Object):
+    if isinstance(content, Instance):
         made = frame.special(value, "__iter__", [], _HERE)
         if made is not NOTHING:
             return iterate(frame, made) if made != value else (None, _next(frame, value))
         item = frame.special(value, "__getitem__", [dims.unknown()], _HERE)
         return (None, UNKNOWN if item is NOTHING else item)
-    if isinstance(content, Sequence):
+    if isinstance(content, ListContent):
         return content.items, another(frame, content.element)
-    if isinstance(content, Dict):
+    if isinstance(content, DictContent):
         if content.items is not None:
             return tuple(content.items), UNKNOWN
         return None, UNKNOWN
@@ -101,13 +101,13 @@ def another(frame: Frame, value: Value) -> Value:
     """
     if isinstance(value, Ref):
         content = frame.state.content(value)
-        if not isinstance(content, Object) or content.path is None:
+        if not isinstance(content, Instance) or content.path is None:
             return value
         attrs = dict.fromkeys(content.attrs, UNKNOWN)
         like = content.like or value
-        return frame.state.new(Object(content.cls, attrs, one_of(content.path), like, fresh=True))
-    if isinstance(value, Union):
-        return Union(tuple(another(frame, option) for option in value.options))
+        return frame.state.new(Instance(content.cls, attrs, one_of(content.path), like, fresh=True))
+    if isinstance(value, OneOf):
+        return OneOf(tuple(another(frame, option) for option in value.options))
     if isinstance(value, Tensor):
         items = frame.state.facts.items(value.shape.dims)
         return replace(value, shape=Shape(tuple(map(_other, items))))
@@ -145,10 +145,10 @@ def _rows(frame: Frame, tensor: Tensor) -> tuple[tuple[Value, ...] | None, Value
     return None, row
 
 
-def as_list(frame: Frame, value: Value) -> Sequence:
+def as_list(frame: Frame, value: Value) -> ListContent:
     """Return the content of a list of what iterating over a value gives."""
     items, element = iterate(frame, value)
-    return Sequence(items, element, count=length(frame, value) if items is None else None)
+    return ListContent(items, element, count=length(frame, value) if items is None else None)
 
 
 def length(frame: Frame, value: Value) -> IntSize | None:
@@ -166,4 +166,4 @@ def length(frame: Frame, value: Value) -> IntSize | None:
     if items is not None:
         return len(items)
     content = value if isinstance(value, Items) else frame.state.content(value)
-    return content.count if isinstance(content, (Items, Sequence)) else None
+    return content.count if isinstance(content, (Items, ListContent)) else None

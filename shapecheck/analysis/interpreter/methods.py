@@ -14,11 +14,11 @@ from shapecheck.analysis.program.model import Class, Value
 from shapecheck.analysis.values.model import (
     Bound,
     Content,
-    Dict,
+    DictContent,
+    Instance,
     Items,
-    Object,
+    ListContent,
     OpInstance,
-    Sequence,
 )
 from shapecheck.ops import UNKNOWN, Packed
 
@@ -34,11 +34,11 @@ def method(frame: Frame, receiver: Value, name: str) -> Method | None:
     same = METHODS.get(("itself", name))
     if same is not None and _holds_parameters(receiver, content):
         return same
-    if isinstance(content, Sequence):
+    if isinstance(content, ListContent):
         return METHODS.get(("list", name))
-    if isinstance(content, Dict):
+    if isinstance(content, DictContent):
         return METHODS.get(("dict", name))
-    if isinstance(content, Object):
+    if isinstance(content, Instance):
         return METHODS.get(("module", name)) or METHODS.get(("record", name))
     if isinstance(receiver, Class):
         return METHODS.get(("record class", name))
@@ -72,11 +72,11 @@ def _text(
         found = getattr(owner, name)(*args, **kwargs)
     except (TypeError, ValueError):
         return UNKNOWN
-    return frame.state.new(Sequence(tuple(found))) if isinstance(found, list) else found
+    return frame.state.new(ListContent(tuple(found))) if isinstance(found, list) else found
 
 
 def _holds_parameters(value: Value, content: Content) -> bool:
     """Whether a value is a module or packed, of which `to`, `cuda` and so on return it itself."""
-    if isinstance(content, (Sequence, Dict)):
+    if isinstance(content, (ListContent, DictContent)):
         return content.kind.startswith("nn.")
-    return isinstance(content, Object) or isinstance(value, (OpInstance, Packed))
+    return isinstance(content, Instance) or isinstance(value, (OpInstance, Packed))

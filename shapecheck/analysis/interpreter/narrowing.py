@@ -12,8 +12,15 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.truth import compared, equal, identical, instance_of, truth
 from shapecheck.analysis.program.model import Dotted, Value
 from shapecheck.analysis.program.syntax import names_in
-from shapecheck.analysis.values.model import Object, Path, Ref, Union, options, own_size
-from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.model import (
+    Instance,
+    ListContent,
+    OneOf,
+    Path,
+    Ref,
+    options,
+    own_size,
+)
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Composite, FloorDiv, IntSize, Kind, Relation, Size, exact_quotient, part
 from shapecheck.ops import UNKNOWN, DType, Scalar
@@ -54,7 +61,7 @@ def split(frame: Frame, test: ast.expr, asserted: bool = False) -> Paths:
         meant = _meant(frame, test)
         if meant is not None:
             return split(frame, meant, asserted)
-    if isinstance(test, (ast.Name, ast.Attribute)) and isinstance(found, Union):
+    if isinstance(test, (ast.Name, ast.Attribute)) and isinstance(found, OneOf):
         return _narrow(frame, test, found)
     known = truth(frame, found)
     if known is not None:
@@ -123,7 +130,7 @@ def _disjunction(frame: Frame, values: list[ast.expr]) -> Paths:
     return yes, frame.state
 
 
-def _narrow(frame: Frame, node: ast.expr, value: Union) -> Paths:
+def _narrow(frame: Frame, node: ast.expr, value: OneOf) -> Paths:
     """Split on the truth of a variable that is one of several values."""
     verdicts = [(option, truth(frame, option)) for option in value.options]
     holds = tuple(option for option, verdict in verdicts if verdict is not False)
@@ -140,7 +147,7 @@ def _sorted(
     yes, no = frame.fork(), frame.state
     if node is not None:
         for state, some in ((yes, holds), (no, fails)):
-            refine(state, node, some[0] if len(some) == 1 else Union(some))
+            refine(state, node, some[0] if len(some) == 1 else OneOf(some))
     return yes, no
 
 
@@ -173,13 +180,13 @@ def _identity(frame: Frame, left: ast.expr, a: Value, b: Value, negated: bool) -
     if b is not None:
         return _unread(frame)
     paths: Paths
-    if isinstance(a, Union) and None in a.options:
+    if isinstance(a, OneOf) and None in a.options:
         none, some = frame.fork(), frame.state
         rest = tuple(option for option in a.options if option is not None)
         refine(none, left, None)
-        refine(some, left, rest[0] if len(rest) == 1 else Union(rest))
+        refine(some, left, rest[0] if len(rest) == 1 else OneOf(rest))
         paths = (none, some)
-    elif a is UNKNOWN or isinstance(a, (Union, Scalar)):
+    elif a is UNKNOWN or isinstance(a, (OneOf, Scalar)):
         none, some = frame.fork(), frame.state
         refine(none, left, None)
         paths = (none, some)
@@ -213,7 +220,7 @@ def refine(state: State, node: ast.expr, value: Value) -> None:
     elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         owner = state.vars.get(node.value.id)
         content = state.content(owner)
-        if isinstance(owner, Ref) and isinstance(content, Object) and node.attr in content.attrs:
+        if isinstance(owner, Ref) and isinstance(content, Instance) and node.attr in content.attrs:
             state.heap[owner] = replace(content, attrs={**content.attrs, node.attr: value})
 
 
@@ -341,7 +348,7 @@ def _isinstance(frame: Frame, node: ast.expr, kind: ast.expr) -> Paths:
     if isinstance(declared, TensorDecl) and declared.text is not None:
         yes, no = frame.fork(), frame.state
         frame.resume(yes)
-        if isinstance(value, Union):
+        if isinstance(value, OneOf):
             tensors = [option for option in value.options if isinstance(option, Tensor)]
             value = tensors[0] if len(tensors) == 1 else UNKNOWN
         refine(frame.state, node, fitting.teach(frame, declared, value, node))
@@ -359,7 +366,7 @@ def of_kind(frame: Frame, node: ast.expr | None, value: Value, kind: ast.expr) -
     sure = tuple(option for option, verdict in verdicts if verdict)
     holds = sure or tuple(option for option, verdict in verdicts if verdict is None)
     fails = tuple(option for option, verdict in verdicts if verdict is not True)
-    yes, no = _sorted(frame, node if isinstance(value, Union) else None, holds, fails)
+    yes, no = _sorted(frame, node if isinstance(value, OneOf) else None, holds, fails)
     declared = reader(frame.module).read(kind)
     if yes is not None and node is not None and not sure and UNKNOWN in options(value):
         if isinstance(declared, (TensorDecl, ClassDecl)):

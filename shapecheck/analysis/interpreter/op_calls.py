@@ -22,15 +22,15 @@ from shapecheck.analysis.values.heap import unknowns
 from shapecheck.analysis.values.model import (
     Argument,
     Content,
-    Dict,
+    DictContent,
     Items,
+    ListContent,
+    OneOf,
     OpInstance,
     Path,
     Ref,
-    Union,
     own_size,
 )
-from shapecheck.analysis.values.model import Sequence as ListContent
 from shapecheck.analysis.values.parts import MOST
 from shapecheck.dims import Dim, IntSize, Size, Sym, symbols, unknown
 from shapecheck.ops import UNKNOWN, DType, Repeated, like
@@ -104,7 +104,7 @@ class _Spelling:
             if isinstance(value.size, int):  # then it is the same in all that the body calls
                 self.frame.dims |= symbols(value.dim)
             return value.dim
-        if isinstance(value, Union):
+        if isinstance(value, OneOf):
             some = [option for option in value.options if option is not None]
             return self.spell(some[0]) if len(some) == 1 else UNKNOWN
         if isinstance(value, Items):
@@ -126,7 +126,7 @@ class _Spelling:
     def _content(self, content: Content) -> Value:
         if isinstance(content, ListContent):
             return self._list(content.items, content.element, content.count)
-        if isinstance(content, Dict) and content.items is not None:
+        if isinstance(content, DictContent) and content.items is not None:
             values = self._each(tuple(content.items.values()))
             if values is None:
                 return UNKNOWN
@@ -195,7 +195,7 @@ def apply(
         else:
             value = signature.apply(facts, given, named, site.label, instance)
             if seen is not None:
-                results[seen.key] = Outcome.of(value, before, facts, seen)
+                results[seen.key] = OpSummary.of(value, before, facts, seen)
                 if seen.passing:
                     frame.program.memo.passing.append(seen.key)
         value = autocast.cast(signature, facts, given, named, instance, value)
@@ -280,13 +280,13 @@ def _listed(frame: Frame, value: Value) -> Value:
     if isinstance(value, dict):
         cls = frame.program.table.lookup_class(str(value.get("__class__", "")))
         if cls is None:
-            return frame.state.new(Dict(value))
+            return frame.state.new(DictContent(value))
         return OpInstance(cls, {str(name): one for name, one in value.items()})
     return value
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class OpSummary:
     """The result of a call, and the facts that it taught, to be used again for calls like it.
 
     `is_new`: there are unknowns in it that came into being with it. `names` is what those that it
@@ -300,14 +300,14 @@ class Outcome:
     names: tuple[str, ...] = ()
 
     @staticmethod
-    def of(value: Value, before: Facts, after: Facts, seen: View) -> Outcome:
+    def of(value: Value, before: Facts, after: Facts, seen: View) -> OpSummary:
         """Return what came of a call, apart from the symbols that were made for it."""
         taught = Lesson.of(before, after, (*seen.unknowns, *unknowns(value)))
         is_new = any(s not in seen.unknowns for s in unknowns((value, *taught.values)))
-        made = Outcome(value, taught, seen, is_new, seen.names())
+        made = OpSummary(value, taught, seen, is_new, seen.names())
         return made.at(seen) if is_new else made
 
-    def at(self, seen: View) -> Outcome:
+    def at(self, seen: View) -> OpSummary:
         """Return what comes of a call that sees this."""
         if not self.is_new and self.seen.unknowns == seen.unknowns:
             return self

@@ -27,7 +27,15 @@ from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.truth import compared, truth
 from shapecheck.analysis.interpreter.writes import write_into
 from shapecheck.analysis.program.model import NOTHING, Dotted, Value
-from shapecheck.analysis.values.model import Dict, Items, Path, Ref, Sequence, Union, own_size
+from shapecheck.analysis.values.model import (
+    DictContent,
+    Items,
+    ListContent,
+    OneOf,
+    Path,
+    Ref,
+    own_size,
+)
 from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, like
@@ -115,7 +123,7 @@ def operate(
 
 def _options(value: Value) -> Iterable[Value]:
     """Return the tensors and numbers that an operand may be, or what it is."""
-    if isinstance(value, Union):
+    if isinstance(value, OneOf):
         some = [option for option in value.options if option is not None]
         if all(isinstance(option, (Tensor, int, float, Size, Scalar)) for option in some):
             return some
@@ -124,7 +132,7 @@ def _options(value: Value) -> Iterable[Value]:
 
 def certain(value: Value, beside: Value) -> Value:
     """Read a value as what it is here: not None, a path beside a size or a tensor as a number."""
-    if isinstance(value, Union):
+    if isinstance(value, OneOf):
         some = [option for option in value.options if option is not None]
         return some[0] if len(some) == 1 else UNKNOWN
     if isinstance(value, Path) and (is_size(beside) or isinstance(beside, Path)):
@@ -209,7 +217,7 @@ def _others(frame: Frame, op: ast.operator, left: Value, right: Value) -> Value:
         return _concatenate(frame, left, right)
     if isinstance(op, ast.BitOr):
         a, b = frame.state.content(left), frame.state.content(right)
-        if isinstance(a, Dict) and isinstance(b, Dict):
+        if isinstance(a, DictContent) and isinstance(b, DictContent):
             return frame.state.new(united(frame.state, a, b, {}))
     if isinstance(op, ast.Mult):
         for items, count in ((left, right), (right, left)):
@@ -246,7 +254,7 @@ def _concatenate(frame: Frame, left: Value, right: Value) -> Value:
     if isinstance(left, str) and isinstance(right, str):
         return left + right
     a, b = frame.state.content(left), frame.state.content(right)
-    if isinstance(a, Sequence) and isinstance(b, Sequence):
+    if isinstance(a, ListContent) and isinstance(b, ListContent):
         return frame.state.new(frame.state.extended(a, b))
     return UNKNOWN
 
@@ -255,15 +263,15 @@ def _repeat(frame: Frame, items: Value, count: IntSize) -> Value:
     if isinstance(items, tuple) and isinstance(count, int):
         return like(items, tuple(items) * count) if count * len(items) <= 64 else UNKNOWN
     content = frame.state.content(items)
-    if isinstance(content, Sequence):
+    if isinstance(content, ListContent):
         if (
             content.items is not None
             and isinstance(count, int)
             and count * len(content.items) <= 64
         ):
-            return frame.state.new(Sequence(content.items * count, kind=content.kind))
+            return frame.state.new(ListContent(content.items * count, kind=content.kind))
         if content.items is not None and len(content.items) == 1:
-            return frame.state.new(Sequence(None, content.items[0], content.kind, count))
+            return frame.state.new(ListContent(None, content.items[0], content.kind, count))
     return UNKNOWN
 
 
@@ -413,18 +421,18 @@ def item(frame: Frame, node: ast.expr, owner: Value, index: Value, source: ast.e
             return _item(frame, made, index)
         return made
     content = frame.state.content(owner)
-    if isinstance(content, Sequence):
+    if isinstance(content, ListContent):
         if content.items is not None:
             if not isinstance(index, (int, slice)):
                 return any_of(frame, list(content.items))
             found = _item(frame, content.items, index)
             if isinstance(found, tuple) and isinstance(index, slice):
-                return frame.state.new(Sequence(found, kind=content.kind))
+                return frame.state.new(ListContent(found, kind=content.kind))
             return found
         if isinstance(index, slice):
-            return frame.state.new(Sequence(None, content.element, content.kind))
+            return frame.state.new(ListContent(None, content.element, content.kind))
         return another(frame, content.element)
-    if isinstance(content, Dict) and isinstance(owner, Ref):
+    if isinstance(content, DictContent) and isinstance(owner, Ref):
         return fetch(frame, owner, content, index)
     if isinstance(owner, Path) and isinstance(index, (int, str)):
         return Path(owner.text + f"[{index!r}]")
@@ -544,13 +552,13 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
         return owner
     index = frame.eval(target.slice)
     content = frame.state.content(owner)
-    if isinstance(content, Dict):
+    if isinstance(content, DictContent):
         put(frame, owner, content, index, value)
-    elif isinstance(content, Sequence) and content.items is not None and isinstance(index, int):
+    elif isinstance(content, ListContent) and content.items is not None and isinstance(index, int):
         if -len(content.items) <= index < len(content.items):
             items = list(content.items)
             items[index] = value
-            frame.state.put(owner, Sequence(tuple(items), kind=content.kind))
+            frame.state.put(owner, ListContent(tuple(items), kind=content.kind))
     else:
         frame.state.put(owner, None)
     return owner
@@ -560,13 +568,13 @@ def delete_item(frame: Frame, target: ast.Subscript) -> None:
     """Delete `owner[index]`."""
     owner, index = frame.eval(target.value), frame.eval(target.slice)
     content = frame.state.content(owner)
-    if isinstance(content, Dict):
+    if isinstance(content, DictContent):
         sure = is_key(index)
         frame.state.put(owner, remove(content, index) if sure else opened(frame.state, content))
-    elif isinstance(content, Sequence) and content.items is not None and isinstance(index, int):
+    elif isinstance(content, ListContent) and content.items is not None and isinstance(index, int):
         kept = [*content.items]
         del kept[index : index + 1 or None]
-        frame.state.put(owner, Sequence(tuple(kept), kind=content.kind))
+        frame.state.put(owner, ListContent(tuple(kept), kind=content.kind))
     else:
         frame.state.forget(owner)
 
@@ -577,11 +585,15 @@ def augmented(frame: Frame, node: ast.AugAssign) -> Value:
     load = ast.copy_location(_as_load(target), target)
     left, right = frame.eval(load), frame.eval(node.value)
     content = frame.state.content(left)
-    if isinstance(content, Sequence) and isinstance(node.op, ast.Add):
+    if isinstance(content, ListContent) and isinstance(node.op, ast.Add):
         frame.state.put(left, frame.state.extended(content, as_list(frame, right)))
         return left
     other = frame.state.content(right)
-    if isinstance(content, Dict) and isinstance(other, Dict) and isinstance(node.op, ast.BitOr):
+    if (
+        isinstance(content, DictContent)
+        and isinstance(other, DictContent)
+        and isinstance(node.op, ast.BitOr)
+    ):
         frame.state.put(left, united(frame.state, content, other, {}))
         return left
     return operate(frame, node, node.op, left, right, (load, node.value), isinstance(left, Tensor))

@@ -8,8 +8,7 @@ from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.values.model import Argument, Union
-from shapecheck.analysis.values.model import Sequence as List
+from shapecheck.analysis.values.model import Argument, ListContent, OneOf
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.shapes import Tensor
@@ -53,7 +52,7 @@ def _symbols(frame: Frame, value: Value) -> Iterator[Sym]:
                 yield from size.symbols()
         return
     content = frame.state.content(value)
-    items = content.items if isinstance(content, List) else value
+    items = content.items if isinstance(content, ListContent) else value
     for item in items if isinstance(items, tuple) else ():
         if isinstance(item, Tensor):
             yield from _symbols(frame, item)
@@ -63,7 +62,7 @@ def _parts(frame: Frame, node: ast.expr | None, value: Value) -> Iterator[tuple[
     """Yield the expressions in an argument that may be numbers, with their values."""
     if isinstance(node, (ast.Tuple, ast.List)):
         content = frame.state.content(value)
-        held = content.items if isinstance(content, List) else value
+        held = content.items if isinstance(content, ListContent) else value
         if not isinstance(held, tuple):
             held = tuple(_constant(part) for part in node.elts)
         if any(isinstance(item, Tensor) for item in held):
@@ -82,4 +81,4 @@ def _constant(node: ast.expr) -> Value:
 def _is_unknown(value: Value) -> bool:
     if isinstance(value, Size):
         return value.symbol is not None and value.symbol.is_anonymous
-    return value is UNKNOWN or isinstance(value, (Scalar, Union))
+    return value is UNKNOWN or isinstance(value, (Scalar, OneOf))

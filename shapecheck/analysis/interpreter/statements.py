@@ -33,8 +33,7 @@ from shapecheck.analysis.interpreter.narrowing import is_metadata, split
 from shapecheck.analysis.interpreter.operators import augmented, delete_item, store_item
 from shapecheck.analysis.interpreter.registry import statement
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, default_nodes
-from shapecheck.analysis.values.model import Bound, Context, Ref
-from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.model import Bound, Context, ListContent, Ref
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.explain import Message

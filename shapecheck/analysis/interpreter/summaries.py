@@ -13,11 +13,11 @@ from shapecheck.analysis.program.model import Class, Function, Value
 from shapecheck.analysis.values.heap import Renewing
 from shapecheck.analysis.values.model import (
     Content,
-    Dict,
-    Object,
+    DictContent,
+    Instance,
+    ListContent,
     Path,
     Ref,
-    Sequence,
     of_one,
 )
 from shapecheck.analysis.values.parts import FORMS
@@ -215,17 +215,17 @@ class _Looking:
         return (kind, value)
 
     def content(self, content: Content) -> Hashable:
-        if isinstance(content, Object):
+        if isinstance(content, Instance):
             self.names_sizes |= content.path is not None
             self.passing |= is_one(content.path)
             attrs = [(name, self.value(value)) for name, value in content.attrs.items()]
             seen = self.value(content.cls), self.value(content.like)
             return (*seen, content.path, content.whole, *attrs)
-        if isinstance(content, Sequence):
+        if isinstance(content, ListContent):
             items = self.value(content.items)
             about = (content.element, content.kind, content.count, content.names, content.blank)
             return (items, *map(self.value, about))
-        if isinstance(content, Dict):
+        if isinstance(content, DictContent):
             held = None if content.items is None else tuple(content.items.items())
             rest = (content.element, tuple(content.known.items()), content.default)
             return (content.kind, content.blank, self.value(held), *map(self.value, rest))

@@ -12,15 +12,15 @@ from shapecheck.analysis.program.model import Class, Dotted, Function, ModuleRef
 from shapecheck.analysis.values.model import (
     Bound,
     Callback,
-    Dict,
+    DictContent,
+    Instance,
     Items,
-    Object,
+    ListContent,
+    OneOf,
     OpInstance,
     Partial,
     Path,
     Ref,
-    Sequence,
-    Union,
 )
 from shapecheck.dims import Relation, Size
 from shapecheck.ops import UNKNOWN, DType, Sizes
@@ -40,9 +40,9 @@ def truth(frame: Frame, value: Value) -> bool | None:
     if isinstance(value, OpInstance) or (isinstance(value, Dotted) and is_op(frame, value)):
         return True
     content = frame.state.content(value)
-    if isinstance(content, (Sequence, Dict)) and content.items is not None:
+    if isinstance(content, (ListContent, DictContent)) and content.items is not None:
         return bool(content.items)
-    if isinstance(content, Object) and content.path is None:
+    if isinstance(content, Instance) and content.path is None:
         return True if _plain_truth(content.cls) else None
     return None
 
@@ -97,7 +97,7 @@ def instance_of(frame: Frame, value: Value, kind: Value) -> bool | None:
         return True if True in found else None if None in found or not found else False
     if isinstance(kind, Class):
         return _of_class(frame, value, kind)
-    if not isinstance(kind, Dotted) or value is UNKNOWN or isinstance(value, (Union, Path)):
+    if not isinstance(kind, Dotted) or value is UNKNOWN or isinstance(value, (OneOf, Path)):
         return None
     root, _, last = kind.name.rpartition(".")
     root = root.partition(".")[0]
@@ -121,9 +121,9 @@ def _names(frame: Frame, value: Value) -> frozenset[str] | None:
     if isinstance(value, Partial):
         return frozenset(("partial", "Hashable", "Callable"))
     content = frame.state.content(value)
-    if isinstance(content, Sequence):
+    if isinstance(content, ListContent):
         return {"list": _LIST, "set": _SET, "tuple": _KINDS[tuple]}.get(content.kind, frozenset())
-    if isinstance(content, Dict):
+    if isinstance(content, DictContent):
         return _DICT if content.kind == "dict" else frozenset()
     if isinstance(value, (Tensor, OpInstance, DType)):
         return frozenset(("Hashable", "Iterable")) if isinstance(value, Tensor) else frozenset()
@@ -142,9 +142,9 @@ def _of_library(frame: Frame, value: Value, name: str) -> bool | None:
             return True
         return False if frame.program.table.lookup_class(name) is not None else None
     content = frame.state.content(value)
-    if isinstance(content, Object):
+    if isinstance(content, Instance):
         return _descends(content, name)
-    if isinstance(content, (Sequence, Dict)):
+    if isinstance(content, (ListContent, DictContent)):
         made = _CONTAINERS.get(name)
         if content.kind.startswith("nn."):
             return name == "torch.nn.Module" or (None if made is None else made == content.kind)
@@ -156,13 +156,17 @@ def _of_library(frame: Frame, value: Value, name: str) -> bool | None:
 
 def _of_class(frame: Frame, value: Value, kind: Class) -> bool | None:
     content = frame.state.content(value)
-    if isinstance(content, Object):
+    if isinstance(content, Instance):
         return _descends(content, kind)
     plain = (*CONSTANTS, Size, Tensor, OpInstance, tuple)
-    return False if isinstance(value, plain) or isinstance(content, (Sequence, Dict)) else None
+    return (
+        False
+        if isinstance(value, plain) or isinstance(content, (ListContent, DictContent))
+        else None
+    )
 
 
-def _descends(content: Object, kind: Class | str) -> bool | None:
+def _descends(content: Instance, kind: Class | str) -> bool | None:
     parents = list(ancestry(content.cls))
     for parent in parents:
         if isinstance(parent, str) or isinstance(kind, str):
@@ -224,7 +228,7 @@ def identical(frame: Frame, a: Value, b: Value) -> bool | None:
         other = b if a is None else a
         if other is None:
             return True
-        unsure = other is UNKNOWN or isinstance(other, (Union, Path))
+        unsure = other is UNKNOWN or isinstance(other, (OneOf, Path))
         unsure = unsure or (isinstance(other, Dotted) and not is_op(frame, other))
         forgotten = isinstance(other, Ref) and frame.state.content(other) is None
         return None if unsure or forgotten else False
@@ -248,7 +252,7 @@ def contains(frame: Frame, container: Value, item: Value) -> bool | None:
         items = None if any(isinstance(one, Run) for one in container) else container
     elif isinstance(container, Items):
         items = container.items
-    elif isinstance(content, (Sequence, Dict)):
+    elif isinstance(content, (ListContent, DictContent)):
         items = content.items
     if items is None:
         return None

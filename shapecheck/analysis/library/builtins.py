@@ -21,12 +21,12 @@ from shapecheck.analysis.program.model import NOTHING, Dotted, Value
 from shapecheck.analysis.values.model import (
     Argument,
     Context,
-    Dict,
+    DictContent,
+    Instance,
     Items,
-    Object,
+    ListContent,
+    OneOf,
     Partial,
-    Sequence,
-    Union,
 )
 from shapecheck.dims import Size
 from shapecheck.explain import Message
@@ -100,7 +100,7 @@ def _list(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.C
     if name == "sorted":
         items, element = None, frame.state.either(*items) if items else element
     count = length(frame, args[0]) if args and items is None else None
-    return frame.state.new(Sequence(items, element, count=count))
+    return frame.state.new(ListContent(items, element, count=count))
 
 
 @function("builtins.tuple", "builtins.iter")
@@ -163,7 +163,7 @@ def _every(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.
 
 @function("builtins.locals")
 def _locals(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return frame.state.new(Dict(dict(frame.state.vars.items())))
+    return frame.state.new(DictContent(dict(frame.state.vars.items())))
 
 
 @function("builtins.str")
@@ -174,7 +174,7 @@ def _str(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Valu
 @function("builtins.type")
 def _type(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(args[0]) if args else None
-    if isinstance(content, Object) and content.path is None:
+    if isinstance(content, Instance) and content.path is None:
         return content.cls
     return UNKNOWN
 
@@ -248,7 +248,7 @@ def _parallel(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) ->
     """Wrap a module, which stays at hand as `module`."""
     value = args[0] if args else kwargs.get("module", UNKNOWN)
     content = frame.state.content(value)
-    if isinstance(content, Object):
+    if isinstance(content, Instance):
         attrs = {"module": value, **content.attrs}
         return frame.state.new(replace(content, attrs=attrs))
     return _wrapped(frame, [value], {}, node)
@@ -280,7 +280,7 @@ def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
         shape = frame.state.facts.shape(value.shape)
         over = "".join(_sized(frame, dim) for dim in value.free)
         frame.note(node, f'Revealed shape is "{shape.text()}"{over.replace(",", " over", 1)}')
-    elif isinstance(value, Union) and all(
+    elif isinstance(value, OneOf) and all(
         o is None or isinstance(o, Tensor) for o in value.options
     ):
         shapes = (o.shape if isinstance(o, Tensor) else None for o in value.options)

@@ -11,7 +11,7 @@ from shapecheck.analysis.interpreter.instances import construct, get_attribute, 
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import Named, function, on
 from shapecheck.analysis.program.model import Class, Value
-from shapecheck.analysis.values.model import Argument, Dict, Object, Ref
+from shapecheck.analysis.values.model import Argument, DictContent, Instance, Ref
 from shapecheck.ops import UNKNOWN
 
 _ANYTHING = ast.Constant(...)
@@ -102,7 +102,7 @@ def _dataclass_as_dict(frame: Frame, args: list[Value], kwargs: Named, node: ast
 @function("builtins.vars")
 def _vars(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(args[0]) if args else None
-    if not isinstance(content, Object) or is_dataclass(content.cls):
+    if not isinstance(content, Instance) or is_dataclass(content.cls):
         return _fields(frame, args[0], node) if args else UNKNOWN
     return UNKNOWN
 
@@ -110,16 +110,18 @@ def _vars(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Val
 def _fields(frame: Frame, owner: Value, node: ast.expr) -> Value:
     """Return a dict of the fields of an instance."""
     content = frame.state.content(owner)
-    if not isinstance(content, Object) or not is_dataclass(content.cls):
+    if not isinstance(content, Instance) or not is_dataclass(content.cls):
         return UNKNOWN
     names = [name for name, _, _ in instance_fields(content.cls)]
-    return frame.state.new(Dict({name: get_attribute(frame, owner, name, node) for name in names}))
+    return frame.state.new(
+        DictContent({name: get_attribute(frame, owner, name, node) for name in names})
+    )
 
 
 @function("dataclasses.astuple")
 def _as_tuple(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(args[0]) if args else None
-    if not isinstance(content, Object) or not is_dataclass(content.cls):
+    if not isinstance(content, Instance) or not is_dataclass(content.cls):
         return UNKNOWN
     fields = instance_fields(content.cls)
     return tuple(get_attribute(frame, args[0], name, node) for name, _, _ in fields)

@@ -21,13 +21,13 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import Named, function, on
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.values.model import Dict, Items, Ref
+from shapecheck.analysis.values.model import DictContent, Items, Ref
 from shapecheck.ops import UNKNOWN
 
 
-def _content(frame: Frame, owner: Value) -> Dict:
+def _content(frame: Frame, owner: Value) -> DictContent:
     content = frame.state.content(owner)
-    assert isinstance(content, Dict)
+    assert isinstance(content, DictContent)
     return content
 
 
@@ -66,7 +66,7 @@ def _get(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.C
 
 @on("dict", "update")
 def _update(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    other = content_of_dict(frame, args[0]) if args else Dict({})
+    other = content_of_dict(frame, args[0]) if args else DictContent({})
     frame.state.heap[owner] = united(frame.state, _content(frame, owner), other, kwargs)
     return None
 
@@ -139,18 +139,18 @@ def _from_keys(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -
     value = args[1] if len(args) > 1 else None
     items = iterate(frame, args[0])[0] if args else None
     if items is None or not all(map(is_key, items)):
-        return frame.state.new(Dict(None, value))
-    return frame.state.new(Dict(dict.fromkeys(items, value)))
+        return frame.state.new(DictContent(None, value))
+    return frame.state.new(DictContent(dict.fromkeys(items, value)))
 
 
 @function("collections.defaultdict")
 def _defaultdict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    held = content_of_dict(frame, args[1]) if len(args) > 1 else Dict({})
-    made = united(frame.state, Dict({}), held, kwargs)
+    held = content_of_dict(frame, args[1]) if len(args) > 1 else DictContent({})
+    made = united(frame.state, DictContent({}), held, kwargs)
     default = args[0] if args and args[0] is not None else NOTHING
     return frame.state.new(replace(made, default=default))
 
 
 @function("collections.Counter")
 def _counter(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return frame.state.new(Dict(None))
+    return frame.state.new(DictContent(None))

@@ -10,7 +10,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import function
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.values.model import Sequence as ListContent
+from shapecheck.analysis.values.model import ListContent
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted

@@ -16,7 +16,7 @@ from shapecheck.analysis.interpreter.registry import Named, family, function
 from shapecheck.analysis.interpreter.truth import truth
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values import model
-from shapecheck.analysis.values.model import Argument, Items, Sequence
+from shapecheck.analysis.values.model import Argument, Items, ListContent
 from shapecheck.ops import UNKNOWN
 
 _NODE: Final = ast.Constant(None)
@@ -41,7 +41,7 @@ def _all_known(frame: Frame, args: Iterable[Value]) -> list[tuple[Value, ...]] |
 
 @function("itertools.chain")
 def _chain(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    whole = Sequence(())
+    whole = ListContent(())
     for arg in args:
         whole = frame.state.extended(whole, as_list(frame, arg))
     return Items(whole.items, whole.element, whole.count)
@@ -157,7 +157,7 @@ def _groups(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> V
 @function("itertools.batched")
 def _batches(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     element = _any(frame, args[0]) if args else UNKNOWN
-    return Items(None, frame.state.new(Sequence(None, element, "tuple")))
+    return Items(None, frame.state.new(ListContent(None, element, "tuple")))
 
 
 @function("itertools.tee")

@@ -15,10 +15,10 @@ from shapecheck.analysis.library.math import prod
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
     Bound,
-    Dict,
-    Object,
+    DictContent,
+    Instance,
+    ListContent,
     Ref,
-    Sequence,
 )
 from shapecheck.ops import UNKNOWN
 
@@ -29,8 +29,8 @@ def _add_module(
 ) -> Value:
     content = frame.state.content(owner)
     given = [*args, *(kwargs[key] for key in ("name", "module") if key in kwargs)]
-    if isinstance(content, Sequence) and len(given) == 2:
-        longer = frame.state.extended(content, Sequence((given[1],)))
+    if isinstance(content, ListContent) and len(given) == 2:
+        longer = frame.state.extended(content, ListContent((given[1],)))
         name, names = given[0], content.names
         if isinstance(name, str) and len(names) == len(content.items or ()):
             names = (*names, name)
@@ -41,15 +41,15 @@ def _add_module(
 @on("list", "append")
 def _append(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(owner)
-    if isinstance(content, Sequence) and len(args) == 1:
-        frame.state.put(owner, frame.state.extended(content, Sequence((args[0],))))
+    if isinstance(content, ListContent) and len(args) == 1:
+        frame.state.put(owner, frame.state.extended(content, ListContent((args[0],))))
     return None
 
 
 @on("list", "extend")
 def _extend(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(owner)
-    if isinstance(content, Sequence) and args:
+    if isinstance(content, ListContent) and args:
         frame.state.put(owner, frame.state.extended(content, as_list(frame, args[0])))
     return None
 
@@ -58,7 +58,7 @@ def _extend(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: as
 def _pop(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(owner)
     index = args[0] if args else 0 if _called(node) == "popleft" else -1
-    if not isinstance(content, Sequence):
+    if not isinstance(content, ListContent):
         return UNKNOWN
     if (
         content.items
@@ -67,7 +67,7 @@ def _pop(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.C
     ):
         rest = list(content.items)
         item = rest.pop(index)
-        frame.state.put(owner, Sequence(tuple(rest), kind=content.kind))
+        frame.state.put(owner, ListContent(tuple(rest), kind=content.kind))
         return item
     frame.state.put(owner, _mixed(frame, content, -1))
     return another(frame, frame.state.element(content))
@@ -77,17 +77,17 @@ def _called(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
 
-def _mixed(frame: Frame, content: Sequence, added: int) -> Sequence:
+def _mixed(frame: Frame, content: ListContent, added: int) -> ListContent:
     """Return a list of which the order isn't known any more, so many items longer."""
     count = None if content.length is None else content.length + added
     blank = content.blank or content.items == ()
-    return Sequence(None, frame.state.element(content), content.kind, count, blank=blank)
+    return ListContent(None, frame.state.element(content), content.kind, count, blank=blank)
 
 
 @on("list", "reverse", "sort")
 def _ordered(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(owner)
-    assert isinstance(content, Sequence)
+    assert isinstance(content, ListContent)
     if _called(node) == "reverse" and content.items is not None:
         frame.state.put(owner, replace(content, items=content.items[::-1]))
     else:
@@ -98,18 +98,18 @@ def _ordered(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: a
 @on("list", "clear")
 def _cleared(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(owner)
-    assert isinstance(content, Sequence)
-    frame.state.put(owner, Sequence((), kind=content.kind))
+    assert isinstance(content, ListContent)
+    frame.state.put(owner, ListContent((), kind=content.kind))
     return None
 
 
 @on("list", "insert", "appendleft", "extendleft")
 def _inserted(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(owner)
-    if not isinstance(content, Sequence) or not args:
+    if not isinstance(content, ListContent) or not args:
         return None
     name = _called(node)
-    added = as_list(frame, args[0]) if name == "extendleft" else Sequence((args[-1],))
+    added = as_list(frame, args[0]) if name == "extendleft" else ListContent((args[-1],))
     longer = frame.state.extended(content, added)
     at = args[0] if name == "insert" else 0
     if longer.items is None or content.items is None or not isinstance(at, int) or name[0] == "e":
@@ -124,7 +124,7 @@ def _inserted(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: 
 @on("list", "remove")
 def _removed(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(owner)
-    assert isinstance(content, Sequence)
+    assert isinstance(content, ListContent)
     frame.state.put(owner, _mixed(frame, content, -1))
     return None
 
@@ -132,7 +132,7 @@ def _removed(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: a
 @function("collections.deque")
 def _deque(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     """Make a deque; one with a greatest length may drop what it has too much of."""
-    held = as_list(frame, args[0]) if args else Sequence(())
+    held = as_list(frame, args[0]) if args else ListContent(())
     if len(args) > 1 or kwargs.get("maxlen") is not None:
         held = replace(_mixed(frame, held, 0), count=None)
     return frame.state.new(replace(held, kind="deque"))
@@ -141,7 +141,7 @@ def _deque(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Va
 @function("random.shuffle")
 def _shuffle(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     content = frame.state.content(args[0]) if args else None
-    if isinstance(content, Sequence):
+    if isinstance(content, ListContent):
         frame.state.put(args[0], _mixed(frame, content, 0))
     return None
 
@@ -177,8 +177,8 @@ def _set_all(frame: Frame, owner: Bound, args: list[Value], kwargs: Named, node:
     """Assign the attributes of an instance, by `instance.__dict__.update(...)`."""
     made = owner.receiver
     content = frame.state.content(made)
-    other = frame.state.content(args[0]) if args else Dict({})
-    if isinstance(content, Object) and isinstance(other, Dict) and other.items is not None:
+    other = frame.state.content(args[0]) if args else DictContent({})
+    if isinstance(content, Instance) and isinstance(other, DictContent) and other.items is not None:
         attrs = {**content.attrs, **{str(k): v for k, v in other.items.items()}, **kwargs}
         frame.state.put(made, replace(content, attrs=attrs))
     else:

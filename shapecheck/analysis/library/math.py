@@ -14,7 +14,7 @@ from shapecheck.analysis.interpreter.operators import integers, operate
 from shapecheck.analysis.interpreter.registry import Named, family, function
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
-    Sequence,
+    ListContent,
 )
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Scalar
@@ -173,7 +173,7 @@ def _sample(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> V
         return UNKNOWN
     count = args[1] if len(args) > 1 else kwargs.get("k")
     element = frame.state.element(as_list(frame, args[0]))
-    return frame.state.new(Sequence(None, element, count=as_size(count)))
+    return frame.state.new(ListContent(None, element, count=as_size(count)))
 
 
 @function("builtins.pow")

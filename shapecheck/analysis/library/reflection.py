@@ -12,7 +12,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import function
 from shapecheck.analysis.interpreter.truth import CONSTANTS, is_op
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
-from shapecheck.analysis.values.model import Bound, Callback, Object, OpInstance, Partial, Ref
+from shapecheck.analysis.values.model import Bound, Callback, Instance, OpInstance, Partial, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.shapes import Tensor
@@ -35,7 +35,7 @@ def _has(frame: Frame, owner: Value, name: str) -> bool | None:
     if isinstance(owner, OpInstance):
         return True if instances.get_attribute(frame, owner, name, _NODE) is not UNKNOWN else None
     content = frame.state.content(owner)
-    if not isinstance(content, Object):
+    if not isinstance(content, Instance):
         return None
     if name in content.attrs or classes.find_member(content.cls, name) is not None:
         return True

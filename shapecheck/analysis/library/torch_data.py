@@ -10,7 +10,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate, length
 from shapecheck.analysis.interpreter.registry import Named, caller, function
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.values.model import Arguments, Dict, Items, Object, Sequence
+from shapecheck.analysis.values.model import Arguments, DictContent, Instance, Items, ListContent
 from shapecheck.dims import IntSize, Size, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar
@@ -39,7 +39,7 @@ def _tensors(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> 
             frame.error(node, Message(f'"{label}" can\'t make rows of {shapes}: {text}'))
             return UNKNOWN
         rows.append(Tensor(Shape(shape.dims[1:]), given.dtype))
-    return frame.state.new(Sequence(None, tuple(rows), _KIND, count))
+    return frame.state.new(ListContent(None, tuple(rows), _KIND, count))
 
 
 @function("torch.utils.data.Subset")
@@ -47,7 +47,7 @@ def _subset(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> V
     if not args:
         return UNKNOWN
     count = length(frame, args[1]) if len(args) > 1 else None
-    return frame.state.new(Sequence(None, _row(frame, args[0], node), _KIND, count))
+    return frame.state.new(ListContent(None, _row(frame, args[0], node), _KIND, count))
 
 
 @function("torch.utils.data.random_split")
@@ -57,7 +57,7 @@ def _split(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Va
         return UNKNOWN
     row = _row(frame, args[0], node)
     counts = (one if isinstance(one, (int, Size)) else None for one in lengths)
-    return tuple(frame.state.new(Sequence(None, row, _KIND, count)) for count in counts)
+    return tuple(frame.state.new(ListContent(None, row, _KIND, count)) for count in counts)
 
 
 @function("torch.utils.data.ConcatDataset")
@@ -66,15 +66,15 @@ def _concatenated(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call
     if not parts:
         return UNKNOWN
     row = frame.state.either(*(_row(frame, part, node) for part in parts))
-    return frame.state.new(Sequence(None, row, _KIND))
+    return frame.state.new(ListContent(None, row, _KIND))
 
 
 def _row(frame: Frame, dataset: Value, node: ast.Call) -> Value:
     """Return what a data set has at an index."""
     content = frame.state.content(dataset)
-    if isinstance(content, Sequence):
+    if isinstance(content, ListContent):
         return frame.state.element(content)
-    if not isinstance(content, Object):
+    if not isinstance(content, Instance):
         return UNKNOWN
     row = frame.hush(Frame.special, dataset, "__getitem__", [dims.unknown()], node)
     return iterate(frame, dataset)[1] if row is NOTHING else row
@@ -96,7 +96,7 @@ def _loader(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> V
     collate = given.get("collate_fn")
     if collate is None:
         return Items(None, _batch(frame, row, count))
-    rows = frame.state.new(Sequence(None, row, count=count))
+    rows = frame.state.new(ListContent(None, row, count=count))
     return Items(None, frame.hush(Frame.call, collate, [rows]))
 
 
@@ -104,7 +104,7 @@ def _loader(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> V
 def _collated(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
     count = length(frame, args[0]) if args else None
     content = frame.state.content(args[0]) if args else None
-    if not isinstance(content, Sequence) or count is None:
+    if not isinstance(content, ListContent) or count is None:
         return UNKNOWN
     return _batch(frame, frame.state.element(content), count)
 
@@ -120,10 +120,10 @@ def _batch(frame: Frame, row: Value, count: IntSize) -> Value:
     if isinstance(row, float) or (isinstance(row, Scalar) and row.dtypes & dtypes.FLOAT):
         return Tensor(Shape((count,)), dtypes.of("float64"))
     content = frame.state.content(row)
-    if isinstance(content, Dict) and content.items is not None:
+    if isinstance(content, DictContent) and content.items is not None:
         items = {key: _batch(frame, value, count) for key, value in content.items.items()}
-        return frame.state.new(Dict(items))
-    if isinstance(content, Sequence) and content.items is not None:
+        return frame.state.new(DictContent(items))
+    if isinstance(content, ListContent) and content.items is not None:
         return tuple(_batch(frame, part, count) for part in content.items)
     return UNKNOWN
 

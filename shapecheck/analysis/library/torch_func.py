@@ -20,7 +20,14 @@ from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.registry import caller
 from shapecheck.analysis.interpreter.truth import instance_of
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
-from shapecheck.analysis.values.model import Argument, Arguments, Dict, Partial, Sequence, Union
+from shapecheck.analysis.values.model import (
+    Argument,
+    Arguments,
+    DictContent,
+    ListContent,
+    OneOf,
+    Partial,
+)
 from shapecheck.dims import DimExpr
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
@@ -34,9 +41,9 @@ def _branches(frame: Frame, tree: Value) -> tuple[Value, ...] | None:
     if isinstance(tree, tuple):
         return None if any(isinstance(item, Run) for item in tree) else tree
     content = frame.state.content(tree)
-    if isinstance(content, Sequence):
+    if isinstance(content, ListContent):
         return content.items
-    if isinstance(content, Dict):
+    if isinstance(content, DictContent):
         return None if content.items is None else tuple(content.items.values())
     return None
 
@@ -46,9 +53,9 @@ def _rebuilt(frame: Frame, tree: Value, parts: tuple[Value, ...]) -> Value:
     if isinstance(tree, tuple):
         return parts
     content = frame.state.content(tree)
-    if isinstance(content, Dict):
-        return frame.state.new(Dict(dict(zip(content.items or (), parts, strict=True))))
-    return frame.state.new(Sequence(parts))
+    if isinstance(content, DictContent):
+        return frame.state.new(DictContent(dict(zip(content.items or (), parts, strict=True))))
+    return frame.state.new(ListContent(parts))
 
 
 def _mapped(frame: Frame, change: Callable[..., Value], tree: Value, *others: Value) -> Value:
@@ -56,10 +63,10 @@ def _mapped(frame: Frame, change: Callable[..., Value], tree: Value, *others: Va
     parts = _branches(frame, tree)
     if parts is None:
         content = frame.state.content(tree)
-        if not isinstance(content, Sequence) or content.kind != "list" or others:
+        if not isinstance(content, ListContent) or content.kind != "list" or others:
             return change(tree, *others)
         element = _mapped(frame, change, content.element)
-        return frame.state.new(Sequence(None, element, count=content.count))
+        return frame.state.new(ListContent(None, element, count=content.count))
     beside = [_branches(frame, other) or (other,) * len(parts) for other in others]
     if any(len(other) != len(parts) for other in beside):
         return UNKNOWN
@@ -368,7 +375,7 @@ def _functional_call(frame: Frame, arguments: Arguments, node: ast.Call, label: 
         return UNKNOWN
     module, _, args, kwargs = given
     content = frame.state.content(kwargs)
-    named = content.items if isinstance(content, Dict) else {}
+    named = content.items if isinstance(content, DictContent) else {}
     if args is UNKNOWN or named is None or (kwargs is not None and content is None):
         return UNKNOWN
     parts = args if isinstance(args, tuple) else () if args is None else (args,)
@@ -486,7 +493,7 @@ def _tree_map_only(frame: Frame, arguments: Arguments, node: ast.Call, label: st
 @caller(*_of_pytrees("tree_leaves"))
 def _tree_leaves(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
     leaves = _leaves(frame, arguments.values[0]) if arguments.args else [UNKNOWN]
-    return frame.state.new(Sequence(None if UNKNOWN in leaves else tuple(leaves)))
+    return frame.state.new(ListContent(None if UNKNOWN in leaves else tuple(leaves)))
 
 
 @caller(*_of_pytrees("tree_flatten"))
@@ -518,7 +525,7 @@ def _cond(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Val
     args = None if given is None else _branches(frame, given[3])
     if given is None or args is None:
         return UNKNOWN
-    return invoke(frame, Union(given[1:3]), _bare(args), node, label)
+    return invoke(frame, OneOf(given[1:3]), _bare(args), node, label)
 
 
 @caller("torch.while_loop", "torch._higher_order_ops.while_loop")

@@ -26,7 +26,15 @@ from shapecheck.analysis.program.model import NOTHING, Function, Value
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.model import ListOf, Study, Subject
 from shapecheck.analysis.study.tensor_evidence import is_annotated, shown, shown_sizes, untold
-from shapecheck.analysis.values.model import Argument, Object, Path, Ref, Sequence, Union, own_size
+from shapecheck.analysis.values.model import (
+    Argument,
+    Instance,
+    ListContent,
+    OneOf,
+    Path,
+    Ref,
+    own_size,
+)
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.ops import UNKNOWN
@@ -182,7 +190,7 @@ def _used(node: ast.AST) -> tuple[ast.expr, ...]:
 
 def _is_tensor(value: Value) -> bool:
     return isinstance(value, Tensor) or (
-        isinstance(value, Union) and any(map(_is_tensor, value.options))
+        isinstance(value, OneOf) and any(map(_is_tensor, value.options))
     )
 
 
@@ -292,7 +300,7 @@ def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
 def _spelled(frame: Frame, value: Value, state: State) -> Value:
     """Return a value with the items of a list in it, where a list is all it is."""
     content = state.content(value)
-    if isinstance(content, Sequence) and content.kind == "list":
+    if isinstance(content, ListContent) and content.kind == "list":
         items = content.items
         element = content.element if items is None else state.either(*items) if items else UNKNOWN
         return ListOf(element)
@@ -307,8 +315,8 @@ def resolved(value: Value, facts: Facts) -> Value:
         return replace(value, shape=Shape(_joined(facts.items(value.shape.dims))), inserted=False)
     if isinstance(value, tuple):
         return tuple(v if isinstance(v, Run) else resolved(v, facts) for v in value)
-    if isinstance(value, Union):
-        return Union(tuple(resolved(option, facts) for option in value.options))
+    if isinstance(value, OneOf):
+        return OneOf(tuple(resolved(option, facts) for option in value.options))
     if isinstance(value, ListOf):
         return ListOf(resolved(value.element, facts))
     if isinstance(value, Size):
@@ -338,7 +346,7 @@ def _start(param: declarations.Parameter, value: Value, is_tensor: bool) -> Valu
     """Return what a parameter is at first: any tensor, or any or None, if it is known to be one."""
     if is_tensor:
         tensor = _supposed(Tensor.unknown())
-        return tensor if param.default is None else Union((tensor, None))
+        return tensor if param.default is None else OneOf((tensor, None))
     if param.kind in ("positional", "keyword"):
         return _supposed(value, not declarations.speaks(param.declared))
     return value
@@ -351,10 +359,10 @@ def _supposed(value: Value, is_bare: bool = False) -> Value:
     """
     if isinstance(value, Tensor) and (is_bare or value.shape.opaque):
         return Tensor(Shape((Run(Sym.suppose("...")),)), value.dtype)
-    if isinstance(value, Union):
+    if isinstance(value, OneOf):
         options = tuple(_supposed(option, is_bare) for option in value.options)
         if any(new is not old for new, old in zip(options, value.options, strict=True)):
-            return Union(options)
+            return OneOf(options)
     return value
 
 
@@ -394,7 +402,7 @@ def _attributes(
 ) -> Iterator[tuple[str, IntSize]]:
     """Yield the sizes among the attributes of an instance, those nearest first."""
     content = state.content(instance)
-    if not isinstance(content, Object):
+    if not isinstance(content, Instance):
         return
     attrs = {n: v for n, v in content.attrs.items() if n.isidentifier() and not n.startswith("_")}
     for name, value in attrs.items():
@@ -405,5 +413,5 @@ def _attributes(
     for name, value in attrs.items():
         if depth > 1 and isinstance(value, Ref):
             inner = state.content(value)
-            if isinstance(inner, Object) and not classes.is_module(inner.cls):
+            if isinstance(inner, Instance) and not classes.is_module(inner.cls):
                 yield from _attributes(state, value, f"{path}.{name}", depth - 1)

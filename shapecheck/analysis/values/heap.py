@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import Class, Function, Value
-from shapecheck.analysis.values.model import Content, Dict, Object, Ref, Sequence
+from shapecheck.analysis.values.model import Content, DictContent, Instance, ListContent, Ref
 from shapecheck.analysis.values.parts import FORMS, parts
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, Sym
 from shapecheck.ops.call import as_size
@@ -16,27 +16,27 @@ from shapecheck.shapes import Item, Run, Tensor
 
 def inside(content: Content) -> tuple[Value, ...]:
     """Return the values in content."""
-    if isinstance(content, Object):
+    if isinstance(content, Instance):
         return (*content.attrs.values(), content.like)
-    if isinstance(content, Dict):
+    if isinstance(content, DictContent):
         held = content.known if content.items is None else content.items
         return (*held.values(), content.element, content.default)
-    if isinstance(content, Sequence):
+    if isinstance(content, ListContent):
         return (content.element,) if content.items is None else content.items
     return ()
 
 
 def changed(content: Content, change: Callable[[Value], Value]) -> Content:
     """Return content with something else in the place of each value in it."""
-    if isinstance(content, Object):
+    if isinstance(content, Instance):
         attrs = {name: change(v) for name, v in content.attrs.items()}
         like = change(content.like)
         return replace(content, attrs=attrs, like=like if isinstance(like, Ref) else None)
-    if isinstance(content, Sequence):
+    if isinstance(content, ListContent):
         items = None if content.items is None else tuple(map(change, content.items))
         count = None if content.count is None else as_size(change(content.count))
         return replace(content, items=items, element=change(content.element), count=count)
-    if isinstance(content, Dict):
+    if isinstance(content, DictContent):
         held = content.items
         return replace(
             content,

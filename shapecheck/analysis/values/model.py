@@ -71,7 +71,7 @@ class OpInstance(Opaque):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Union(Opaque):
+class OneOf(Opaque):
     """One of several values, such as a tensor or None."""
 
     options: tuple[Value, ...]
@@ -82,7 +82,7 @@ class Union(Opaque):
 
 def options(value: Value) -> tuple[Value, ...]:
     """Return all that a value may be."""
-    return value.options if isinstance(value, Union) else (value,)
+    return value.options if isinstance(value, OneOf) else (value,)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -167,8 +167,8 @@ def with_default(value: Value, path: AccessPath, default: ast.expr | None) -> Va
     given = default.value if isinstance(default, ast.Constant) else NOTHING
     if value == size:
         return own_size(path, given)
-    if isinstance(value, Union) and size in value.options:
-        return Union(tuple(own_size(path, None) if o == size else o for o in value.options))
+    if isinstance(value, OneOf) and size in value.options:
+        return OneOf(tuple(own_size(path, None) if o == size else o for o in value.options))
     return value
 
 
@@ -202,7 +202,7 @@ class Ref(Opaque):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Sequence:
+class ListContent:
     """The content of a list: its items where they are known, else what any item is.
 
     `count` is the number of items that aren't known one by one, where it is known.
@@ -256,7 +256,7 @@ class Context(Opaque):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Dict:
+class DictContent:
     """The content of a dict: its items where the keys are known, else what is; see `mappings`.
 
     `default` makes what is missing in a `defaultdict`.
@@ -277,7 +277,7 @@ class Dict:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Object:
+class Instance:
     """The content of an instance of an analysed class: the attributes that are known.
 
     `path` names a symbolic instance (`self`, `config`) for the sizes that are its own. `like`
@@ -302,7 +302,7 @@ class Object:
         return one_of_kind(self.cls.name)
 
 
-Content = Sequence | Dict | Object | None
+Content = ListContent | DictContent | Instance | None
 """What the heap holds; None where anything may have happened to it."""
 
 
@@ -312,7 +312,7 @@ def unchanging(value: Value) -> bool:
         return False
     if isinstance(value, (tuple, list)):
         return all(map(unchanging, value))
-    if isinstance(value, Union):
+    if isinstance(value, OneOf):
         return all(map(unchanging, value.options))
     if isinstance(value, (Bound, Super)):
         return unchanging(value.receiver)

@@ -11,10 +11,10 @@ from shapecheck.analysis.values.model import (
     Bound,
     Context,
     Items,
+    OneOf,
     OpInstance,
     Partial,
     Super,
-    Union,
 )
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Packed, Repeated, Sizes
@@ -68,7 +68,7 @@ FORMS: Final[dict[type, Form]] = {
         _nothing,
         lambda v, parts: Free(parts[0].symbol),
     ),
-    Union: Form(lambda v: v.options, _nothing, lambda v, parts: Union(tuple(parts))),
+    OneOf: Form(lambda v: v.options, _nothing, lambda v, parts: OneOf(tuple(parts))),
     Bound: Form(
         lambda v: (v.receiver, v.function),
         lambda v: v.name,

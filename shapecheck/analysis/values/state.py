@@ -11,12 +11,12 @@ from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.heap import Moving, changed, inside, reachable
 from shapecheck.analysis.values.model import (
     Content,
-    Dict,
-    Object,
+    DictContent,
+    Instance,
+    ListContent,
+    OneOf,
     OpInstance,
     Ref,
-    Sequence,
-    Union,
 )
 from shapecheck.analysis.values.paths import one_of
 from shapecheck.dims import Atom, DimExpr, IntSize, Kind, Origin, Size, Sym
@@ -74,21 +74,21 @@ class State:
         self.heap.update(joiner.heap)
         return joined
 
-    def element(self, content: Sequence) -> Value:
+    def element(self, content: ListContent) -> Value:
         """Return what holds of any item of a list, UNKNOWN if it has none."""
         if content.items is None:
             return content.element
         return self.either(*content.items) if content.items else UNKNOWN
 
-    def extended(self, content: Sequence, other: Sequence) -> Sequence:
+    def extended(self, content: ListContent, other: ListContent) -> ListContent:
         """Return a list with the items of another behind its own."""
         if content.items is not None and other.items is not None:
             if len(content.items) + len(other.items) <= _ITEMS:
-                return Sequence((*content.items, *other.items), kind=content.kind)
+                return ListContent((*content.items, *other.items), kind=content.kind)
         parts = [self.element(p) for p in (content, other) if p.items != () and not p.blank]
         counts = content.length, other.length
         total = None if None in counts else sum(count for count in counts if count is not None)
-        return Sequence(None, self.either(*parts) if parts else UNKNOWN, content.kind, total)
+        return ListContent(None, self.either(*parts) if parts else UNKNOWN, content.kind, total)
 
     def duplicate(self, value: Value, made: dict[Ref, Ref]) -> Value:
         """Return a deep copy of a value; `made` are the copies of what was copied before."""
@@ -235,25 +235,25 @@ class _Joiner:
     def content(self, a: Content, b: Content, key: tuple[object, ...]) -> Content:
         if a is b:
             return a
-        if isinstance(a, Object) and isinstance(b, Object) and a.cls == b.cls:
+        if isinstance(a, Instance) and isinstance(b, Instance) and a.cls == b.cls:
             return self.instance(a, b, key)
-        if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind:
+        if isinstance(a, ListContent) and isinstance(b, ListContent) and a.kind == b.kind:
             if a.items is not None and b.items is not None and len(a.items) == len(b.items):
                 pairs = enumerate(zip(a.items, b.items, strict=True))
                 items = tuple(self.value(x, y, (*key, i)) for i, (x, y) in pairs)
-                return Sequence(items, kind=a.kind)
+                return ListContent(items, kind=a.kind)
             count = a.length if a.length == b.length else None
             blank = all(side.blank or side.items == () for side in (a, b))
-            return Sequence(None, self.elements(a, b, key), a.kind, count, blank=blank)
-        if isinstance(a, Dict) and isinstance(b, Dict) and a.kind == b.kind:
+            return ListContent(None, self.elements(a, b, key), a.kind, count, blank=blank)
+        if isinstance(a, DictContent) and isinstance(b, DictContent) and a.kind == b.kind:
             return self.mapping(a, b, key)
         return None
 
-    def mapping(self, a: Dict, b: Dict, key: tuple[object, ...]) -> Dict:
+    def mapping(self, a: DictContent, b: DictContent, key: tuple[object, ...]) -> DictContent:
         default = a.default if a.default == b.default else NOTHING
         if a.items is not None and b.items is not None and a.items.keys() == b.items.keys():
             items = {k: self.value(v, b.items[k], (*key, k)) for k, v in a.items.items()}
-            return Dict(items, kind=a.kind, default=default)
+            return DictContent(items, kind=a.kind, default=default)
         known: dict[Value, Value] = {}
         mine, theirs = (side.known if side.items is None else side.items for side in (a, b))
         for name in (*mine, *(name for name in theirs if name not in mine)):
@@ -265,9 +265,9 @@ class _Joiner:
             known[name] = self.value(each[0], each[-1], (*key, name))
         others = [side.element for side in (a, b) if side.items is None and not side.blank]
         element = self.value(others[0], others[-1], (*key, "element")) if others else UNKNOWN
-        return Dict(None, element, a.kind, known, not others, default)
+        return DictContent(None, element, a.kind, known, not others, default)
 
-    def instance(self, a: Object, b: Object, key: tuple[object, ...]) -> Object:
+    def instance(self, a: Instance, b: Instance, key: tuple[object, ...]) -> Instance:
         """Join what two paths know of an instance."""
         whole = a.whole and b.whole
         attrs: dict[str, Value] = {}
@@ -280,9 +280,9 @@ class _Joiner:
                 attrs[name] = self.value(x, y, (*key, name))
         path = a.path if a.path == b.path else one_of(a.path or b.path or "")
         fresh = a.fresh or b.fresh
-        return Object(a.cls, attrs, path, whole=whole, fresh=fresh, defaults=a.defaults)
+        return Instance(a.cls, attrs, path, whole=whole, fresh=fresh, defaults=a.defaults)
 
-    def elements(self, a: Sequence, b: Sequence, key: tuple[object, ...]) -> Value:
+    def elements(self, a: ListContent, b: ListContent, key: tuple[object, ...]) -> Value:
         found: list[Value] = []
         for side in (a, b):
             if not side.blank:
@@ -331,8 +331,8 @@ class _Joiner:
 
     def refs(self, a: Ref, b: Ref, key: tuple[object, ...]) -> Value:
         left, right = self.left.content(a), self.right.content(b)
-        if isinstance(left, Object) and isinstance(right, Object) and left.cls != right.cls:
-            return Union((a, b)) if self.place is None else UNKNOWN
+        if isinstance(left, Instance) and isinstance(right, Instance) and left.cls != right.cls:
+            return OneOf((a, b)) if self.place is None else UNKNOWN
         content = self.content(left, right, key)
         if content is None:
             return UNKNOWN
@@ -352,8 +352,8 @@ class _Joiner:
     def union(self, a: Value, b: Value, key: tuple[object, ...]) -> Value:
         if a is UNKNOWN or b is UNKNOWN:
             return UNKNOWN
-        options = list(a.options if isinstance(a, Union) else (a,))
-        for extra in b.options if isinstance(b, Union) else (b,):
+        options = list(a.options if isinstance(a, OneOf) else (a,))
+        for extra in b.options if isinstance(b, OneOf) else (b,):
             for index, option in enumerate(options):
                 if isinstance(option, Ref) and isinstance(extra, Ref):
                     merged = self.refs(option, extra, (*key, "option"))
@@ -377,7 +377,7 @@ class _Joiner:
                 options.append(extra)
         if len(options) > 4:
             return UNKNOWN
-        return Union(tuple(options)) if len(options) > 1 else options[0]
+        return OneOf(tuple(options)) if len(options) > 1 else options[0]
 
     def items(
         self, a: tuple[Item, ...], b: tuple[Item, ...], key: tuple[object, ...]

@@ -17,7 +17,7 @@ from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.program.model import Function
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.model import ListOf, Study
-from shapecheck.analysis.values.model import Union, options
+from shapecheck.analysis.values.model import OneOf, options
 from shapecheck.codemod.sources.static import tensor_of, variables, wanted
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Scalar, Value
@@ -173,7 +173,7 @@ def values(given: Mapping[str, Given], function: Study) -> dict[str, Value]:
             for at, (label, number) in enumerate(one.axes)
         ]
         tensor = Tensor(Shape(tuple(axes)), one.dtype)
-        found[name] = Union((tensor, None)) if one.may_be_none else tensor
+        found[name] = OneOf((tensor, None)) if one.may_be_none else tensor
     return found
 
 

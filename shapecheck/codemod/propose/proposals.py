@@ -15,7 +15,7 @@ from shapecheck.analysis import Options
 from shapecheck.analysis.annotations.declarations import arguments_of, declaration, speaks
 from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.study.tensor_evidence import shown
-from shapecheck.analysis.values.model import Union
+from shapecheck.analysis.values.model import OneOf
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.propose.compiled import compiler
 from shapecheck.codemod.sources import docstrings
@@ -251,7 +251,7 @@ def _open_parameters(one: Study, told: Collection[str] = ()) -> Collection[str]:
 
 def _typed(text: spec.Spec, value: Value) -> Type:
     """Return the annotation of this shape for a value, which may be None."""
-    options = value.options if isinstance(value, Union) else (value,)
+    options = value.options if isinstance(value, OneOf) else (value,)
     tensor = next((option for option in options if isinstance(option, Tensor)), Tensor.unknown())
     kind = TensorType(category(tensor), str(text))
     return either(kind, NONE) if None in options else kind

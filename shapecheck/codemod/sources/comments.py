@@ -17,7 +17,7 @@ from shapecheck import spec
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.model import Study
-from shapecheck.analysis.values.model import Union
+from shapecheck.analysis.values.model import OneOf
 from shapecheck.codemod.sources.prose import Said, are_components, comment, named, names_in
 from shapecheck.codemod.sources.static import tensors_in, variables
 from shapecheck.dims import Kind, Size, Sym
@@ -431,7 +431,7 @@ def _stays_tensor(statement: ast.Assign, node: FunctionNode, study: Study) -> bo
 
 def judge(text: spec.Spec, value: Value) -> bool | None:
     """Return whether a value has this shape; None where the analysis doesn't know enough."""
-    if isinstance(value, Union):
+    if isinstance(value, OneOf):
         some = [option for option in value.options if option is not None]
         value = some[0] if len(some) == 1 else UNKNOWN
     if not isinstance(value, Tensor):
@@ -456,11 +456,11 @@ def given(claims: Mapping[str, Claim], study: Study) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for name, claim in claims.items():
         known = study.params.get(name, UNKNOWN)
-        options = known.options if isinstance(known, Union) else (known,)
+        options = known.options if isinstance(known, OneOf) else (known,)
         dtype = next((o.dtype for o in options if isinstance(o, Tensor)), None)
         shape = matcher.build(claim.text, dims.name, _run)
         tensor = Tensor(shape) if dtype is None else Tensor(shape, dtype)
-        found[name] = Union((tensor, None)) if may_be_none(study, name) else tensor
+        found[name] = OneOf((tensor, None)) if may_be_none(study, name) else tensor
     return found
 
 
@@ -471,7 +471,7 @@ def _run(name: str) -> Item:
 def may_be_none(study: Study, name: str) -> bool:
     """Whether a parameter may be None: by its annotation, or because that is its default."""
     value = study.params.get(name)
-    if isinstance(value, Union) and None in value.options:
+    if isinstance(value, OneOf) and None in value.options:
         return True
     for param, default in _defaults(study.function.node):
         if param.arg == name:

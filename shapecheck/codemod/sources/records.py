@@ -8,7 +8,7 @@ from typing import Any, Final
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.study.model import Study
-from shapecheck.analysis.values.model import Union
+from shapecheck.analysis.values.model import OneOf
 from shapecheck.codemod.sources.record_axes import Axes
 from shapecheck.codemod.write.annotation_types import (
     NONE,
@@ -56,7 +56,7 @@ def known(recorded: Recorded, study: Study) -> dict[str, Value]:
             )
             shape = Shape(tuple(axes))
         tensor = Tensor(shape, dtypes.CATEGORIES[_category_of(mask)])
-        found[name] = tensor if len(some) == len(values) else Union((tensor, None))
+        found[name] = tensor if len(some) == len(values) else OneOf((tensor, None))
     return found
 
 
@@ -177,7 +177,7 @@ class _Found:
 
 def _tensor_of(value: Value) -> Value:
     """Return the only tensor that a value may be."""
-    if isinstance(value, Union):
+    if isinstance(value, OneOf):
         some = [option for option in value.options if isinstance(option, Tensor)]
         return some[0] if len(some) == 1 else None
     return value

@@ -21,7 +21,7 @@ from shapecheck.analysis.annotations.reader import (
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.dtypes import with_dtypes
 from shapecheck.analysis.study.model import Study
-from shapecheck.analysis.values.model import Union
+from shapecheck.analysis.values.model import OneOf
 from shapecheck.ops import Value
 from shapecheck.shapes import Tensor
 
@@ -37,7 +37,7 @@ def typed(one: Study) -> Study:
 
 def tensor_of(value: Value) -> Tensor | None:
     """Return the tensor that a value is, or is unless it is None."""
-    if isinstance(value, Union):
+    if isinstance(value, OneOf):
         some = [option for option in value.options if option is not None]
         value = some[0] if len(some) == 1 else value
     return value if isinstance(value, Tensor) else None

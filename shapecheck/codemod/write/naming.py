@@ -18,7 +18,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck import dtypes, spec
 from shapecheck.analysis.study.model import ListOf, Study
-from shapecheck.analysis.values.model import Union
+from shapecheck.analysis.values.model import OneOf
 from shapecheck.codemod.write.annotation_types import (
     NONE,
     ListType,
@@ -127,7 +127,7 @@ class Names:
 
     def grouped(self, text: spec.Spec, value: Value) -> spec.Spec:
         """Return a text with the name that the group of this value has in other annotations."""
-        options = value.options if isinstance(value, Union) else (value,)
+        options = value.options if isinstance(value, OneOf) else (value,)
         items = [item for one in options if isinstance(one, Tensor) for item in one.shape.dims]
         given = [self.given.get(item.symbol) for item in items if isinstance(item, Run)]
         if len(given) != 1 or given[0] is None:
@@ -282,7 +282,7 @@ def describe(value: Value, names: Names) -> Type | None:
             return None if text is None else TensorType(category(value), text)
         case None:
             return NONE
-        case Union(options=options):
+        case OneOf(options=options):
             found = [describe(option, names) for option in options]
             return None if None in found else either(*(kind for kind in found if kind is not None))
         case ListOf(element=element):
@@ -378,7 +378,7 @@ def _symbols(value: Value) -> Iterator[Sym]:
         case Tensor(shape=shape):
             for item in shape.dims:
                 yield from (item.symbol,) if isinstance(item, Run) else dims.symbols(item)
-        case Union(options=parts):
+        case OneOf(options=parts):
             for part in parts:
                 yield from _symbols(part)
         case ListOf(element=element):
@@ -391,7 +391,7 @@ def _symbols(value: Value) -> Iterator[Sym]:
 def _occurrences(value: Value) -> Counter[Sym]:
     """Return how often each symbol is in a value; of what it may be, in any one of that."""
     match value:
-        case Union(options=parts):
+        case OneOf(options=parts):
             return functools.reduce(operator.or_, map(_occurrences, parts), Counter())
         case tuple():
             return sum(map(_occurrences, value), Counter())
