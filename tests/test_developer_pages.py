@@ -79,6 +79,28 @@ def test_rooms_are_those_of_the_layers(package: str) -> None:
             assert f"`{folder}`" in text
 
 
+def test_each_decision_is_in_the_index_once() -> None:
+    """The index of decisions.md links to each section by its title, in one place."""
+    text = read("decisions.md")
+    titles = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    links = re.findall(r"^- \[(.+)\]\(#(.+)\)$", text, re.MULTILINE)
+    assert sorted(title for title, _ in links) == sorted(titles)
+    assert [to for _, to in links] == [anchor(title) for title, _ in links]
+
+
+def anchor(title: str) -> str:
+    """Return what a page calls the place of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def test_links_within_the_pages_lead_somewhere() -> None:
+    """What a page links to in itself is one of its headings."""
+    for page in PAGES.glob("*.md"):
+        text = page.read_text("utf-8")
+        places = {anchor(title) for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
+        assert set(re.findall(r"\]\(#(.+?)\)", text)) <= places, page.name
+
+
 def read(name: str) -> str:
     """Return the text of a page."""
     return (PAGES / name).read_text("utf-8")
