@@ -83,7 +83,7 @@ def either(*some: DimExpr) -> DimExpr:
     options = tuple(dict.fromkeys(option for dim in some for option in _options(dim)))
     if len(options) == 1:
         return options[0]
-    telling = all(symbol.telling for option in options for symbol in symbols(option))
+    telling = all(symbol.has_name for option in options for symbol in symbols(option))
     if not telling or len(options) > _MOST_OPTIONS:
         return unknown()
     return Size.of(Sym.one_of("|".join(dict.fromkeys(map(str, options))), options))

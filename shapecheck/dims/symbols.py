@@ -243,13 +243,13 @@ class Sym:
         return self.name == "_" and (self.origin == FRESH or self.origin.is_supposed)
 
     @property
-    def telling(self) -> bool:
+    def has_name(self) -> bool:
         """Whether there is a name for it, or an annotation leaves open what it is."""
         if self.kind is not Kind.UNKNOWN:
             return True
         other = self.origin.called_after
         if other is not None:
-            return other.telling
+            return other.has_name
         return self.left_open or self.name not in ("_", "...")
 
     @property

@@ -30,6 +30,7 @@ _SHARE: Final = 0.25
 _PATIENCE: Final = 5.0  # seconds for another thread to finish writing, when a signal ends all
 _EVERY: Final = 1.0  # seconds between two writes
 _AGAIN: Final = 10.0  # seconds until one that failed is tried again
+_REPEATED: Final = 1.0  # seconds between two SIGTERM, until the first is answered
 
 
 class _Torch:
@@ -88,6 +89,32 @@ class _Taken:
         self.of.reported -= self.calls
         for kind, count in self.kinds.items():
             self.of.kinds[kind] = self.of.kinds.get(kind, 0) + count
+
+
+def _repeat_termination(handler: Callable[..., None]) -> None:
+    """Have SIGTERM sent again, once it has come, until its handler has ended the process.
+
+    Python answers a signal between two steps of the program. One that comes just before the program
+    begins to wait for a lock isn't answered until something else wakes it: an idle worker of a pool
+    would never end, nor would the pool.
+    """
+    told, tell = os.pipe()
+    os.set_blocking(tell, False)
+    before = signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
+    if before != -1:  # the program's own
+        signal.set_wakeup_fd(before)
+        return
+    threading.Thread(target=_repeat, args=(told, handler), daemon=True).start()
+
+
+def _repeat(told: int, handler: Callable[..., None]) -> None:
+    while signal.SIGTERM not in os.read(told, 1):
+        pass
+    while True:
+        time.sleep(_REPEATED)
+        if signal.getsignal(signal.SIGTERM) != handler:
+            return  # the program's own, by now
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 class Recorder:
@@ -151,6 +178,8 @@ class Recorder:
 
     def _at_end_of_worker(self) -> None:
         util.Finalize(self, self.finish, exitpriority=100)
+        if signal.getsignal(signal.SIGTERM) == self._at_termination:
+            _repeat_termination(self._at_termination)
 
     def finish(self) -> None:
         """Write what was seen, at the end of the process, and say so if that can't be."""

@@ -140,7 +140,7 @@ def _of_either(p: DimExpr, q: DimExpr) -> DimExpr:
     """Return what two unknown dimensions broadcast to: as much is said of it as of both."""
     both = dims.symbols(p) | dims.symbols(q)
     names = {dim.symbol.name for dim in (p, q) if isinstance(dim, Size) and dim.symbol is not None}
-    alike = len(both) == 2 and len(names) == 1 and all(symbol.telling for symbol in both)
+    alike = len(both) == 2 and len(names) == 1 and all(symbol.has_name for symbol in both)
     open_ = all(symbol.left_open for symbol in both)
     return Size.of(Sym.fresh(names.pop() if alike else "_", open_))
 
@@ -152,7 +152,12 @@ def _each(
     results: list[tuple[Item, ...]] = []
     clashes: list[Clash] = []
     for option in open_.options:
-        known = Facts(facts.atoms, {**facts.runs, open_: option}, facts.guarded, facts.declared)
+        known = Facts(
+            facts.atoms,
+            {**facts.runs, open_: option},
+            facts.under_unknown_condition,
+            facts.declared,
+        )
         left, right = (known.shape(Shape(tuple(side))).dims for side in (a, b))
         try:
             results.append(broadcast(known, left, right, beside))

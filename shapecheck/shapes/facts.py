@@ -35,38 +35,40 @@ class Facts:
     The dicts are shared between copies and replaced, never changed.
 
     `atoms` maps an atom to the size it has, `runs` a run's symbol to the dimensions it stands for.
-    `guarded` says that the program at this point is under a condition that the analysis can't
-    read: sizes of the program's own may then be equal to each other. `declared` are the shapes
+    `under_unknown_condition` says that the program at this point is under a condition that the
+    analysis can't read: sizes of the program's own may then be equal to each other. `declared` are the shapes
     that annotations give to the parameters of the function at hand, `autocast` the dtypes in which
     ops may compute in the place of float32.
     """
 
-    __slots__ = ("atoms", "autocast", "declared", "guarded", "runs")
+    __slots__ = ("atoms", "autocast", "declared", "runs", "under_unknown_condition")
 
     def __init__(
         self,
         atoms: dict[Atom, IntSize] | None = None,
         runs: dict[Sym, tuple[Item, ...]] | None = None,
-        guarded: bool = False,
+        under_unknown_condition: bool = False,
         declared: tuple[Shape, ...] = (),
         autocast: DTypes = 0,
     ) -> None:
         self.atoms = atoms if atoms is not None else {}
         self.runs = runs if runs is not None else {}
-        self.guarded = guarded
+        self.under_unknown_condition = under_unknown_condition
         self.declared = declared
         self.autocast = autocast
 
     def copy(self) -> Facts:
         """Return an independent copy."""
-        return Facts(self.atoms, self.runs, self.guarded, self.declared, self.autocast)
+        return Facts(
+            self.atoms, self.runs, self.under_unknown_condition, self.declared, self.autocast
+        )
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Facts)
             and self.atoms == other.atoms
             and self.runs == other.runs
-            and self.guarded == other.guarded
+            and self.under_unknown_condition == other.under_unknown_condition
             and self.autocast == other.autocast
         )
 
@@ -133,7 +135,7 @@ class Facts:
             return _SAME
         a, b = self.dim(a), self.dim(b)
         verdict = compare(size_of(a), size_of(b))
-        if verdict.own and self.guarded:
+        if verdict.own and self.under_unknown_condition:
             return Verdict(Relation.POSSIBLE)
         if isinstance(a, Composite) and isinstance(b, Composite):
             parts = _numbered(a.parts), _numbered(b.parts)
@@ -192,7 +194,7 @@ class Facts:
         now = self.dim(a), self.dim(b)
         symbols = {symbol for dim in now for symbol in dims.symbols(dim)}
         vague = any(s.kind is Kind.UNKNOWN and not s.counted for s in symbols)
-        if vague or not symbols or (self.guarded and not named):
+        if vague or not symbols or (self.under_unknown_condition and not named):
             return False
         # min(n,h) and min(n,w) are both n where that is less, and min(n,2) is 2 where n is more
         if all(_clamped(dim) or isinstance(dim, int) for dim in now) or _is_bound(*now):
@@ -334,7 +336,7 @@ class Facts:
         return Facts(
             {a: v for a, v in self.atoms.items() if other.atoms.get(a) == v},
             {r: v for r, v in self.runs.items() if other.runs.get(r) == v},
-            self.guarded and other.guarded,
+            self.under_unknown_condition and other.under_unknown_condition,
             self.declared,
             self.autocast | other.autocast,
         )
@@ -471,7 +473,7 @@ class CertainFacts(Facts):
     @staticmethod
     def of(facts: Facts) -> CertainFacts:
         """Return what is known, as certain facts."""
-        return CertainFacts(facts.atoms, facts.runs, facts.guarded, facts.declared)
+        return CertainFacts(facts.atoms, facts.runs, facts.under_unknown_condition, facts.declared)
 
     def copy(self) -> CertainFacts:
         """Return an independent copy."""

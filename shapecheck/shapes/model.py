@@ -77,7 +77,7 @@ def _options(part: tuple[Item, ...]) -> list[tuple[Item, ...]]:
 
 def _telling(part: tuple[Item, ...]) -> bool:
     found = ({item.symbol} if isinstance(item, Run) else dims.symbols(item) for item in part)
-    return all(symbol.telling for one in found for symbol in one)
+    return all(symbol.has_name for one in found for symbol in one)
 
 
 def _has_run(part: tuple[Item, ...]) -> bool:

@@ -112,7 +112,7 @@ def test_names_never_become_each_other() -> None:
 
 def test_a_condition_may_have_excluded_a_difference_of_own_sizes() -> None:
     """Under a condition that can't be read, own sizes may be equal; names still can't."""
-    facts = Facts(guarded=True)
+    facts = Facts(under_unknown_condition=True)
     assert facts.unify(d_model, d_ff)
     assert not facts.unify(a, b)
 

@@ -373,9 +373,9 @@ def _is_vague(value: Value) -> bool:
     if not isinstance(value, Tensor):
         return value is UNKNOWN
     return not all(
-        item.symbol.telling
+        item.symbol.has_name
         if isinstance(item, Run)
-        else all(symbol.telling for symbol in dims.symbols(item))
+        else all(symbol.has_name for symbol in dims.symbols(item))
         for item in value.shape.dims
     )
 

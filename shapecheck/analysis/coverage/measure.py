@@ -174,8 +174,8 @@ def _grade(value: Value, facts: Facts) -> Grade:
 def _named(item: object) -> bool:
     """Whether a dimension is made of numbers and of symbols that have a name."""
     if isinstance(item, Run):
-        return item.symbol.telling
-    return all(symbol.telling for symbol in dims.symbols(item))  # type: ignore[arg-type]  # no run
+        return item.symbol.has_name
+    return all(symbol.has_name for symbol in dims.symbols(item))  # type: ignore[arg-type]  # no run
 
 
 def _shape(value: Value, facts: Facts) -> str | None:

@@ -169,7 +169,7 @@ def closer(frame: Frame, promised: Value, found: Value) -> Value:
     if said.rank is not None and said.rank == shape.rank:
         _count(frame, said, shape)
         return promised
-    vague = any(isinstance(item, Run) and not item.symbol.telling for item in shape.dims)
+    vague = any(isinstance(item, Run) and not item.symbol.has_name for item in shape.dims)
     if said.rank is not None or vague or shape.least_rank < said.least_rank:
         return promised
     _call_as_promised(said, shape)

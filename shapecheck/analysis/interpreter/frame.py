@@ -315,9 +315,11 @@ class Frame:
             return UNKNOWN
         value, state = found[0]
         for other, its_state in found[1:]:
-            guarded = state.facts.guarded and its_state.facts.guarded
+            under_unknown_condition = (
+                state.facts.under_unknown_condition and its_state.facts.under_unknown_condition
+            )
             value, state = self.joined_with(value, state, other, its_state)
-            state.facts.guarded = guarded
+            state.facts.under_unknown_condition = under_unknown_condition
         self.resume(state)
         return value
 

@@ -151,7 +151,7 @@ def _run(
     inner = Frame(
         function.module, start, function=function, faults=[], depth=frame.depth + 1, budget=budget
     )
-    inner.state.facts.guarded = True
+    inner.state.facts.under_unknown_condition = True
     inner.state.facts.autocast = autocast.decorated(function, before)
     if matcher is not None:
         inner.matcher.names.update(matcher.names)
@@ -167,7 +167,10 @@ def _run(
     finally:
         active.pop()
     _write_back(inner, end)
-    end.facts.guarded, end.facts.autocast = before.guarded, before.autocast
+    end.facts.under_unknown_condition, end.facts.autocast = (
+        before.under_unknown_condition,
+        before.autocast,
+    )
     kept = end.kept(value, State(heap=heap))
     changes = {r: c for r, c in kept.items() if r not in heap or heap[r] is not c}
     faults = () if inner.faults is None else tuple(inner.faults[:1])

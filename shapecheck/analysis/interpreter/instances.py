@@ -330,7 +330,7 @@ def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> 
     first_class.forget(end.facts)
     _tell(Frame(cls.module, end), ref)
     end.vars, end.since = {}, {}
-    end.facts.guarded = False
+    end.facts.under_unknown_condition = False
     end.adopt(names_of(path, "fields"))
     values = (value for content in end.heap.values() for value in inside(content))
     return _Symbolic(end, ref, any(s.is_anonymous for v in values for s in unknowns(v)))
@@ -743,7 +743,7 @@ def _declared(frame: Frame, owner: Ref, content: Instance, name: str, declared: 
 def _is_vague(frame: Frame, value: Tensor) -> bool:
     """Whether nothing says which axes some of a tensor's are, or how many."""
     items = frame.state.facts.shape(value.shape).dims
-    return any(isinstance(item, Run) and not item.symbol.telling for item in items)
+    return any(isinstance(item, Run) and not item.symbol.has_name for item in items)
 
 
 def _tell(frame: Frame, made: Ref) -> None:

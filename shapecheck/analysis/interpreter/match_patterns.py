@@ -59,7 +59,7 @@ def _compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
 def _unread(frame: Frame, pattern: ast.pattern) -> Paths:
     """Return the paths of a pattern of which only the names that it binds are known."""
     yes, no = frame.fork(), frame.state
-    yes.facts.guarded = no.facts.guarded = True
+    yes.facts.under_unknown_condition = no.facts.under_unknown_condition = True
     for child in ast.walk(pattern):
         name = getattr(child, "name", None) or getattr(child, "rest", None)
         if isinstance(name, str):

@@ -102,7 +102,7 @@ def is_metadata(frame: Frame, name: str) -> bool:
 def _unread(frame: Frame, asserted: bool = False) -> Paths:
     yes, no = frame.fork(), frame.state
     if not asserted:
-        yes.facts.guarded = no.facts.guarded = True
+        yes.facts.under_unknown_condition = no.facts.under_unknown_condition = True
     return yes, no
 
 

@@ -183,7 +183,9 @@ def apply(
     before = facts.copy()
     attrs = () if instance is None else (*instance, *instance.values())
     values = (*given, *named.values(), *attrs)
-    seen = view(values, {}, facts, signature.name, len(given), *named, facts.guarded)
+    seen = view(
+        values, {}, facts, signature.name, len(given), *named, facts.under_unknown_condition
+    )
     mind_call(frame, signature, given, named, instance)
     results = frame.program.memo.results
     known = None if seen is None else results.get(seen.key)

@@ -226,7 +226,7 @@ def _return(frame: Frame, node: ast.Return) -> None:
 
 @statement(ast.If)
 def _if(frame: Frame, node: ast.If) -> None:
-    guarded = frame.state.facts.guarded
+    under_unknown_condition = frame.state.facts.under_unknown_condition
     yes, no = split(frame, node.test)
     ends = []
     with frame.doubting(yes is not None and no is not None):
@@ -238,7 +238,7 @@ def _if(frame: Frame, node: ast.If) -> None:
                     ends.append(frame.state)
     _meet(frame, ends)
     if len(ends) == 2:
-        frame.state.facts.guarded = guarded
+        frame.state.facts.under_unknown_condition = under_unknown_condition
 
 
 def _meet(frame: Frame, states: Sequence[State]) -> None:
@@ -610,7 +610,7 @@ _FAILING: Final = frozenset(
 
 @statement(ast.Match)
 def _match(frame: Frame, node: ast.Match) -> None:
-    guarded = frame.state.facts.guarded
+    under_unknown_condition = frame.state.facts.under_unknown_condition
     subject = node.subject
     frame.eval(subject)
     ends: list[State] = []
@@ -633,7 +633,7 @@ def _match(frame: Frame, node: ast.Match) -> None:
         ends.append(frame.state)
     _meet(frame, ends)
     if len(ends) > 1:
-        frame.state.facts.guarded = guarded
+        frame.state.facts.under_unknown_condition = under_unknown_condition
 
 
 def define(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Function:

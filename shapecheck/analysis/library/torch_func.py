@@ -221,17 +221,17 @@ def _hessian(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> 
 @caller("torch.func.grad()")
 def _slope(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
     """Return what is like the arguments that a derivative is taken by."""
-    found, _, aux = _slopes(frame, arguments, node, label)
+    found, _, aux = _gradients(frame, arguments, node, label)
     return found if aux is None else (found, aux)
 
 
 @caller("torch.func.grad_and_value()")
 def _slope_and_value(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    found, value, aux = _slopes(frame, arguments, node, label)
+    found, value, aux = _gradients(frame, arguments, node, label)
     return found, value if aux is None else (value, aux)
 
 
-def _slopes(
+def _gradients(
     frame: Frame, arguments: Arguments, node: ast.Call, label: str
 ) -> tuple[Value, Value, Value]:
     """Return a gradient, the value that it is of, and the auxiliary value if there is one."""
@@ -263,7 +263,7 @@ def _chosen(arguments: Arguments, argnums: Value) -> Value:
 
 
 @caller("torch.func.jacrev()")
-def _slopes_of_all(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+def _gradients_of_all(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
     """Return, for each result, the axes of what it is derived by behind its own."""
     (func, argnums, has_aux), rest = _ahead(arguments, 3)
     value, aux = _parted(invoke(frame, func, rest, node, label), has_aux)

@@ -254,7 +254,7 @@ def _labels(facts: Facts) -> dict[Sym, str]:
         ):
             continue
         size = facts.size(Size.of(atom))
-        if isinstance(size, Size) and size.symbol is not None and not size.symbol.telling:
+        if isinstance(size, Size) and size.symbol is not None and not size.symbol.has_name:
             found.setdefault(size.symbol, atom.name)
     return found
 
@@ -330,10 +330,10 @@ def _joined(items: tuple[Item, ...]) -> tuple[Item, ...]:
     for item in items:
         beside = kept[-1] if kept else None
         if isinstance(item, Run) and isinstance(beside, Run):
-            if not item.symbol.telling and not item.symbol.supposed:
+            if not item.symbol.has_name and not item.symbol.supposed:
                 kept[-1] = item
                 continue
-            if not beside.symbol.telling and not beside.symbol.supposed:
+            if not beside.symbol.has_name and not beside.symbol.supposed:
                 continue
         kept.append(item)
     return tuple(kept)

@@ -408,7 +408,7 @@ class _Joiner:
         found: list[Item] = []
         for x, y in pairs:
             if isinstance(x, Run) or isinstance(y, Run):
-                if x != y or not x.symbol.telling:  # type: ignore[union-attr]  # the same run
+                if x != y or not x.symbol.has_name:  # type: ignore[union-attr]  # the same run
                     break
             elif not self.agree(x, y):
                 break

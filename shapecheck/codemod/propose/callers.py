@@ -236,4 +236,4 @@ def _is_open(value: Value) -> bool:
 
 def _label(item: object) -> str:
     symbol = item.symbol if isinstance(item, (Size, Run)) else None
-    return symbol.name.rpartition(".")[2] if symbol is not None and symbol.telling else ""
+    return symbol.name.rpartition(".")[2] if symbol is not None and symbol.has_name else ""

@@ -219,7 +219,7 @@ class Spelling:
         for value in (*self._study.params.values(), *self._study.values.values()):
             for item in value.shape.dims if isinstance(value, Tensor) else ():
                 symbols = () if isinstance(item, Run) else dims.symbols(item)
-                for name in (symbol.name for symbol in symbols if symbol.telling):
+                for name in (symbol.name for symbol in symbols if symbol.has_name):
                     if name in self._code:  # and of no op's signature
                         is_one = found.get(name.lower(), name) == name
                         found[name.lower()] = name if is_one else ""
@@ -267,7 +267,7 @@ class Spelling:
                 break
             symbol = item.symbol if isinstance(item, Size) else None
             if isinstance(entry, spec.Axis) and isinstance(entry.expr, spec.Name):
-                if symbol is not None and not symbol.telling:
+                if symbol is not None and not symbol.has_name:
                     found.add(entry.expr.id)
         return found
 
@@ -310,7 +310,7 @@ class Spelling:
             symbol = item.symbol if isinstance(item, Size) else None
             if symbol is None or symbol.kind is not Kind.UNKNOWN:
                 continue
-            if symbol.telling and symbol.name.rpartition(".")[2] in self._code:
+            if symbol.has_name and symbol.name.rpartition(".")[2] in self._code:
                 continue
             if isinstance(entry, spec.Axis) and isinstance(entry.expr, spec.Name):
                 found[symbol] = entry.expr.id

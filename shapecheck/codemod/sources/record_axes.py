@@ -386,7 +386,7 @@ def _label_of(item: object) -> str:
     if not isinstance(item, Size):
         return ""
     symbol = size_of(item).symbol if isinstance(item, Size) else None  # type: ignore[union-attr]
-    if symbol is None or not symbol.telling:
+    if symbol is None or not symbol.has_name:
         return ""
     name = symbol.name.rpartition(".")[2]
     return name if re.fullmatch(r"[A-Za-z]\w*", name) else ""

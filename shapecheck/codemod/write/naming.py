@@ -163,7 +163,7 @@ class Names:
         if symbol in self.hints:
             return self.hints[symbol]
         label = symbol.name.rpartition(".")[2].strip("_")
-        is_told = symbol.telling and (
+        is_told = symbol.has_name and (
             self.code is None or label in self.code or symbol.kind is not Kind.UNKNOWN
         )
         return label if is_told and re.fullmatch(r"[A-Za-z]\w*", label) else None
@@ -215,7 +215,7 @@ class Names:
         return (
             symbol is not None
             and dim not in self.sizes
-            and not symbol.telling
+            and not symbol.has_name
             and symbol not in self.hints
             and self._often[symbol] < 2
         )
