@@ -36,9 +36,9 @@ class Facts:
 
     `atoms` maps an atom to the size it has, `runs` a run's symbol to the dimensions it stands for.
     `under_unknown_condition` says that the program at this point is under a condition that the
-    analysis can't read: sizes of the program's own may then be equal to each other. `declared` are the shapes
-    that annotations give to the parameters of the function at hand, `autocast` the dtypes in which
-    ops may compute in the place of float32.
+    analysis can't read: sizes of the program's own may then be equal to each other. `declared` are
+    the shapes that annotations give to the parameters of the function at hand, `autocast` the
+    dtypes in which ops may compute in the place of float32.
     """
 
     __slots__ = ("atoms", "autocast", "declared", "runs", "under_unknown_condition")
