@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
-from weakref import WeakKeyDictionary
 
 from shapecheck import explain
 from shapecheck.analysis.annotations.declarations import Declaration
@@ -109,7 +108,7 @@ class Observer(Protocol):
         """Take note of what a function of the program is called with."""
 
 
-_observers: Final[WeakKeyDictionary[Program, Observer]] = WeakKeyDictionary()
+_observers: Final[dict[Program, Observer]] = {}
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -184,35 +184,44 @@ class _Looking:
 
     def value(self, value: Value) -> Hashable:
         kind = type(value)
-        if isinstance(value, str) or value is None:
-            return value
-        if isinstance(value, (int, float)):
-            return (kind, value)
-        if isinstance(value, (Size, Composite, Run)):
-            return self._dim(value)
-        if isinstance(value, Tensor):
-            items: list[Hashable] = [
-                item if type(item) is int else self._dim(item) for item in value.shape.dims
-            ]
-            if value.free or value.more:
-                items += [*map(self.value, value.free), value.more]
-            return (*items, value.dtype, value.inserted, value.blank)
-        if isinstance(value, Ref):
-            return ("at", self._number(value))
+        of_its_kind = _OF_KIND.get(kind)
+        if of_its_kind is not None:
+            return of_its_kind(self, value)
         form = FORMS.get(kind)
         if form is not None:
             return (kind.__name__, form.rest(value), *map(self.value, form.parts(value)))
-        if isinstance(value, Function):
-            if value.home is not None:
-                return self._closure(value)
-            return ("function", value.node, value.manages, self.value(value.defaults))
-        if isinstance(value, Class):
-            if value.home is not None:
-                raise Unrecognisable
-            return ("class", value.node)
-        if kind is Path:
-            self.names_sizes = True
         return (kind, value)
+
+    def _itself(self, value: str | None) -> Hashable:
+        return value
+
+    def _with_kind(self, value: float) -> Hashable:
+        return (type(value), value)
+
+    def _tensor(self, value: Tensor) -> Hashable:
+        items: list[Hashable] = [
+            item if type(item) is int else self._dim(item) for item in value.shape.dims
+        ]
+        if value.free or value.more:
+            items += [*map(self.value, value.free), value.more]
+        return (*items, value.dtype, value.inserted, value.blank)
+
+    def _ref(self, value: Ref) -> Hashable:
+        return ("at", self._number(value))
+
+    def _function(self, value: Function) -> Hashable:
+        if value.home is not None:
+            return self._closure(value)
+        return ("function", value.node, value.manages, self.value(value.defaults))
+
+    def _class(self, value: Class) -> Hashable:
+        if value.home is not None:
+            raise Unrecognisable
+        return ("class", value.node)
+
+    def _path(self, value: Path) -> Hashable:
+        self.names_sizes = True
+        return (Path, value)
 
     def content(self, content: Content) -> Hashable:
         if isinstance(content, Instance):
@@ -318,3 +327,21 @@ def _changes_outer(node: ast.AST) -> bool:
 
 def _place(number: int) -> Sym:
     return Sym("_", Kind.UNKNOWN, Met(number))
+
+
+_OF_KIND: Final[dict[type, Callable[..., Hashable]]] = {
+    str: _Looking._itself,
+    type(None): _Looking._itself,
+    int: _Looking._with_kind,
+    bool: _Looking._with_kind,
+    float: _Looking._with_kind,
+    Size: _Looking._dim,
+    Composite: _Looking._dim,
+    Run: _Looking._dim,
+    Tensor: _Looking._tensor,
+    Ref: _Looking._ref,
+    Function: _Looking._function,
+    Class: _Looking._class,
+    Path: _Looking._path,
+}
+"""How values are made comparable that aren't by their parts, which `FORMS` has."""

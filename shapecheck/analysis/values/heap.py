@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import Class, Function, Value
@@ -54,6 +55,9 @@ def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[
     waiting = list(values)
     while waiting:
         value = waiting.pop()
+        kind = type(value)
+        if kind is Tensor:
+            continue
         if isinstance(value, Ref):
             if value in heap and value not in seen:
                 seen.add(value)
@@ -63,7 +67,7 @@ def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[
             if value not in seen:
                 seen.add(value)
                 waiting += value.captured()
-        elif type(value) is not Tensor and (form := FORMS.get(type(value))) is not None:
+        elif (form := FORMS.get(kind)) is not None:
             waiting += form.parts(value)
 
 
@@ -83,13 +87,11 @@ class Moving:
 
     def value(self, value: Value) -> Value:
         """Return a value with all in it replaced; the same object where nothing is."""
-        if isinstance(value, (Ref, Function)):
-            return self.places.get(value, value)
-        if isinstance(value, (Size, Composite)):
-            return self._dim(value)
-        if isinstance(value, Run):
-            return self.replaced(value)
-        form = FORMS.get(type(value))
+        kind = type(value)
+        of_its_kind = _OF_KIND.get(kind)
+        if of_its_kind is not None:
+            return of_its_kind(self, value)
+        form = FORMS.get(kind)
         if form is None:
             return value
         old = form.parts(value)
@@ -118,6 +120,9 @@ class Moving:
             for item in items
         )
 
+    def _placed(self, value: Ref | Function) -> Value:
+        return self.places.get(value, value)
+
     def replaced(self, run: Run) -> Run:
         """Return a run with its symbol replaced."""
         symbol = self.run(run.symbol)
@@ -131,6 +136,16 @@ class Moving:
     def content(self, content: Content) -> Content:
         """Return content with all in it replaced."""
         return changed(content, self.value)
+
+
+_OF_KIND: Final[dict[type, Callable[..., Value]]] = {
+    Ref: Moving._placed,
+    Function: Moving._placed,
+    Size: Moving._dim,
+    Composite: Moving._dim,
+    Run: Moving.replaced,
+}
+"""What is put in the place of values that have no parts, which `FORMS` has."""
 
 
 class Renewing(Moving):
