@@ -50,9 +50,9 @@ def measure(source: Source, host: Host, options: Options) -> Coverage:
 
     Raises SyntaxError where the text is newer than the Python that runs this.
     """
-    from shapecheck.analysis.coverage import measure as room
+    from shapecheck.analysis.coverage.measure import counted
 
-    return room.measure(source, host, options)
+    return counted(source, host, options)
 
 
 def inspect(source: Source, host: Host, options: Options) -> list[Body]:

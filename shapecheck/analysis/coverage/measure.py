@@ -40,7 +40,7 @@ class Grade(IntEnum):
     BLANK = 4
 
 
-def measure(source: Source, host: Host, options: Options) -> Coverage:
+def counted(source: Source, host: Host, options: Options) -> Coverage:
     """Do what `analysis.measure` says."""
     found = Coverage(0, 0, 0, Counter())
     for body in look(source, host, options):
