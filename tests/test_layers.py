@@ -74,6 +74,7 @@ ROOMS = {
         "values",
         "annotations",
         "interpreter",
+        "kinds",
         "library",
         "check",
         "coverage study",

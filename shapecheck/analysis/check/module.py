@@ -14,17 +14,16 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from shapecheck.analysis import library
+from shapecheck.analysis import kinds, library
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.check import groups
+from shapecheck.analysis.check import groups, symbolic
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Tracing
 from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import (
     calls,
     decorators,
     expressions,
-    instances,
     overrides,
     statements,
 )
@@ -43,7 +42,7 @@ from shapecheck.signatures import StubError, table
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_REGISTERED = (expressions, library, statements)
+_REGISTERED = (expressions, kinds, library, statements)
 """What is found in the registry, and not asked for by name."""
 follows = calls.follows
 _programs: WeakKeyDictionary[Host, dict[str, Program]] = WeakKeyDictionary()
@@ -284,7 +283,7 @@ def _check(
     """
     try:
         if owner is not None and getattr(function.node, "name", "") == "__init__":
-            instances.check_init(owner)
+            symbolic.check_init(owner)
             return
         assert module.reporter is not None
         before = module.reporter.count
@@ -356,7 +355,7 @@ def start(
 ) -> tuple[State, dict[str, Value]]:
     """Return the state in which a function's body begins, and the value of its `self`.
 
-    `alike` is as for `objects.symbolic`.
+    `alike` is as for `symbolic`.
     """
     node = function.node
     if around is not None and owner is None:
@@ -371,6 +370,6 @@ def start(
         return State(), {}
     if "builtins.classmethod" in kinds:
         return State(), {first: owner}
-    state, ref = instances.symbolic(owner, "self", alike)
-    instances.begin(state, ref, function)
+    state, ref = symbolic.instance(owner, "self", alike)
+    symbolic.begin(state, ref, function)
     return state, {first: ref}

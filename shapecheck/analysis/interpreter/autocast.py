@@ -13,18 +13,15 @@ from typing import Final
 
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.registry import Named, function
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.values.model import options
 from shapecheck.analysis.values.state import State
-from shapecheck.ops import DType
 from shapecheck.ops.call import Opaque
 from shapecheck.shapes import Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature
 
-_FULL: Final = dtypes.of("float32")
-_LOWER: Final = {"cuda": dtypes.of("float16"), "cpu": dtypes.of("bfloat16")}
-_CASTABLE: Final = _FULL | dtypes.of("float16") | dtypes.of("bfloat16")
+FULL: Final = dtypes.of("float32")
+CASTABLE: Final = FULL | dtypes.of("float16") | dtypes.of("bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +29,6 @@ class Autocast(Opaque):
     """A `torch.autocast(...)`: the lower dtypes that it may compute in, none if it is off."""
 
     lower: dtypes.DTypes
-
-
-@function("torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast")
-def _autocast(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    given = dict(zip(("device_type", "dtype", "enabled"), args, strict=False)) | dict(kwargs)
-    return _made(given.get("device_type"), given)
-
-
-@function("torch.cuda.amp.autocast", "torch.cuda.amp.autocast_mode.autocast")
-def _on_cuda(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return _made("cuda", dict(zip(("enabled", "dtype"), args, strict=False)) | dict(kwargs))
-
-
-@function("torch.cpu.amp.autocast", "torch.cpu.amp.autocast_mode.autocast")
-def _on_cpu(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return _made("cpu", dict(zip(("enabled", "dtype"), args, strict=False)) | dict(kwargs))
-
-
-def _made(device: Value, given: Mapping[str, Value]) -> Autocast:
-    """Return the autocast of a device; without a dtype, it has that of the device."""
-    if given.get("enabled", True) is False:
-        return Autocast(0)
-    dtype = given.get("dtype")
-    if isinstance(dtype, DType):
-        return Autocast(dtype.dtypes & _CASTABLE)
-    known = _LOWER.get(device) if isinstance(device, str) and dtype is None else None
-    return Autocast(_CASTABLE & ~_FULL if known is None else known)
 
 
 def entered(manager: Value, around: dtypes.DTypes) -> dtypes.DTypes:
@@ -88,7 +58,7 @@ def cast(
     value: Value,
 ) -> Value:
     """Return a result with the dtypes that it has where the op computes in another float dtype."""
-    for kind in (facts.autocast, _FULL) if facts.autocast else ():
+    for kind in (facts.autocast, FULL) if facts.autocast else ():
         given = [_of(arg, kind) for arg in args]
         named = {name: _of(arg, kind) for name, arg in kwargs.items()}
         with suppress(Mismatch):
@@ -99,8 +69,8 @@ def cast(
 
 def _of(value: Value, kind: dtypes.DTypes) -> Value:
     """Return an argument as autocast hands it to the op."""
-    if isinstance(value, Tensor) and value.dtype & _CASTABLE:
-        return replace(value, dtype=value.dtype & ~_CASTABLE | kind)
+    if isinstance(value, Tensor) and value.dtype & CASTABLE:
+        return replace(value, dtype=value.dtype & ~CASTABLE | kind)
     if type(value) is tuple:
         return tuple(_of(one, kind) for one in value)
     if type(value) is list:

@@ -9,7 +9,8 @@ from typing import Final
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.declarations import decorator_names
 from shapecheck.analysis.interpreter import functions
-from shapecheck.analysis.interpreter.frame import PARTS, Frame
+from shapecheck.analysis.interpreter.calls import invoke
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import CALLERS
 from shapecheck.analysis.program.model import NOTHING, Dotted, Function, Value
 from shapecheck.analysis.values.model import Argument, Arguments, Context, Partial
@@ -111,7 +112,7 @@ def _transformed(
     if not isinstance(target, Dotted) or target.name not in CALLERS:
         return NOTHING
     call = ast.copy_location(ast.Call(decorator, [], []), decorator)
-    return frame.hush(PARTS.invoke, made, Arguments((Argument(value),), {}), call, name)
+    return frame.hush(invoke, made, Arguments((Argument(value),), {}), call, name)
 
 
 def _same_type(decorator: Function) -> bool:

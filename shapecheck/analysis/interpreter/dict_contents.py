@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, iterate
 from shapecheck.analysis.interpreter.registry import Named
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.values.model import DictContent, ListContent, Ref
+from shapecheck.analysis.values.model import DictContent, ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 
@@ -48,7 +49,7 @@ def opened(state: State, content: DictContent) -> DictContent:
     return replace(content, items=None, known=content.items, blank=True)
 
 
-def fetch(frame: Frame, owner: Ref, content: DictContent, key: Value) -> Value:
+def fetch(frame: Frame, owner: Value, content: DictContent, key: Value) -> Value:
     """Return `owner[key]`; a `defaultdict` makes what it doesn't have."""
     if is_key(key):
         if key in entries(content):
@@ -77,13 +78,13 @@ def _may_grow(state: State, value: Value) -> bool:
     return isinstance(content, (ListContent, DictContent)) and not content.kind.startswith("nn.")
 
 
-def _make(frame: Frame, owner: Ref, content: DictContent, key: Value) -> Value:
-    value = frame.call(content.default, [])
+def _make(frame: Frame, owner: Value, content: DictContent, key: Value) -> Value:
+    value = call_back(frame, content.default, [])
     put(frame, owner, content, key, value)
     return value
 
 
-def put(frame: Frame, owner: Ref, content: DictContent, key: Value, value: Value) -> None:
+def put(frame: Frame, owner: Value, content: DictContent, key: Value, value: Value) -> None:
     """Assign `owner[key]`."""
     state = frame.state
     if is_key(key):

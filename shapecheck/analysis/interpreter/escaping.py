@@ -14,6 +14,7 @@ from shapecheck.analysis.program.model import Class, Function, Scope, Value
 from shapecheck.analysis.program.syntax import names_in
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import (
+    Attributes,
     Bound,
     DictContent,
     Instance,
@@ -66,7 +67,7 @@ class _Escape:
             case Class(node=node, home=home) if home is not None and value not in self.seen:
                 self.seen.add(value)
                 self._around(node, home)
-            case Bound(receiver=receiver, function=None):
+            case Bound(receiver=receiver, function=None) | Attributes(owner=receiver):
                 self.value(receiver)
             case Bound(receiver=Ref() as receiver, function=Function() as function):
                 self._used(receiver, function.node)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 
-from shapecheck.analysis.interpreter import calls, instances, operators
+from shapecheck.analysis.interpreter import calls, operators
 from shapecheck.analysis.interpreter.dict_contents import of_pairs, put, united
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import UNROLL, iterate, iterated, length
+from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.interpreter.narrowing import split
 from shapecheck.analysis.interpreter.registry import expression
 from shapecheck.analysis.interpreter.statements import define, store
 from shapecheck.analysis.interpreter.truth import CONSTANTS, truth
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.values.model import DictContent, Items, ListContent, options
+from shapecheck.analysis.values.model import DictContent, Items, ListContent, OneOf, Ref, options
 from shapecheck.analysis.values.parts import MOST
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Dim, IntSize
@@ -24,7 +25,15 @@ expression(ast.UnaryOp)(operators.unary)
 expression(ast.Compare)(operators.compare)
 expression(ast.Subscript)(operators.subscript)
 expression(ast.Call)(calls.call)
-expression(ast.Attribute)(instances.attribute)
+
+
+@expression(ast.Attribute)
+def _attribute(frame: Frame, node: ast.Attribute) -> Value:
+    value = frame.eval(node.value)
+    if isinstance(value, OneOf) and all(isinstance(o, Ref) or o is None for o in value.options):
+        each = [option for option in value.options if option is not None]
+        return frame.state.either(*(attribute(frame, one, node.attr, node) for one in each))
+    return attribute(frame, operators.certain(value, None), node.attr, node)
 
 
 @expression(ast.Constant)

@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from shapecheck import explain
-from shapecheck.analysis.annotations.declarations import Declaration
 from shapecheck.analysis.interpreter.registry import EXPRESSIONS, STATEMENTS
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
 from shapecheck.analysis.program.modules import Module, Program
-from shapecheck.analysis.values.model import Argument, Arguments, DictContent, ListContent, Ref
+from shapecheck.analysis.values.model import Argument, DictContent, ListContent, Ref
 from shapecheck.analysis.values.parts import GROWING, bounded
 from shapecheck.analysis.values.state import State, Yielded
 from shapecheck.dims import Atom, Size, Sym
@@ -369,16 +368,6 @@ class Frame:
         finally:
             self.quiet, self.errors = quiet, errors
 
-    def special(self, value: Value, name: str, args: list[Value], node: ast.expr) -> Value:
-        """Call a method such as `__len__` of an instance; `NOTHING` if its class has none."""
-        return PARTS.special(self, value, name, args, node) if isinstance(value, Ref) else NOTHING
-
-    def call(self, function: Value, args: Iterable[Value]) -> Value:
-        """Return what a function that was handed over gives."""
-        node = ast.Call(ast.Name("callback", ast.Load()), [], [])
-        given = Arguments(tuple(map(Argument, args)), {})
-        return PARTS.invoke(self, function, given, node, "callback")
-
     def segment(self, node: ast.AST) -> str:
         """Return the source text of a node, as messages show it."""
         if hasattr(node, "lineno"):
@@ -419,27 +408,3 @@ class Frame:
         if evaluate is not None:
             matcher.evaluate = evaluate
         return matcher
-
-
-class Parts:
-    """What frames do by those parts of the interpreter that work with frames themselves.
-
-    Each puts itself in its place here when it is imported.
-    """
-
-    __slots__ = ("attribute", "functions_fit", "invoke", "set_attribute", "special")
-    attribute: Callable[[Frame, Value, str, ast.expr], Value]
-    """What an attribute of a value is; see `instances`."""
-    set_attribute: Callable[[Frame, Value, str, Value], None]
-    """Assigns an attribute of a value; see `instances`."""
-    special: Callable[[Frame, Value, str, list[Value], ast.expr], Value]
-    """Calls a method such as `__len__` of an instance; see `instances`."""
-    invoke: Callable[[Frame, Value, Arguments, ast.Call, str], Value]
-    """Calls a value; see `calls`."""
-    functions_fit: Callable[
-        [Frame, Declaration, Mapping[str, Argument], Matcher, ast.expr, str], None
-    ]
-    """Checks the functions among the arguments of a call; see `overrides`."""
-
-
-PARTS: Final = Parts()

@@ -16,10 +16,10 @@ from shapecheck.analysis.annotations.reader import (
     NoneDecl,
     UnionDecl,
 )
-from shapecheck.analysis.interpreter import first_class, fitting, instance_dims, strict
+from shapecheck.analysis.interpreter import first_class, fitting, instance_dims, overrides, strict
 from shapecheck.analysis.interpreter.body import size_in
 from shapecheck.analysis.interpreter.dict_contents import entries
-from shapecheck.analysis.interpreter.frame import PARTS, Frame
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import entered
 from shapecheck.analysis.interpreter.inlining import look_into
 from shapecheck.analysis.interpreter.truth import CONSTANTS
@@ -182,7 +182,7 @@ def _functions_fit(
 ) -> None:
     """Check the functions among the arguments, where any is declared."""
     if any(isinstance(param.declared, (CallableDecl, ClassDecl)) for param in says.params):
-        PARTS.functions_fit(frame, says, bound, matcher, node, label)
+        overrides.check_arguments(frame, says, bound, matcher, node, label)
 
 
 def _arguments_fit(

@@ -12,7 +12,8 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.interpreter.frame import PARTS, Frame
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.values.model import Instance
 from shapecheck.dims import Composite, DimExpr, Size
@@ -65,11 +66,11 @@ def hold(frame: Frame, function: Function, instance: Value, matcher: Matcher) ->
     """Remember what the names of the instance are."""
     for name in instance_names(function.owner):
         if name in matcher.names:
-            PARTS.set_attribute(frame, instance, _HELD.format(name), matcher.names[name])
+            frame.state.set_attribute(instance, _HELD.format(name), matcher.names[name])
 
 
 def _attribute(frame: Frame, instance: Value, name: str) -> DimExpr | None:
-    found = frame.hush(PARTS.attribute, instance, name, ast.Constant(None))
+    found = frame.hush(attribute, instance, name, ast.Constant(None))
     if isinstance(found, int) and not isinstance(found, bool):
         return found
     return found if isinstance(found, Size) else None

@@ -13,27 +13,19 @@ from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter import autocast, strict
 from shapecheck.analysis.interpreter.dtype_evidence import mind_call
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.iteration import Range, another
+from shapecheck.analysis.interpreter.kinds import Spelling
 from shapecheck.analysis.interpreter.summaries import Lesson, View, view
-from shapecheck.analysis.interpreter.writes import write_into
-from shapecheck.analysis.program.model import Dotted, Value
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.syntax import words_in
 from shapecheck.analysis.values.heap import unknowns
 from shapecheck.analysis.values.model import (
     Argument,
-    Content,
     DictContent,
-    Items,
     ListContent,
-    OneOf,
     OpInstance,
-    Path,
-    Ref,
-    own_size,
 )
-from shapecheck.analysis.values.parts import MOST
-from shapecheck.dims import Dim, IntSize, Size, Sym, symbols, unknown
-from shapecheck.ops import UNKNOWN, DType, Repeated, like
+from shapecheck.dims import Size, Sym
+from shapecheck.ops import UNKNOWN, DType, Repeated
 from shapecheck.ops.math import ragged
 from shapecheck.ops.outer_products import outer
 from shapecheck.ops.shape.first_class import free_in, loosen
@@ -64,108 +56,14 @@ class Site:
         return (*first, *(("argument", argument.node) for argument in self.args))
 
 
-_DEEPEST: Final = 32
-_LONGEST: Final = 4096
-"""As many numbers of a range are spelled out for a rule."""
 _PLAIN: Final = frozenset((Tensor, Size, DType, int, bool, float, str, type(None)))
 
 
 def plain(frame: Frame, value: Value) -> Value:
     """Return a value as rules see it: lists from the heap spelled out, optional tensors certain."""
-    if type(value) is Tensor:
-        told = frame.state.facts.shape(value.shape)
-        return value if told is value.shape else replace(value, shape=told)
-    if type(value) in _PLAIN:
+    if type(value) is not Tensor and type(value) in _PLAIN:
         return value
-    return _Spelling(frame).spell(value)
-
-
-class _Spelling:
-    """Spells out one argument: no deeper, and no more of it, than a program means to hand over.
-
-    A list may have itself in it, or one list in many places.
-    """
-
-    def __init__(self, frame: Frame) -> None:
-        self.frame = frame
-        self.left = MOST
-        self.depth = 0
-
-    def spell(self, value: Value) -> Value:
-        """Return a value as rules see it."""
-        if type(value) is Tensor or type(value) in _PLAIN:
-            return plain(self.frame, value)
-        if isinstance(value, Ref):
-            return self._content(self.frame.state.content(value))
-        if isinstance(value, tuple):
-            parts = self._each(value)
-            return UNKNOWN if parts is None else like(value, parts)
-        if isinstance(value, Dim):
-            if isinstance(value.size, int):  # then it is the same in all that the body calls
-                self.frame.dims |= symbols(value.dim)
-            return value.dim
-        if isinstance(value, OneOf):
-            some = [option for option in value.options if option is not None]
-            return self.spell(some[0]) if len(some) == 1 else UNKNOWN
-        if isinstance(value, Items):
-            return self._list(value.items, value.element, value.count)
-        if isinstance(value, Range):
-            if isinstance(value.start, int) and isinstance(value.stop, int):
-                count = value.length
-                if isinstance(count, int) and count <= _LONGEST:
-                    return list(range(value.start, value.stop, value.step))
-            return UNKNOWN
-        if isinstance(value, Path):
-            return own_size(value.text)
-        if isinstance(value, Dotted):
-            return _NUMBER_TYPES.get(value.name, value)
-        if isinstance(value, OpInstance):
-            return value.attrs
-        return value
-
-    def _content(self, content: Content) -> Value:
-        if isinstance(content, ListContent):
-            return self._list(content.items, content.element, content.count)
-        if isinstance(content, DictContent) and content.items is not None:
-            values = self._each(tuple(content.items.values()))
-            if values is None:
-                return UNKNOWN
-            # Rules hand keys on as they are, texts or not.
-            return dict(zip(content.items, values, strict=True))  # type: ignore[arg-type]
-        return UNKNOWN
-
-    def _list(
-        self, items: tuple[Value, ...] | None, element: Value, count: IntSize | None
-    ) -> Value:
-        if items is None:
-            return _repeated(self.frame, element, count)
-        found = self._each(items)
-        return UNKNOWN if found is None else found
-
-    def _each(self, items: Sequence[Value]) -> list[Value] | None:
-        """Return items as rules see them, None where they are too many or too deep."""
-        self.left -= len(items)
-        if self.left < 0 or self.depth >= _DEEPEST:
-            return None
-        self.depth += 1
-        found = [self.spell(item) for item in items]
-        self.depth -= 1
-        return found
-
-
-_NUMBER_TYPES: Final = {
-    f"builtins.{name}": DType(dtypes.of(dtype))
-    for name, dtype in (("bool", "bool"), ("int", "int64"), ("float", "float64"))
-}
-"""The dtypes that Python's own types stand for as an argument."""
-
-
-def _repeated(frame: Frame, element: Value, count: IntSize | None) -> Value:
-    """Return a list of tensors of which only the kind is known, and perhaps their number."""
-    item = plain(frame, another(frame, element))
-    if not isinstance(item, Tensor):
-        return UNKNOWN
-    return Repeated(item, unknown() if count is None else count)
+    return Spelling(frame).spell(value)
 
 
 def apply(
@@ -386,3 +284,21 @@ def takes_names(frame: Frame, names: Collection[str]) -> bool:
         return False
     frame.supposed.update(Sym(name) for name in names)
     return True
+
+
+def written(value: Value) -> Value:
+    """Return a tensor as it is with data in it; other values as they are."""
+    return replace(value, blank=False) if isinstance(value, Tensor) and value.blank else value
+
+
+def write_into(frame: Frame, node: ast.expr) -> None:
+    """Note that data was put into what an expression gives, or into a part of it: `x[0].data`."""
+    while not isinstance(node, ast.Name):
+        match node:
+            case ast.Subscript(value=inner) | ast.Attribute(value=inner) | ast.Call(func=inner):
+                node = inner
+            case _:
+                return
+    value = frame.hush(Frame.eval, node)
+    if (whole := written(value)) is not value:
+        frame.assign(node.id, whole, frame.state.since.get(node.id, node.lineno))

@@ -10,26 +10,18 @@ from typing import Any, Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis.annotations.reader import shaped_type
 from shapecheck.analysis.interpreter import first_class
 from shapecheck.analysis.interpreter.dict_contents import (
-    any_of,
-    fetch,
-    is_key,
-    opened,
-    put,
-    remove,
     united,
 )
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.iteration import Range, another, as_list
+from shapecheck.analysis.interpreter.iteration import as_list
+from shapecheck.analysis.interpreter.kinds import held_by, kind_of, special
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.truth import compared, truth
-from shapecheck.analysis.interpreter.writes import write_into
-from shapecheck.analysis.program.model import NOTHING, Dotted, Value
+from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import (
     DictContent,
-    Items,
     ListContent,
     OneOf,
     Path,
@@ -39,8 +31,8 @@ from shapecheck.analysis.values.model import (
 from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, like
-from shapecheck.ops.call import are_dims, as_shape, as_tensor, is_size
-from shapecheck.shapes import Free, Item, Run, Shape, Tensor
+from shapecheck.ops.call import as_shape, as_tensor, is_size
+from shapecheck.shapes import Free, Shape, Tensor
 
 _SYMBOLS: Final[Mapping[type[ast.operator], tuple[str, str]]] = {
     ast.Add: ("+", "add"),
@@ -115,7 +107,7 @@ def operate(
     if isinstance(left, Dim) or isinstance(right, Dim):
         return _dimensions(op, left, right)
     for one, other, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
-        made = frame.special(one, method, [other], nodes[0])
+        made = special(frame, one, method, [other], nodes[0])
         if made is not NOTHING:
             return made
     return _others(frame, op, left, right)
@@ -400,43 +392,8 @@ _LONGEST_MASK: Final = 24
 
 def item(frame: Frame, node: ast.expr, owner: Value, index: Value, source: ast.expr) -> Value:
     """Return an item of a value; `source` is the value's expression."""
-    if isinstance(owner, Tensor):
-        signature = frame.program.table.signature("torch.Tensor.__getitem__")
-        if signature is None:
-            return UNKNOWN
-        site = Site(node, "[...]", (("tensor", source),))
-        return apply(frame, signature, [owner, index], {}, site)
-    if isinstance(owner, tuple):
-        found = _item(frame, owner, index)
-        return like(owner, found) if isinstance(found, tuple) else found
-    if isinstance(owner, Dotted):
-        return shaped_type(owner, index, frame.program.table)
-    if isinstance(owner, Items) and owner.items is not None:
-        return _item(frame, owner.items, index)
-    if isinstance(owner, Range) and is_size(index):
-        return owner.start + index * owner.step
-    made = frame.special(owner, "__getitem__", [index], node)
-    if made is not NOTHING:
-        if isinstance(made, tuple) and isinstance(index, (int, slice)):
-            return _item(frame, made, index)
-        return made
-    content = frame.state.content(owner)
-    if isinstance(content, ListContent):
-        if content.items is not None:
-            if not isinstance(index, (int, slice)):
-                return any_of(frame, list(content.items))
-            found = _item(frame, content.items, index)
-            if isinstance(found, tuple) and isinstance(index, slice):
-                return frame.state.new(ListContent(found, kind=content.kind))
-            return found
-        if isinstance(index, slice):
-            return frame.state.new(ListContent(None, content.element, content.kind))
-        return another(frame, content.element)
-    if isinstance(content, DictContent) and isinstance(owner, Ref):
-        return fetch(frame, owner, content, index)
-    if isinstance(owner, Path) and isinstance(index, (int, str)):
-        return Path(owner.text + f"[{index!r}]")
-    return UNKNOWN
+    held = held_by(frame, owner)
+    return kind_of(held).item(frame, owner, held, index, node, source)
 
 
 def _check_index(frame: Frame, node: ast.Subscript, shape: tuple[Value, ...], index: Value) -> None:
@@ -450,73 +407,6 @@ def _check_index(frame: Frame, node: ast.Subscript, shape: tuple[Value, ...], in
             axes = f"{known.rank} {'axis' if known.rank == 1 else 'axes'}"
             text = f'"{frame.segment(node)}" is out of range: {known} has {axes}'
             frame.error(node, Message(text))
-
-
-def _item(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
-    """Index a tuple that may hold runs of unknown length."""
-    if any(isinstance(item, Run) for item in items) and are_dims(items):
-        items = frame.state.facts.shape(Shape(items)).dims
-    if isinstance(index, slice):
-        parts = (index.start, index.stop, index.step)
-        if any(part is not None and (not isinstance(part, int)) for part in parts):
-            return UNKNOWN
-        if index.step == 0:
-            return UNKNOWN  # which raises
-        runs = [i for i, item in enumerate(items) if isinstance(item, Run)]
-        if runs and not _clear_of(runs, index, len(items)):
-            return _part(items, index) if are_dims(items) else UNKNOWN
-        return items[index]
-    if isinstance(index, int):
-        reached = items[: index + 1] if index >= 0 else items[index:]
-        if any(isinstance(item, Run) for item in reached):
-            found = frame.state.facts.reach(items, index) if are_dims(items) else None
-            return dims.unknown() if found is None else found
-        return items[index] if -len(items) <= index < len(items) else UNKNOWN
-    return _any_item(items)
-
-
-def _part(items: tuple[Item, ...], index: slice) -> Value:
-    """Slice a shape that begins or ends in a run, within the run."""
-    match (index.start, index.stop, index.step, items):
-        case (int(start), None, None, (*front, Run() as run)) if start >= len(front):
-            return (run.part("after", start - len(front)),)
-        case (None, int(stop), None, (Run() as run, *back)) if -stop >= len(back) and stop < 0:
-            return (run.part("before", -stop - len(back)),)
-        case (int(start), None, None, (Run() as run, *back)) if -start > len(back):
-            return (run.part("last", -start - len(back)), *back)
-        case (None | 0, int(stop), None, (*front, Run() as run)) if stop > len(front):
-            return (*front, run.part("first", stop - len(front)))
-    return _outermost(items, index)
-
-
-def _outermost(items: tuple[Item, ...], index: slice) -> Value:
-    """Return the first or last few of items among which is a run: as many as there surely are."""
-    least = sum(not isinstance(item, Run) for item in items)
-    if index.step is not None or (index.start is None) == (index.stop is None):
-        return UNKNOWN
-    count = index.stop if index.start is None else -index.start
-    if not 0 < count <= least:
-        return UNKNOWN
-    ordered = items if index.start is None else items[::-1]
-    known = ordered[: next(i for i, item in enumerate(ordered) if isinstance(item, Run))]
-    found = (*known, *(dims.unknown() for _ in range(count - len(known))))[:count]
-    return found if index.start is None else found[::-1]
-
-
-def _any_item(items: tuple[Value, ...]) -> Value:
-    if items and all(isinstance(item, Tensor) and item == items[0] for item in items):
-        return items[0]
-    return UNKNOWN
-
-
-def _clear_of(runs: list[int], index: slice, count: int) -> bool:
-    """Whether a slice of items counts only items on its own side of every run."""
-    if index.step is not None:
-        return False
-    return all(
-        bound is None or all(run >= bound if bound >= 0 else run < count + bound for run in runs)
-        for bound in (index.start, index.stop)
-    )
 
 
 def index_value(frame: Frame, node: ast.expr) -> Value:
@@ -540,43 +430,20 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
     owner = frame.eval(target.value)
     if isinstance(owner, Tensor):
         index = first_class.spread(frame, owner, index_value(frame, target.slice), target)
-        signature = frame.program.table.signature("torch.Tensor.__setitem__")
-        if signature is not None:
-            site = Site(
-                target, "[...] =", (("tensor", target.value), ("", None), ("value", source))
-            )
-            apply(frame, signature, [owner, index, value], {}, site)
-        write_into(frame, target.value)
-        return owner
-    if not isinstance(owner, Ref):
-        return owner
-    index = frame.eval(target.slice)
-    content = frame.state.content(owner)
-    if isinstance(content, DictContent):
-        put(frame, owner, content, index, value)
-    elif isinstance(content, ListContent) and content.items is not None and isinstance(index, int):
-        if -len(content.items) <= index < len(content.items):
-            items = list(content.items)
-            items[index] = value
-            frame.state.put(owner, ListContent(tuple(items), kind=content.kind))
+    elif isinstance(owner, Ref):
+        index = frame.eval(target.slice)
     else:
-        frame.state.put(owner, None)
+        return owner
+    held = held_by(frame, owner)  # which the index may have changed
+    kind_of(held).set_item(frame, owner, held, index, value, target, source)
     return owner
 
 
 def delete_item(frame: Frame, target: ast.Subscript) -> None:
     """Delete `owner[index]`."""
     owner, index = frame.eval(target.value), frame.eval(target.slice)
-    content = frame.state.content(owner)
-    if isinstance(content, DictContent):
-        sure = is_key(index)
-        frame.state.put(owner, remove(content, index) if sure else opened(frame.state, content))
-    elif isinstance(content, ListContent) and content.items is not None and isinstance(index, int):
-        kept = [*content.items]
-        del kept[index : index + 1 or None]
-        frame.state.put(owner, ListContent(tuple(kept), kind=content.kind))
-    else:
-        frame.state.forget(owner)
+    held = held_by(frame, owner)
+    kind_of(held).delete_item(frame, owner, held, index)
 
 
 def augmented(frame: Frame, node: ast.AugAssign) -> Value:

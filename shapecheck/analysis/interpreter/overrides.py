@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.annotations.reader import CallableDecl, ClassDecl, Declared
 from shapecheck.analysis.interpreter import fitting
-from shapecheck.analysis.interpreter.frame import PARTS, Frame
+from shapecheck.analysis.interpreter.calls import call_back
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Function, Value
 from shapecheck.analysis.values.model import Argument, Bound, Callback
 from shapecheck.analysis.values.state import State
@@ -120,7 +121,7 @@ def _result(
     frame: Frame, value: Value, given: list[Value], passed: str
 ) -> tuple[Value, Message | None]:
     if not isinstance(value, Function) or not declarations.declaration(value).shaped:
-        return frame.call(value, given), None
+        return call_back(frame, value, given), None
     says = declarations.declaration(value)
     matcher = Matcher(frame.state.facts)
     for param, one in zip(says.params, given, strict=False):
@@ -148,6 +149,3 @@ def _name(value: Value) -> str:
     if isinstance(value, Bound):
         return value.name
     return str(getattr(value, "name", "") or getattr(getattr(value, "cls", None), "name", "it"))
-
-
-PARTS.functions_fit = check_arguments

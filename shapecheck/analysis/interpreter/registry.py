@@ -1,40 +1,32 @@
 """What is looked up where it is needed: by the kind of syntax, by the name of a library's function.
 
 Whoever knows what something does registers it here when its module is imported; the modules of
-`library` are all imported before the first function is looked at.
+`library` are all imported before the first function is looked at. What values of some kind do is
+in `kinds`.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.values.model import Argument, Arguments
+from shapecheck.ops import UNKNOWN
 
 if TYPE_CHECKING:
     from shapecheck.analysis.interpreter.frame import Frame
-    from shapecheck.analysis.values.model import Arguments
 
-Named: TypeAlias = Mapping[str, Value]
-Function: TypeAlias = "Callable[[Frame, list[Value], Named, ast.Call], Value]"
-"""What calling a library's function gives: by its arguments, and the call."""
-Family: TypeAlias = "Callable[[str, Frame, list[Value], Named, ast.Call], Value]"
-Owner = TypeVar("Owner", bound=Value)
-Method: TypeAlias = Callable[..., Value]
-"""What calling a method gives: by its owner, which is of the kind it is registered for."""
-MethodOf: TypeAlias = "Callable[[Frame, Owner, list[Value], Named, ast.Call], Value]"
-Caller: TypeAlias = "Callable[[Frame, Arguments, ast.Call, str], Value]"
-"""What calling a library's function gives that calls what it is given: by its label, too."""
+# Syntax -----------------------------------------------------------------------------------------
+
 Expression: TypeAlias = Callable[..., Value]
 Statement: TypeAlias = Callable[..., None]
 
 EXPRESSIONS: Final[dict[type[ast.AST], Expression]] = {}
 STATEMENTS: Final[dict[type[ast.AST], Statement]] = {}
-FUNCTIONS: Final[dict[str, Function]] = {}
-CALLERS: Final[dict[str, Caller]] = {}
-METHODS: Final[dict[tuple[str, str], Method]] = {}
 
 
 def expression(kind: type[ast.expr]) -> Callable[[Expression], Expression]:
@@ -57,44 +49,114 @@ def statement(kind: type[ast.stmt]) -> Callable[[Statement], Statement]:
     return register
 
 
-def function(*names: str) -> Callable[[Function], Function]:
-    """Register what calling a library's function, by its dotted names, gives."""
+# Functions and methods ----------------------------------------------------------------------------
+
+Named: TypeAlias = Mapping[str, Value]
+Held = TypeVar("Held")
+Held_co = TypeVar("Held_co", covariant=True)
+
+
+@dataclass(slots=True)
+class LibraryCall:
+    """A call of something of a library: by what name, with what, and where.
+
+    `name` is the last name of what is called, `label` what messages call it. `args` and `kwargs`
+    are the values of the arguments.
+    """
+
+    name: str
+    arguments: Arguments
+    node: ast.Call
+    label: str
+    args: list[Value] = field(init=False)
+    kwargs: Named = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.args = self.arguments.values
+        self.kwargs = self.arguments.named
+
+    def get(self, index: int, name: str, default: Value = None) -> Value:
+        """Return an argument that is given by its position or its name, or its default."""
+        return self.args[index] if index < len(self.args) else self.kwargs.get(name, default)
+
+    @property
+    def first(self) -> Argument:
+        """The first argument, with its expression."""
+        return self.arguments.args[0]
+
+
+@dataclass(slots=True)
+class MethodCall(LibraryCall, Generic[Held_co]):
+    """A call of a method of `owner`, which is `held`, or has it on the heap."""
+
+    owner: Value
+    held: Held_co
+
+
+Function: TypeAlias = "Callable[[Frame, LibraryCall], Value]"
+Method: TypeAlias = "Callable[[Frame, MethodCall[Held]], Value]"
+
+
+class Handler(NamedTuple):
+    """What calling something gives, with how many positional arguments it takes."""
+
+    function: Callable[..., Value]
+    least: int
+    most: float
+
+    def __call__(self, frame: Frame, call: LibraryCall) -> Value:
+        """Return what a call gives; of one that Python refuses nothing is known."""
+        if not self.least <= len(call.args) <= self.most:
+            return UNKNOWN
+        return self.function(frame, call)
+
+
+FUNCTIONS: Final[dict[str, Handler]] = {}
+CALLERS: Final[set[str]] = set()
+"""The functions that call what they are given, or make something of it that does."""
+METHODS: Final[dict[tuple[type, str], Handler]] = {}
+
+Takes: TypeAlias = int | tuple[int, float]
+ANY_NUMBER: Final = (0, math.inf)
+
+
+def function(*names: str, takes: Takes = ANY_NUMBER) -> Callable[[Function], Function]:
+    """Register what calling functions of a library, by their dotted names, gives.
+
+    `takes`: how many positional arguments they take, or the least and the greatest number.
+    """
 
     def register(handler: Function) -> Function:
+        FUNCTIONS.update(dict.fromkeys(names, _taking(handler, takes)))
+        return handler
+
+    return register
+
+
+def caller(*names: str, takes: Takes = ANY_NUMBER) -> Callable[[Function], Function]:
+    """Register functions of a library that call what they are given; as `function` otherwise."""
+    CALLERS.update(names)
+    return function(*names, takes=takes)
+
+
+def on(
+    kind: type[Held], *names: str, takes: Takes = ANY_NUMBER
+) -> Callable[[Method[Held]], Callable[..., Value]]:
+    """Register what methods of a kind of value, or of what lies on the heap, give."""
+
+    def register(handler: Method[Held]) -> Callable[..., Value]:
         for name in names:
-            FUNCTIONS[name] = handler
+            METHODS[kind, name] = _taking(handler, takes)
         return handler
 
     return register
 
 
-def family(*names: str) -> Callable[[Family], Family]:
-    """Register a handler of several functions, which is told the last name of the one called."""
-
-    def register(handler: Family) -> Family:
-        for name in names:
-            FUNCTIONS[name] = partial(handler, name.rpartition(".")[2])
-        return handler
-
-    return register
+def _taking(handler: Callable[..., Value], takes: Takes) -> Handler:
+    least, most = (takes, takes) if isinstance(takes, int) else takes
+    return Handler(handler, least, most)
 
 
-def caller(*names: str) -> Callable[[Caller], Caller]:
-    """Register what calling a library's function gives that calls what it is given."""
-
-    def register(handler: Caller) -> Caller:
-        CALLERS.update(dict.fromkeys(names, handler))
-        return handler
-
-    return register
-
-
-def on(kind: str, *names: str) -> Callable[[MethodOf[Owner]], MethodOf[Owner]]:
-    """Register what methods of a kind of value do; `methods.method` tells the kinds."""
-
-    def register(handler: MethodOf[Owner]) -> MethodOf[Owner]:
-        for name in names:
-            METHODS[kind, name] = handler
-        return handler
-
-    return register
+def method(held: object, name: str) -> Handler | None:
+    """Return what a method gives of what a value is, None where nobody has registered it."""
+    return METHODS.get((type(held), name))

@@ -16,7 +16,6 @@ from shapecheck.analysis.interpreter import (
     decorators,
     escaping,
     fitting,
-    instances,
     match_patterns,
 )
 from shapecheck.analysis.interpreter.frame import Frame, Loop
@@ -28,6 +27,7 @@ from shapecheck.analysis.interpreter.iteration import (
     iterated,
     length,
 )
+from shapecheck.analysis.interpreter.kinds import assign_attribute, held_by, kind_of
 from shapecheck.analysis.interpreter.loop_variables import carried
 from shapecheck.analysis.interpreter.narrowing import is_metadata, split
 from shapecheck.analysis.interpreter.operators import augmented, delete_item, store_item
@@ -83,7 +83,7 @@ def store(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> Non
             _unpack(frame, targets, value, source)
         case ast.Attribute(value=owner, attr=name):
             holder = frame.eval(owner)
-            instances.assign_attribute(frame, holder, name, value, target)
+            assign_attribute(frame, holder, name, value, target)
             _put_away(frame, holder, value)
         case ast.Subscript():
             _put_away(frame, store_item(frame, target, value, source), value)
@@ -528,7 +528,8 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> None:
         manager = frame.eval(item.context_expr)
         frame.state.facts.autocast = autocast.entered(manager, frame.state.facts.autocast)
         expected = expected or _expects_error(item.context_expr, manager)
-        value = instances.entered(frame, manager, item.context_expr)
+        held = held_by(frame, manager)
+        value = kind_of(held).enter(frame, manager, held, item.context_expr)
         if item.optional_vars is not None:
             store(frame, item.optional_vars, value, item.context_expr)
     frame.caught += expected

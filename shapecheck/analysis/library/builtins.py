@@ -13,10 +13,11 @@ from shapecheck import dtypes, spec
 from shapecheck.analysis.annotations.reader import TensorDecl
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.instances import replaced
-from shapecheck.analysis.interpreter.iteration import Range, first, iterate, length
-from shapecheck.analysis.interpreter.registry import Named, family, function
+from shapecheck.analysis.interpreter.iteration import first, iterate, length
+from shapecheck.analysis.interpreter.kinds import special
+from shapecheck.analysis.interpreter.registry import LibraryCall, function
 from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, truth
+from shapecheck.analysis.kinds.construct import replaced
 from shapecheck.analysis.program.model import NOTHING, Dotted, Value
 from shapecheck.analysis.values.model import (
     Argument,
@@ -27,6 +28,7 @@ from shapecheck.analysis.values.model import (
     ListContent,
     OneOf,
     Partial,
+    Range,
 )
 from shapecheck.dims import Size
 from shapecheck.explain import Message
@@ -38,17 +40,19 @@ from shapecheck.spec.objects import is_part, of_objects
 
 
 @function("builtins.len")
-def _len(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    made = frame.special(args[0], "__len__", [], node) if len(args) == 1 else NOTHING
+def _len(frame: Frame, call: LibraryCall) -> Value:
+    made = (
+        special(frame, call.args[0], "__len__", [], call.node) if len(call.args) == 1 else NOTHING
+    )
     if made is not NOTHING:
         return len(made) if isinstance(made, tuple) else made
-    found = length(frame, args[0]) if len(args) == 1 else None
+    found = length(frame, call.args[0]) if len(call.args) == 1 else None
     return dims.unknown() if found is None else found
 
 
 @function("builtins.range")
-def _range(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    sizes = [as_size(arg) for arg in args]
+def _range(frame: Frame, call: LibraryCall) -> Value:
+    sizes = [as_size(arg) for arg in call.args]
     if len(sizes) == 1:
         return Range(0, sizes[0], 1)
     if len(sizes) in (2, 3):
@@ -59,100 +63,104 @@ def _range(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Va
 
 
 @function("builtins.enumerate")
-def _enumerate(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if not args:
+def _enumerate(frame: Frame, call: LibraryCall) -> Value:
+    if not call.args:
         return UNKNOWN
-    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
-    items, element = iterate(frame, args[0])
+    start = call.args[1] if len(call.args) > 1 else call.kwargs.get("start", 0)
+    items, element = iterate(frame, call.args[0])
     if items is None or not isinstance(start, int):
         if items is not None:
             return Items(None, (dims.unknown(), UNKNOWN))
-        head = (start, first(frame, args[0], element))
-        return Items(None, (dims.unknown(), element), length(frame, args[0]), head)
+        head = (start, first(frame, call.args[0], element))
+        return Items(None, (dims.unknown(), element), length(frame, call.args[0]), head)
     return Items(tuple((start + index, item) for index, item in enumerate(items)))
 
 
 @function("builtins.zip")
-def _zip(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    parts = [iterate(frame, arg) for arg in args]
+def _zip(frame: Frame, call: LibraryCall) -> Value:
+    parts = [iterate(frame, arg) for arg in call.args]
     known = [items for items, _ in parts if items is not None]
     if len(known) == len(parts):
         return Items(tuple(zip(*known, strict=False)))
     each = tuple(frame.state.either(*i) if i else e for i, e in parts)
-    heads = zip(args, parts, strict=True)
+    heads = zip(call.args, parts, strict=True)
     start = tuple(i[0] if i else first(frame, arg, e) for arg, (i, e) in heads)
-    counts = [length(frame, arg) for arg in args]
+    counts = [length(frame, arg) for arg in call.args]
     same = counts and all(count is not None and count == counts[0] for count in counts)
     return Items(None, each, counts[0] if same else None, start)
 
 
 @function("builtins.reversed")
-def _reversed(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    items, element = iterate(frame, args[0]) if args else (None, UNKNOWN)
+def _reversed(frame: Frame, call: LibraryCall) -> Value:
+    items, element = iterate(frame, call.args[0]) if call.args else (None, UNKNOWN)
     return Items(None if items is None else items[::-1], element)
 
 
-@family("builtins.list", "builtins.sorted")
-def _list(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    items, element = iterate(frame, args[0]) if args else ((), UNKNOWN)
-    if args and isinstance(args[0], tuple) and any(isinstance(i, Run) for i in args[0]):
-        return args[0]
-    if name == "sorted":
+@function("builtins.list", "builtins.sorted")
+def _list(frame: Frame, call: LibraryCall) -> Value:
+    items, element = iterate(frame, call.args[0]) if call.args else ((), UNKNOWN)
+    if (
+        call.args
+        and isinstance(call.args[0], tuple)
+        and any(isinstance(i, Run) for i in call.args[0])
+    ):
+        return call.args[0]
+    if call.name == "sorted":
         items, element = None, frame.state.either(*items) if items else element
-    count = length(frame, args[0]) if args and items is None else None
+    count = length(frame, call.args[0]) if call.args and items is None else None
     return frame.state.new(ListContent(items, element, count=count))
 
 
 @function("builtins.tuple", "builtins.iter")
-def _tuple(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if not args:
+def _tuple(frame: Frame, call: LibraryCall) -> Value:
+    if not call.args:
         return ()
-    if isinstance(args[0], tuple):
-        return tuple(args[0])
-    items, element = iterate(frame, args[0])
+    if isinstance(call.args[0], tuple):
+        return tuple(call.args[0])
+    items, element = iterate(frame, call.args[0])
     return Items(None, element) if items is None else items
 
 
 @function("torch.Size")
-def _sizes(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    made = _tuple(frame, args, kwargs, node)
+def _sizes(frame: Frame, call: LibraryCall) -> Value:
+    made = _tuple(frame, call)
     return Sizes(made) if isinstance(made, tuple) else made
 
 
 @function("builtins.isinstance")
-def _isinstance(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return _verdict(instance_of(frame, *args) if len(args) == 2 else None)
+def _isinstance(frame: Frame, call: LibraryCall) -> Value:
+    return _verdict(instance_of(frame, *call.args) if len(call.args) == 2 else None)
 
 
 @function("torch.is_tensor")
-def _is_tensor(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return _verdict(instance_of(frame, args[0], Dotted("torch.Tensor")) if args else None)
+def _is_tensor(frame: Frame, call: LibraryCall) -> Value:
+    return _verdict(instance_of(frame, call.args[0], Dotted("torch.Tensor")) if call.args else None)
 
 
 @function("torch.jit.is_scripting")
-def _never(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _never(frame: Frame, call: LibraryCall) -> Value:
     return False  # in Python; TorchScript isn't what is checked
 
 
 @function("builtins.slice")
-def _slice(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return slice(*args) if 1 <= len(args) <= 3 else UNKNOWN
+def _slice(frame: Frame, call: LibraryCall) -> Value:
+    return slice(*call.args) if 1 <= len(call.args) <= 3 else UNKNOWN
 
 
 @function("builtins.bool")
-def _bool(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return _verdict(truth(frame, args[0]) if args else False)
+def _bool(frame: Frame, call: LibraryCall) -> Value:
+    return _verdict(truth(frame, call.args[0]) if call.args else False)
 
 
 def _verdict(known: bool | None) -> Value:
     return Scalar(dtypes.BOOL) if known is None else known
 
 
-@family("builtins.all", "builtins.any")
-def _every(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+@function("builtins.all", "builtins.any")
+def _every(frame: Frame, call: LibraryCall) -> Value:
     """Decide `all` and `any` where one item, or every one, is known to be true or false."""
-    items = iterate(frame, args[0])[0] if args else None
-    decisive = name == "any"
+    items = iterate(frame, call.args[0])[0] if call.args else None
+    decisive = call.name == "any"
     if items is None:
         return Scalar(dtypes.BOOL)
     found = [truth(frame, item) for item in items]
@@ -162,43 +170,47 @@ def _every(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.
 
 
 @function("builtins.locals")
-def _locals(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _locals(frame: Frame, call: LibraryCall) -> Value:
     return frame.state.new(DictContent(dict(frame.state.vars.items())))
 
 
 @function("builtins.str")
-def _str(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return str(args[0]) if args and isinstance(args[0], CONSTANTS) else UNKNOWN
+def _str(frame: Frame, call: LibraryCall) -> Value:
+    return str(call.args[0]) if call.args and isinstance(call.args[0], CONSTANTS) else UNKNOWN
 
 
 @function("builtins.type")
-def _type(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = frame.state.content(args[0]) if args else None
+def _type(frame: Frame, call: LibraryCall) -> Value:
+    content = frame.state.content(call.args[0]) if call.args else None
     if isinstance(content, Instance) and content.path is None:
         return content.cls
     return UNKNOWN
 
 
 @function("copy.deepcopy")
-def _duplicate(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return frame.state.duplicate(args[0], {}) if args else UNKNOWN
+def _duplicate(frame: Frame, call: LibraryCall) -> Value:
+    return frame.state.duplicate(call.args[0], {}) if call.args else UNKNOWN
 
 
 @function("builtins.print", "builtins.repr", "builtins.id")
-def _pure(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _pure(frame: Frame, call: LibraryCall) -> Value:
     return UNKNOWN
 
 
 @function("functools.partial")
-def _partial(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return Partial(args[0], tuple(args[1:]), tuple(kwargs.items())) if args else UNKNOWN
+def _partial(frame: Frame, call: LibraryCall) -> Value:
+    return (
+        Partial(call.args[0], tuple(call.args[1:]), tuple(call.kwargs.items()))
+        if call.args
+        else UNKNOWN
+    )
 
 
 @function("dataclasses.replace", "copy.replace", "attrs.evolve")
-def _replace(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    nodes = {keyword.arg: keyword.value for keyword in node.keywords}
-    changes = {name: Argument(value, nodes.get(name)) for name, value in kwargs.items()}
-    return replaced(frame, args[0], changes, node) if len(args) == 1 else UNKNOWN
+def _replace(frame: Frame, call: LibraryCall) -> Value:
+    nodes = {keyword.arg: keyword.value for keyword in call.node.keywords}
+    changes = {name: Argument(value, nodes.get(name)) for name, value in call.kwargs.items()}
+    return replaced(frame, call.args[0], changes, call.node) if len(call.args) == 1 else UNKNOWN
 
 
 @function(
@@ -227,16 +239,20 @@ def _replace(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> 
     "torch.nn.utils.parametrizations.orthogonal",
     "copy.copy",
 )
-def _wrapped(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _wrapped(frame: Frame, call: LibraryCall) -> Value:
     """A wrapper of a module holds and does what the module does; so does a shallow copy."""
-    value = args[0] if args else UNKNOWN
+    return _copied(frame, call.args[0] if call.args else UNKNOWN)
+
+
+def _copied(frame: Frame, value: Value) -> Value:
+    """Return a shallow copy."""
     content = frame.state.content(value)
     return frame.state.new(content) if content is not None else value
 
 
 @function("contextlib.nullcontext", "contextlib.closing")
-def _nullcontext(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return Context(args[0] if args else kwargs.get("enter_result"), swallows=False)
+def _nullcontext(frame: Frame, call: LibraryCall) -> Value:
+    return Context(call.args[0] if call.args else call.kwargs.get("enter_result"), swallows=False)
 
 
 @function(
@@ -244,35 +260,35 @@ def _nullcontext(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call)
     "torch.nn.parallel.DataParallel",
     "torch.nn.parallel.DistributedDataParallel",
 )
-def _parallel(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _parallel(frame: Frame, call: LibraryCall) -> Value:
     """Wrap a module, which stays at hand as `module`."""
-    value = args[0] if args else kwargs.get("module", UNKNOWN)
+    value = call.args[0] if call.args else call.kwargs.get("module", UNKNOWN)
     content = frame.state.content(value)
     if isinstance(content, Instance):
         attrs = {"module": value, **content.attrs}
         return frame.state.new(replace(content, attrs=attrs))
-    return _wrapped(frame, [value], {}, node)
+    return _copied(frame, value)
 
 
 @function("typing.cast", "typing_extensions.cast", "torch.jit.annotate")
-def _cast(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return args[1] if len(args) == 2 else UNKNOWN
+def _cast(frame: Frame, call: LibraryCall) -> Value:
+    return call.args[1] if len(call.args) == 2 else UNKNOWN
 
 
 @function("builtins.reveal_type", "typing.reveal_type", "typing_extensions.reveal_type")
-def _reveal_type(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if args and isinstance(args[0], Tensor):
-        _reveal(frame, args[0], node)
-    return args[0] if args else UNKNOWN
+def _reveal_type(frame: Frame, call: LibraryCall) -> Value:
+    if call.args and isinstance(call.args[0], Tensor):
+        _reveal(frame, call.args[0], call.node)
+    return call.args[0] if call.args else UNKNOWN
 
 
 @function("shapecheck.reveal_shape", "shapecheck.runtime.reveal_shape")
-def _reveal_shape(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if args and isinstance(args[0], (int, Size)):
-        frame.note(node, f'Revealed size is "{frame.state.facts.dim(args[0])}"')
-    elif args:
-        _reveal(frame, args[0], node)
-    return args[0] if args else UNKNOWN
+def _reveal_shape(frame: Frame, call: LibraryCall) -> Value:
+    if call.args and isinstance(call.args[0], (int, Size)):
+        frame.note(call.node, f'Revealed size is "{frame.state.facts.dim(call.args[0])}"')
+    elif call.args:
+        _reveal(frame, call.args[0], call.node)
+    return call.args[0] if call.args else UNKNOWN
 
 
 def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
@@ -297,18 +313,18 @@ def _sized(frame: Frame, dim: Free) -> str:
 
 
 @function("shapecheck.assert_shape", "shapecheck.runtime.assert_shape")
-def _assert_shape(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    parts = [one for one in args[1:] if is_part(one)]
-    if not parts or len(parts) < len(args) - 1:
-        return args[0] if args else UNKNOWN
+def _assert_shape(frame: Frame, call: LibraryCall) -> Value:
+    parts = [one for one in call.args[1:] if is_part(one)]
+    if not parts or len(parts) < len(call.args) - 1:
+        return call.args[0] if call.args else UNKNOWN
     try:
         text, objects = of_objects(parts)
         declared = TensorDecl(text, dims=objects)
     except spec.SpecError as error:
-        frame.error(node.args[1], Message(str(error), "shape-annotation"))
-        return args[0]
-    taught = fitting.teach(frame, declared, args[0], node.args[0])
-    if isinstance(node.args[0], ast.Name) and isinstance(taught, Tensor):
-        name = node.args[0].id
-        frame.assign(name, taught, frame.state.since.get(name, node.lineno))
+        frame.error(call.node.args[1], Message(str(error), "shape-annotation"))
+        return call.args[0]
+    taught = fitting.teach(frame, declared, call.args[0], call.node.args[0])
+    if isinstance(call.node.args[0], ast.Name) and isinstance(taught, Tensor):
+        name = call.node.args[0].id
+        frame.assign(name, taught, frame.state.since.get(name, call.node.lineno))
     return taught

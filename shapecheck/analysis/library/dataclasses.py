@@ -7,34 +7,35 @@ from collections.abc import Mapping, Sequence
 
 from shapecheck.analysis.annotations.classes import instance_fields, is_dataclass
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.instances import construct, get_attribute, replaced
 from shapecheck.analysis.interpreter.iteration import iterate
-from shapecheck.analysis.interpreter.registry import Named, function, on
+from shapecheck.analysis.interpreter.kinds import attribute
+from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall, function, on
+from shapecheck.analysis.kinds.construct import construct, replaced
 from shapecheck.analysis.program.model import Class, Value
-from shapecheck.analysis.values.model import Argument, DictContent, Instance, Ref
+from shapecheck.analysis.values.model import Argument, DictContent, Instance
 from shapecheck.ops import UNKNOWN
 
 _ANYTHING = ast.Constant(...)
 
 
 @function("collections.namedtuple")
-def _namedtuple(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    names = args[1] if len(args) > 1 else kwargs.get("field_names")
+def _namedtuple(frame: Frame, call: LibraryCall) -> Value:
+    names = call.args[1] if len(call.args) > 1 else call.kwargs.get("field_names")
     if isinstance(names, str):
         names = tuple(names.replace(",", " ").split())
     found = iterate(frame, names)[0] or ()
     known = [name for name in found if isinstance(name, str)]
     if not known or len(known) < len(found):
         return UNKNOWN
-    defaults = next((k.value for k in node.keywords if k.arg == "defaults"), None)
+    defaults = next((k.value for k in call.node.keywords if k.arg == "defaults"), None)
     given = defaults.elts if isinstance(defaults, (ast.Tuple, ast.List)) else []
     fields = dict.fromkeys(known, _ANYTHING)
-    return _made(frame, node, "typing.NamedTuple", fields, given)
+    return _made(frame, call.node, "typing.NamedTuple", fields, given)
 
 
 @function("typing.NamedTuple")
-def _typed(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    pairs = node.args[1] if len(node.args) > 1 else None
+def _typed(frame: Frame, call: LibraryCall) -> Value:
+    pairs = call.node.args[1] if len(call.node.args) > 1 else None
     fields: dict[str, ast.expr] = {}
     for pair in pairs.elts if isinstance(pairs, (ast.List, ast.Tuple)) else ():
         match pair:
@@ -42,12 +43,12 @@ def _typed(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Va
                 fields[name] = kind
             case _:
                 return UNKNOWN
-    return _made(frame, node, "typing.NamedTuple", fields, ()) if fields else UNKNOWN
+    return _made(frame, call.node, "typing.NamedTuple", fields, ()) if fields else UNKNOWN
 
 
 @function("typing.TypedDict", "typing_extensions.TypedDict")
-def _typed_dict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    given = node.args[1] if len(node.args) > 1 else None
+def _typed_dict(frame: Frame, call: LibraryCall) -> Value:
+    given = call.node.args[1] if len(call.node.args) > 1 else None
     if not isinstance(given, ast.Dict):
         return UNKNOWN
     pairs = zip(given.keys, given.values, strict=True)
@@ -56,7 +57,7 @@ def _typed_dict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) 
         for key, kind in pairs
         if isinstance(key, ast.Constant) and isinstance(key.value, str)
     }
-    return _made(frame, node, "typing.TypedDict", fields, ())
+    return _made(frame, call.node, "typing.TypedDict", fields, ())
 
 
 def _made(
@@ -82,28 +83,28 @@ def _made(
     return frame.program.memory.recall(("made", node), made, UNKNOWN)
 
 
-@on("record", "_replace")
-def _replace(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    nodes = {keyword.arg: keyword.value for keyword in node.keywords}
-    changes = {name: Argument(value, nodes.get(name)) for name, value in kwargs.items()}
-    return replaced(frame, owner, changes, node)
+@on(Instance, "_replace")
+def _replace(frame: Frame, call: MethodCall[Instance]) -> Value:
+    nodes = {keyword.arg: keyword.value for keyword in call.node.keywords}
+    changes = {name: Argument(value, nodes.get(name)) for name, value in call.kwargs.items()}
+    return replaced(frame, call.owner, changes, call.node)
 
 
-@on("record", "_asdict")
-def _as_dict(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return _fields(frame, owner, node)
+@on(Instance, "_asdict")
+def _as_dict(frame: Frame, call: MethodCall[Instance]) -> Value:
+    return _fields(frame, call.owner, call.node)
 
 
 @function("dataclasses.asdict")
-def _dataclass_as_dict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return _fields(frame, args[0], node) if args else UNKNOWN
+def _dataclass_as_dict(frame: Frame, call: LibraryCall) -> Value:
+    return _fields(frame, call.args[0], call.node) if call.args else UNKNOWN
 
 
 @function("builtins.vars")
-def _vars(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = frame.state.content(args[0]) if args else None
+def _vars(frame: Frame, call: LibraryCall) -> Value:
+    content = frame.state.content(call.args[0]) if call.args else None
     if not isinstance(content, Instance) or is_dataclass(content.cls):
-        return _fields(frame, args[0], node) if args else UNKNOWN
+        return _fields(frame, call.args[0], call.node) if call.args else UNKNOWN
     return UNKNOWN
 
 
@@ -114,22 +115,22 @@ def _fields(frame: Frame, owner: Value, node: ast.expr) -> Value:
         return UNKNOWN
     names = [name for name, _, _ in instance_fields(content.cls)]
     return frame.state.new(
-        DictContent({name: get_attribute(frame, owner, name, node) for name in names})
+        DictContent({name: attribute(frame, owner, name, node) for name in names})
     )
 
 
 @function("dataclasses.astuple")
-def _as_tuple(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = frame.state.content(args[0]) if args else None
+def _as_tuple(frame: Frame, call: LibraryCall) -> Value:
+    content = frame.state.content(call.args[0]) if call.args else None
     if not isinstance(content, Instance) or not is_dataclass(content.cls):
         return UNKNOWN
     fields = instance_fields(content.cls)
-    return tuple(get_attribute(frame, args[0], name, node) for name, _, _ in fields)
+    return tuple(attribute(frame, call.args[0], name, call.node) for name, _, _ in fields)
 
 
-@on("record class", "_make")
-def _make(frame: Frame, owner: Class, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    items = iterate(frame, args[0])[0] if args else None
+@on(Class, "_make")
+def _make(frame: Frame, call: MethodCall[Class]) -> Value:
+    items = iterate(frame, call.args[0])[0] if call.args else None
     if items is None:
         return UNKNOWN
-    return construct(frame, owner, list(map(Argument, items)), {}, node, owner.name)
+    return construct(frame, call.held, list(map(Argument, items)), {}, call.node, call.held.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 
 from shapecheck.analysis.interpreter.dict_contents import (
@@ -19,138 +18,122 @@ from shapecheck.analysis.interpreter.dict_contents import (
 )
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
-from shapecheck.analysis.interpreter.registry import Named, function, on
+from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall, function, on
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import DictContent, Items, Ref
 from shapecheck.ops import UNKNOWN
 
 
-def _content(frame: Frame, owner: Value) -> DictContent:
-    content = frame.state.content(owner)
-    assert isinstance(content, DictContent)
-    return content
+@on(DictContent, "items")
+def _items(frame: Frame, call: MethodCall[DictContent]) -> Value:
+    held = call.held
+    if held.items is None:
+        return Items(None, (UNKNOWN, any_value(frame.state, held)))
+    return Items(tuple(held.items.items()))
 
 
-@on("dict", "items")
-def _items(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = _content(frame, owner)
-    if content.items is None:
-        return Items(None, (UNKNOWN, any_value(frame.state, content)))
-    return Items(tuple(content.items.items()))
+@on(DictContent, "values")
+def _values(frame: Frame, call: MethodCall[DictContent]) -> Value:
+    held = call.held
+    if held.items is None:
+        return Items(None, any_value(frame.state, held))
+    return Items(tuple(held.items.values()))
 
 
-@on("dict", "values")
-def _values(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = _content(frame, owner)
-    if content.items is None:
-        return Items(None, any_value(frame.state, content))
-    return Items(tuple(content.items.values()))
+@on(DictContent, "keys")
+def _keys(frame: Frame, call: MethodCall[DictContent]) -> Value:
+    return Items(None if call.held.items is None else tuple(call.held.items))
 
 
-@on("dict", "keys")
-def _keys(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = _content(frame, owner)
-    return Items(None if content.items is None else tuple(content.items))
+@on(DictContent, "get", takes=(1, 2))
+def _get(frame: Frame, call: MethodCall[DictContent]) -> Value:
+    held = replace(call.held, default=NOTHING)
+    key, missing = call.args[0], call.get(1, "default")
+    if held.items is not None and is_key(key):
+        return held.items.get(key, missing)
+    return frame.state.either(fetch(frame, call.owner, held, key), missing)
 
 
-@on("dict", "get")
-def _get(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if not args:
-        return UNKNOWN
-    content = replace(_content(frame, owner), default=NOTHING)
-    missing = args[1] if len(args) > 1 else kwargs.get("default")
-    if content.items is not None and is_key(args[0]):
-        return content.items.get(args[0], missing)
-    return frame.state.either(fetch(frame, owner, content, args[0]), missing)
-
-
-@on("dict", "update")
-def _update(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    other = content_of_dict(frame, args[0]) if args else DictContent({})
-    frame.state.heap[owner] = united(frame.state, _content(frame, owner), other, kwargs)
+@on(DictContent, "update", takes=(0, 1))
+def _update(frame: Frame, call: MethodCall[DictContent]) -> Value:
+    other = content_of_dict(frame, call.args[0]) if call.args else DictContent({})
+    frame.state.put(call.owner, united(frame.state, call.held, other, call.kwargs))
     return None
 
 
-@on("dict", "pop")
-def _pop(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = _content(frame, owner)
-    if not args:
-        return UNKNOWN
-    found = _get(frame, owner, args, kwargs, node)
-    if len(args) == 1 and not (content.items is not None and is_key(args[0])):
-        found = fetch(frame, owner, replace(content, default=NOTHING), args[0])
-    sure = is_key(args[0])
-    frame.state.heap[owner] = remove(content, args[0]) if sure else opened(frame.state, content)
+@on(DictContent, "pop", takes=(1, 2))
+def _pop(frame: Frame, call: MethodCall[DictContent]) -> Value:
+    held, key = call.held, call.args[0]
+    found = _get(frame, call)
+    if len(call.args) == 1 and not (held.items is not None and is_key(key)):
+        found = fetch(frame, call.owner, replace(held, default=NOTHING), key)
+    left = remove(held, key) if is_key(key) else opened(frame.state, held)
+    frame.state.put(call.owner, left)
     return found
 
 
-@on("dict", "setdefault")
-def _setdefault(
-    frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call
-) -> Value:
-    content = _content(frame, owner)
-    if not args:
-        return UNKNOWN
-    key, missing = args[0], args[1] if len(args) > 1 else None
-    if is_key(key) and key in entries(content) and content.items is not None:
-        return content.items[key]
-    if content.items is None and (key in content.known if is_key(key) else not content.blank):
-        found = fetch(frame, owner, replace(content, default=NOTHING), key)
+@on(DictContent, "setdefault", takes=(1, 2))
+def _setdefault(frame: Frame, call: MethodCall[DictContent]) -> Value:
+    held, key, missing = call.held, call.args[0], call.get(1, "default")
+    if is_key(key) and key in entries(held) and held.items is not None:
+        return held.items[key]
+    if held.items is None and (key in held.known if is_key(key) else not held.blank):
+        found = fetch(frame, call.owner, replace(held, default=NOTHING), key)
         return found if isinstance(found, Ref) else frame.state.either(found, missing)
-    put(frame, owner, content, key, missing)
+    put(frame, call.owner, held, key, missing)
     return missing
 
 
-@on("dict", "popitem")
-def _popitem(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    content = _content(frame, owner)
-    if not content.items or args or kwargs:
-        frame.state.heap[owner] = opened(frame.state, content)
-        return (UNKNOWN, any_value(frame.state, content))
-    key, value = list(content.items.items())[-1]
-    frame.state.heap[owner] = remove(content, key)
+@on(DictContent, "popitem")
+def _popitem(frame: Frame, call: MethodCall[DictContent]) -> Value:
+    held = call.held
+    if not held.items or call.args or call.kwargs:
+        frame.state.put(call.owner, opened(frame.state, held))
+        return (UNKNOWN, any_value(frame.state, held))
+    key, value = list(held.items.items())[-1]
+    frame.state.put(call.owner, remove(held, key))
     return (key, value)
 
 
-@on("dict", "copy")
-def _copied(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return frame.state.new(frame.state.content(owner))
+@on(DictContent, "copy")
+def _copied(frame: Frame, call: MethodCall[DictContent]) -> Value:
+    return frame.state.new(call.held)
 
 
-@on("dict", "clear")
-def _emptied(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    frame.state.heap[owner] = replace(_content(frame, owner), items={}, known={}, blank=False)
+@on(DictContent, "clear")
+def _emptied(frame: Frame, call: MethodCall[DictContent]) -> Value:
+    frame.state.put(call.owner, replace(call.held, items={}, known={}, blank=False))
     return None
 
 
-@on("dict", "move_to_end")
-def _moved(frame: Frame, owner: Ref, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    frame.state.heap[owner] = opened(frame.state, _content(frame, owner))
+@on(DictContent, "move_to_end")
+def _moved(frame: Frame, call: MethodCall[DictContent]) -> Value:
+    frame.state.put(call.owner, opened(frame.state, call.held))
     return None
 
 
 @function("builtins.dict", "collections.OrderedDict")
-def _dict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return as_dict(frame, args, kwargs)
+def _dict(frame: Frame, call: LibraryCall) -> Value:
+    return as_dict(frame, call.args, call.kwargs)
 
 
 @function("builtins.dict.fromkeys", "collections.OrderedDict.fromkeys")
-def _from_keys(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    value = args[1] if len(args) > 1 else None
-    items = iterate(frame, args[0])[0] if args else None
+def _from_keys(frame: Frame, call: LibraryCall) -> Value:
+    value = call.args[1] if len(call.args) > 1 else None
+    items = iterate(frame, call.args[0])[0] if call.args else None
     if items is None or not all(map(is_key, items)):
         return frame.state.new(DictContent(None, value))
     return frame.state.new(DictContent(dict.fromkeys(items, value)))
 
 
 @function("collections.defaultdict")
-def _defaultdict(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    held = content_of_dict(frame, args[1]) if len(args) > 1 else DictContent({})
-    made = united(frame.state, DictContent({}), held, kwargs)
-    default = args[0] if args and args[0] is not None else NOTHING
+def _defaultdict(frame: Frame, call: LibraryCall) -> Value:
+    held = content_of_dict(frame, call.args[1]) if len(call.args) > 1 else DictContent({})
+    made = united(frame.state, DictContent({}), held, call.kwargs)
+    default = call.args[0] if call.args and call.args[0] is not None else NOTHING
     return frame.state.new(replace(made, default=default))
 
 
 @function("collections.Counter")
-def _counter(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _counter(frame: Frame, call: LibraryCall) -> Value:
     return frame.state.new(DictContent(None))

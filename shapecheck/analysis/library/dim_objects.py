@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
-from shapecheck.analysis.interpreter.registry import function, on
+from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall, function, on
 from shapecheck.analysis.program.model import Value
 from shapecheck.dims import Dim, Origin
 from shapecheck.dims.origins import MadeAt, Padded
@@ -23,32 +22,32 @@ Named = Mapping[str, Value]
 
 
 @function("shapecheck.Dim", "shapecheck.dims.Dim")
-def _dim(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    given = dict(zip(("name", "size", "kind"), args, strict=False)) | dict(kwargs)
+def _dim(frame: Frame, call: LibraryCall) -> Value:
+    given = dict(zip(("name", "size", "kind"), call.args, strict=False)) | dict(call.kwargs)
     name, size, kind = (given.get(key) for key in ("name", "size", "kind"))
     if not isinstance(name, str):
         return UNKNOWN
-    origin: Origin = MadeAt(frame.module.name, node.lineno, node.col_offset)
+    origin: Origin = MadeAt(frame.module.name, call.node.lineno, call.node.col_offset)
     if given.get("ragged") is True or given.get("lengths") is not None:
         origin = Padded(origin)
     labels = _labels(frame, given.get("labels"))
     try:
         return Dim.at(origin, name, _number(size), kind if isinstance(kind, str) else None, labels)  # type: ignore[arg-type]  # it says which kinds there are
     except ValueError as error:
-        frame.error(node, Message(str(error)))
+        frame.error(call.node, Message(str(error)))
         return UNKNOWN
 
 
 @function("shapecheck.dims", "shapecheck.dims.dims", "shapecheck.dims.objects.dims")
-def _dims(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if len(args) != 1 or not isinstance(args[0], str):
+def _dims(frame: Frame, call: LibraryCall) -> Value:
+    if len(call.args) != 1 or not isinstance(call.args[0], str):
         return UNKNOWN
-    place = MadeAt(frame.module.name, node.lineno, node.col_offset)
+    place = MadeAt(frame.module.name, call.node.lineno, call.node.col_offset)
     try:
-        names = enumerate(args[0].split())
+        names = enumerate(call.args[0].split())
         made = tuple(Dim.at(replace(place, index=at), name) for at, name in names)
     except ValueError as error:
-        frame.error(node, Message(str(error)))
+        frame.error(call.node, Message(str(error)))
         return UNKNOWN
     return made[0] if len(made) == 1 else made or UNKNOWN
 
@@ -64,32 +63,30 @@ def _labels(frame: Frame, given: Value) -> tuple[str, ...] | None:
     return texts if known and len(texts) == len(known) else None
 
 
-@on("dim", "with_lengths")
-def _with_lengths(
-    frame: Frame, owner: Value, args: list[Value], kwargs: Named, node: ast.Call
-) -> Value:
-    return owner
+@on(Dim, "with_lengths")
+def _with_lengths(frame: Frame, call: MethodCall[Dim]) -> Value:
+    return call.owner
 
 
-@on("dim", "div_left")
-def _div_left(frame: Frame, owner: Dim, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    (by,) = args if len(args) == 1 else (UNKNOWN,)
-    return owner.div_left(by) if isinstance(by, (Dim, int)) else UNKNOWN
+@on(Dim, "div_left")
+def _div_left(frame: Frame, call: MethodCall[Dim]) -> Value:
+    (by,) = call.args if len(call.args) == 1 else (UNKNOWN,)
+    return call.held.div_left(by) if isinstance(by, (Dim, int)) else UNKNOWN
 
 
-@on("dim", "mask")
-def _mask(frame: Frame, owner: Dim, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    last: Item = dims.unknown(owner.name)
+@on(Dim, "mask")
+def _mask(frame: Frame, call: MethodCall[Dim]) -> Value:
+    last: Item = dims.unknown(call.held.name)
     return Tensor(Shape((*Shape.unknown().dims, last)), dtypes.BOOL)
 
 
-@on("dim", "index")
-def _index(frame: Frame, owner: Dim, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    label = args[0] if args else UNKNOWN
-    if not isinstance(label, str) or (owner.labels is None and isinstance(owner.size, int)):
+@on(Dim, "index")
+def _index(frame: Frame, call: MethodCall[Dim]) -> Value:
+    label = call.args[0] if call.args else UNKNOWN
+    if not isinstance(label, str) or (call.held.labels is None and isinstance(call.held.size, int)):
         return UNKNOWN
     try:
-        return owner.index(label)
+        return call.held.index(label)
     except ValueError as error:
-        frame.error(node, Message(str(error)))
+        frame.error(call.node, Message(str(error)))
         return UNKNOWN

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from shapecheck.analysis.interpreter.first_class import LIST, MOST, PREFIX, made
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
-from shapecheck.analysis.interpreter.registry import function
+from shapecheck.analysis.interpreter.registry import LibraryCall, function
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import ListContent
 from shapecheck.explain import Message
@@ -17,21 +17,19 @@ from shapecheck.ops.agree import counted
 
 
 @function(f"{PREFIX}dims")
-def _dims(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call) -> Value:
+def _dims(frame: Frame, call: LibraryCall) -> Value:
     """Return what `dims(...)` gives: one dimension, or a tuple; they are called as their names."""
-    asked = _asked(frame, args, kwargs, node)
+    asked = _asked(frame, call.args, call.kwargs, call.node)
     if asked is None:
         return UNKNOWN
-    found = tuple(made(frame, name, size, node) for name, size in asked)
+    found = tuple(made(frame, name, size, call.node) for name, size in asked)
     return found[0] if len(found) == 1 else found
 
 
 @function(f"{PREFIX}dimlists")
-def _dimlists(
-    frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call
-) -> Value:
+def _dimlists(frame: Frame, call: LibraryCall) -> Value:
     """Return what `dimlists(...)` gives: lists of dimensions, whose length is found by indexing."""
-    asked = _asked(frame, args, kwargs, node)
+    asked = _asked(frame, call.args, call.kwargs, call.node)
     if asked is None:
         return UNKNOWN
     lists: list[Value] = []
@@ -39,7 +37,9 @@ def _dimlists(
         sizes = (None,) * given if isinstance(given, int) else iterate(frame, given)[0]
         items = None
         if sizes is not None and len(sizes) <= MOST:
-            items = tuple(made(frame, f"{name}{at}", one, node) for at, one in enumerate(sizes))
+            items = tuple(
+                made(frame, f"{name}{at}", one, call.node) for at, one in enumerate(sizes)
+            )
         lists.append(frame.state.new(ListContent(items, kind=LIST, names=(name,))))
     return lists[0] if len(lists) == 1 else tuple(lists)
 

@@ -12,7 +12,7 @@ from shapecheck.analysis.interpreter import calls
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import UNROLL, another, as_list, iterate, length
 from shapecheck.analysis.interpreter.operators import operate
-from shapecheck.analysis.interpreter.registry import Named, family, function
+from shapecheck.analysis.interpreter.registry import LibraryCall, function
 from shapecheck.analysis.interpreter.truth import truth
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values import model
@@ -40,42 +40,52 @@ def _all_known(frame: Frame, args: Iterable[Value]) -> list[tuple[Value, ...]] |
 
 
 @function("itertools.chain")
-def _chain(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _chain(frame: Frame, call: LibraryCall) -> Value:
+    return _chained(frame, call.args)
+
+
+def _chained(frame: Frame, parts: Iterable[Value]) -> Value:
     whole = ListContent(())
-    for arg in args:
+    for arg in parts:
         whole = frame.state.extended(whole, as_list(frame, arg))
     return Items(whole.items, whole.element, whole.count)
 
 
 @function("itertools.chain.from_iterable")
-def _flattened(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    items, element = iterate(frame, args[0]) if args else (None, UNKNOWN)
+def _flattened(frame: Frame, call: LibraryCall) -> Value:
+    items, element = iterate(frame, call.args[0]) if call.args else (None, UNKNOWN)
     if items is None:
         return Items(None, _any(frame, element))
-    return _chain(frame, list(items), {}, node)
+    return _chained(frame, items)
 
 
 @function("itertools.product")
-def _product(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    repeat = kwargs.get("repeat", 1)
+def _product(frame: Frame, call: LibraryCall) -> Value:
+    repeat = call.kwargs.get("repeat", 1)
     if not isinstance(repeat, int) or not 1 <= repeat <= UNROLL:
         return Items(None)
-    return _combined(frame, args * repeat, lambda known: itertools.product(*known))
+    return _combined(frame, call.args * repeat, lambda known: itertools.product(*known))
 
 
-@family("itertools.combinations", "itertools.permutations", "itertools.pairwise")
-def _few(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    count = 2 if name == "pairwise" else args[1] if len(args) > 1 else kwargs.get("r")
-    if not args or not isinstance(count, int) or not 0 <= count <= UNROLL:
+@function("itertools.combinations", "itertools.permutations", "itertools.pairwise")
+def _few(frame: Frame, call: LibraryCall) -> Value:
+    count = (
+        2
+        if call.name == "pairwise"
+        else call.args[1]
+        if len(call.args) > 1
+        else call.kwargs.get("r")
+    )
+    if not call.args or not isinstance(count, int) or not 0 <= count <= UNROLL:
         return Items(None)
-    known = iterate(frame, args[0])[0]
+    known = iterate(frame, call.args[0])[0]
     if known is None or len(known) > UNROLL:
-        element = _any(frame, args[0])
+        element = _any(frame, call.args[0])
         return Items(None, tuple(another(frame, element) for _ in range(count)))
-    if name == "pairwise":
+    if call.name == "pairwise":
         return Items(tuple(itertools.pairwise(known)))
-    chosen = itertools.combinations if name == "combinations" else itertools.permutations
-    return _combined(frame, [args[0]] * count, lambda _: chosen(known, count))
+    chosen = itertools.combinations if call.name == "combinations" else itertools.permutations
+    return _combined(frame, [call.args[0]] * count, lambda _: chosen(known, count))
 
 
 def _combined(
@@ -93,85 +103,89 @@ def _combined(
 
 
 @function("itertools.repeat")
-def _repeat(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    times = args[1] if len(args) > 1 else kwargs.get("times")
-    if not args:
+def _repeat(frame: Frame, call: LibraryCall) -> Value:
+    times = call.args[1] if len(call.args) > 1 else call.kwargs.get("times")
+    if not call.args:
         return Items(None)
     if isinstance(times, int) and times <= UNROLL:
-        return Items((args[0],) * times)
-    return Items(None, args[0], times if isinstance(times, (int, dims.Size)) else None)
+        return Items((call.args[0],) * times)
+    return Items(None, call.args[0], times if isinstance(times, (int, dims.Size)) else None)
 
 
-@family("itertools.cycle", "itertools.compress")
-def _some(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return Items(None, _any(frame, args[0]) if args else UNKNOWN)
+@function("itertools.cycle", "itertools.compress")
+def _some(frame: Frame, call: LibraryCall) -> Value:
+    return Items(None, _any(frame, call.args[0]) if call.args else UNKNOWN)
 
 
-@family("itertools.takewhile", "itertools.dropwhile", "itertools.filterfalse")
-def _chosen(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return Items(None, _any(frame, args[1]) if len(args) > 1 else UNKNOWN)
+@function("itertools.takewhile", "itertools.dropwhile", "itertools.filterfalse")
+def _chosen(frame: Frame, call: LibraryCall) -> Value:
+    return Items(None, _any(frame, call.args[1]) if len(call.args) > 1 else UNKNOWN)
 
 
 @function("itertools.islice")
-def _slice(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    items, element = iterate(frame, args[0]) if args else (None, UNKNOWN)
-    bounds = [bound for bound in args[1:] if bound is None or isinstance(bound, int)]
-    if items is not None and len(bounds) == len(args) - 1:
+def _slice(frame: Frame, call: LibraryCall) -> Value:
+    items, element = iterate(frame, call.args[0]) if call.args else (None, UNKNOWN)
+    bounds = [bound for bound in call.args[1:] if bound is None or isinstance(bound, int)]
+    if items is not None and len(bounds) == len(call.args) - 1:
         return Items(tuple(itertools.islice(items, *bounds)))
     return Items(None, frame.state.either(*items) if items else element)
 
 
 @function("itertools.zip_longest")
-def _longest(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    fill = kwargs.get("fillvalue")
-    known = _all_known(frame, args)
+def _longest(frame: Frame, call: LibraryCall) -> Value:
+    fill = call.kwargs.get("fillvalue")
+    known = _all_known(frame, call.args)
     if known is not None:
         return Items(tuple(itertools.zip_longest(*known, fillvalue=fill)))
-    return Items(None, tuple(frame.state.either(_any(frame, arg), fill) for arg in args))
+    return Items(None, tuple(frame.state.either(_any(frame, arg), fill) for arg in call.args))
 
 
 @function("itertools.count")
-def _count(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    start = args[0] if args else kwargs.get("start", 0)
+def _count(frame: Frame, call: LibraryCall) -> Value:
+    start = call.args[0] if call.args else call.kwargs.get("start", 0)
     return Items(None, dims.unknown(), first=start)
 
 
 @function("itertools.starmap")
-def _starmap(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if len(args) != 2:
+def _starmap(frame: Frame, call: LibraryCall) -> Value:
+    if len(call.args) != 2:
         return Items(None)
-    items, element = iterate(frame, args[1])
+    items, element = iterate(frame, call.args[1])
     rows = [iterate(frame, row)[0] for row in ((element,) if items is None else items)]
     if any(row is None for row in rows):
         return Items(None)
     with frame.doubting(items is None):
-        made = tuple(apply(frame, args[0], row or (), node) for row in rows)
+        made = tuple(apply(frame, call.args[0], row or (), call.node) for row in rows)
     return Items(None, made[0]) if items is None else Items(made)
 
 
 @function("itertools.groupby")
-def _groups(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return Items(None, (UNKNOWN, Items(None, _any(frame, args[0]) if args else UNKNOWN)))
+def _groups(frame: Frame, call: LibraryCall) -> Value:
+    return Items(None, (UNKNOWN, Items(None, _any(frame, call.args[0]) if call.args else UNKNOWN)))
 
 
 @function("itertools.batched")
-def _batches(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    element = _any(frame, args[0]) if args else UNKNOWN
+def _batches(frame: Frame, call: LibraryCall) -> Value:
+    element = _any(frame, call.args[0]) if call.args else UNKNOWN
     return Items(None, frame.state.new(ListContent(None, element, "tuple")))
 
 
 @function("itertools.tee")
-def _copies(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    count = args[1] if len(args) > 1 else 2
-    return (args[0],) * count if args and isinstance(count, int) and count < UNROLL else UNKNOWN
+def _copies(frame: Frame, call: LibraryCall) -> Value:
+    count = call.args[1] if len(call.args) > 1 else 2
+    return (
+        (call.args[0],) * count
+        if call.args and isinstance(count, int) and count < UNROLL
+        else UNKNOWN
+    )
 
 
 @function("itertools.accumulate")
-def _accumulate(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    target = args[1] if len(args) > 1 else kwargs.get("func")
-    if not args:
+def _accumulate(frame: Frame, call: LibraryCall) -> Value:
+    target = call.args[1] if len(call.args) > 1 else call.kwargs.get("func")
+    if not call.args:
         return Items(None)
-    found = _folded(frame, target, args[0], kwargs.get("initial"), node)
+    found = _folded(frame, target, call.args[0], call.kwargs.get("initial"), call.node)
     if found is None:
         return Items(())
     totals, exact = found
@@ -179,11 +193,11 @@ def _accumulate(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) 
 
 
 @function("functools.reduce")
-def _reduce(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if len(args) < 2:
+def _reduce(frame: Frame, call: LibraryCall) -> Value:
+    if len(call.args) < 2:
         return UNKNOWN
-    start = args[2] if len(args) > 2 else None
-    found = _folded(frame, args[0], args[1], start, node)
+    start = call.args[2] if len(call.args) > 2 else None
+    found = _folded(frame, call.args[0], call.args[1], start, call.node)
     if found is None:
         return UNKNOWN
     totals, exact = found
@@ -220,27 +234,30 @@ def _added(frame: Frame, target: Value, total: Value, item: Value, node: ast.Cal
 
 
 @function("builtins.map")
-def _map(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if len(args) < 2:
+def _map(frame: Frame, call: LibraryCall) -> Value:
+    if len(call.args) < 2:
         return UNKNOWN
-    target, sources = args[0], args[1:]
+    target, sources = call.args[0], call.args[1:]
     known = _all_known(frame, sources)
     if known is not None and min(map(len, known)) <= UNROLL:
         rows = zip(*known, strict=False)
-        return Items(tuple(apply(frame, target, row, node) for row in rows))
+        return Items(tuple(apply(frame, target, row, call.node) for row in rows))
     with frame.doubting():
-        element = apply(frame, target, [_any(frame, source) for source in sources], node)
+        element = apply(frame, target, [_any(frame, source) for source in sources], call.node)
     return Items(None, element, length(frame, sources[0]) if len(sources) == 1 else None)
 
 
 @function("builtins.filter")
-def _filter(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if len(args) != 2:
+def _filter(frame: Frame, call: LibraryCall) -> Value:
+    if len(call.args) != 2:
         return UNKNOWN
-    items, element = iterate(frame, args[1])
+    items, element = iterate(frame, call.args[1])
     if items is None or len(items) > UNROLL:
         return Items(None, element if items is None else frame.state.either(*items))
-    results = [item if args[0] is None else apply(frame, args[0], [item], node) for item in items]
+    results = [
+        item if call.args[0] is None else apply(frame, call.args[0], [item], call.node)
+        for item in items
+    ]
     verdicts = [truth(frame, result) for result in results]
     kept = tuple(i for i, verdict in zip(items, verdicts, strict=True) if verdict is not False)
     if None in verdicts:

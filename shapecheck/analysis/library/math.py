@@ -11,7 +11,7 @@ from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, as_list, iterate, length
 from shapecheck.analysis.interpreter.operators import integers, operate
-from shapecheck.analysis.interpreter.registry import Named, family, function
+from shapecheck.analysis.interpreter.registry import LibraryCall, function
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
     ListContent,
@@ -22,25 +22,31 @@ from shapecheck.ops.call import as_size, is_size
 from shapecheck.shapes import Tensor
 
 
-@family("builtins.min", "builtins.max")
-def _extreme(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    values = args if len(args) > 1 else list(iterate(frame, args[0])[0] or ()) if args else []
-    plain = values and "key" not in kwargs
+@function("builtins.min", "builtins.max")
+def _extreme(frame: Frame, call: LibraryCall) -> Value:
+    values = (
+        call.args
+        if len(call.args) > 1
+        else list(iterate(frame, call.args[0])[0] or ())
+        if call.args
+        else []
+    )
+    plain = values and "key" not in call.kwargs
     sizes = [one for one in values if is_size(one)]
     if plain and len(sizes) == len(values):
-        return dims.extreme(name, sizes)
+        return dims.extreme(call.name, sizes)
     numbers = [one for one in values if isinstance(one, (int, float))]
     if plain and len(numbers) == len(values):
-        return min(numbers) if name == "min" else max(numbers)
+        return min(numbers) if call.name == "min" else max(numbers)
     if values:
         return frame.state.either(*values)
-    found = another(frame, iterate(frame, args[0])[1]) if args else UNKNOWN
-    return frame.state.either(found, kwargs["default"]) if "default" in kwargs else found
+    found = another(frame, iterate(frame, call.args[0])[1]) if call.args else UNKNOWN
+    return frame.state.either(found, call.kwargs["default"]) if "default" in call.kwargs else found
 
 
 @function("builtins.int", "operator.index")
-def _int(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    value = args[0] if args else 0
+def _int(frame: Frame, call: LibraryCall) -> Value:
+    value = call.args[0] if call.args else 0
     if isinstance(value, (int, Size)):
         return int(value) if isinstance(value, bool) else value
     if isinstance(value, float) and math.isfinite(value):
@@ -49,8 +55,8 @@ def _int(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Valu
 
 
 @function("builtins.float")
-def _float(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    value = args[0] if args else 0.0
+def _float(frame: Frame, call: LibraryCall) -> Value:
+    value = call.args[0] if call.args else 0.0
     try:
         return float(value) if isinstance(value, (int, float)) else Scalar(dtypes.DEFAULT_FLOAT)
     except OverflowError:
@@ -68,46 +74,51 @@ _ARRAYS: Final = (
 ).split()
 
 
-@family(*_REAL)
-def _math(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if all(isinstance(arg, (int, float)) for arg in args) and hasattr(math, name):
+@function(*_REAL)
+def _math(frame: Frame, call: LibraryCall) -> Value:
+    if all(isinstance(arg, (int, float)) for arg in call.args) and hasattr(math, call.name):
         try:
-            return float(getattr(math, name)(*args))
+            return float(getattr(math, call.name)(*call.args))
         except (ValueError, TypeError, ArithmeticError):
             return UNKNOWN
     return Scalar(dtypes.DEFAULT_FLOAT)
 
 
 @function(*(name.replace("math.", "numpy.") for name in _REAL), *_ARRAYS)
-def _numpy(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    numbers = bool(args) and all(isinstance(arg, (int, float, Size, Scalar)) for arg in args)
+def _numpy(frame: Frame, call: LibraryCall) -> Value:
+    numbers = bool(call.args) and all(
+        isinstance(arg, (int, float, Size, Scalar)) for arg in call.args
+    )
     return Scalar(dtypes.DEFAULT_FLOAT) if numbers else UNKNOWN
 
 
 @function("builtins.round")
-def _round(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    value = args[0] if args else UNKNOWN
-    if len(args) > 1 or kwargs or not isinstance(value, (int, float, Size, Scalar)):
+def _round(frame: Frame, call: LibraryCall) -> Value:
+    value = call.args[0] if call.args else UNKNOWN
+    if len(call.args) > 1 or call.kwargs or not isinstance(value, (int, float, Size, Scalar)):
         return UNKNOWN
     if isinstance(value, float) and math.isfinite(value):
         return round(value)
     return value if isinstance(value, (int, Size)) else dims.unknown()
 
 
-@family("math.ceil", "math.floor")
-def _whole(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    value = args[0] if args else UNKNOWN
+@function("math.ceil", "math.floor")
+def _whole(frame: Frame, call: LibraryCall) -> Value:
+    value = call.args[0] if call.args else UNKNOWN
     if isinstance(value, (int, Size)):
         return value
     if isinstance(value, float) and math.isfinite(value):
-        return math.ceil(value) if name == "ceil" else math.floor(value)
+        return math.ceil(value) if call.name == "ceil" else math.floor(value)
     return dims.unknown()
 
 
 @function("math.prod", "numpy.prod")
-def prod(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    """Return the product of the items of a list, a tuple or a shape."""
-    items = iterate(frame, args[0])[0] if args else None
+def _prod(frame: Frame, call: LibraryCall) -> Value:
+    return product(iterate(frame, call.args[0])[0] if call.args else None)
+
+
+def product(items: tuple[Value, ...] | None) -> Value:
+    """Return the product of the items of a list, a tuple or a shape, where they are known."""
     sizes = [item for item in items or () if isinstance(item, (int, Size))]
     if items is None or len(sizes) < len(items):
         return dims.unknown()
@@ -115,15 +126,15 @@ def prod(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Valu
 
 
 @function("builtins.sum")
-def _sum(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if not args:
+def _sum(frame: Frame, call: LibraryCall) -> Value:
+    if not call.args:
         return UNKNOWN
-    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
-    items, element = iterate(frame, args[0])
-    count = length(frame, args[0]) if items is None else len(items)
+    start = call.args[1] if len(call.args) > 1 else call.kwargs.get("start", 0)
+    items, element = iterate(frame, call.args[0])
+    count = length(frame, call.args[0]) if items is None else len(items)
     total = start
     for item in (element, element) if items is None else items:
-        total = item if total == 0 and item is not UNKNOWN else _plus(frame, total, item, node)
+        total = item if total == 0 and item is not UNKNOWN else _plus(frame, total, item, call.node)
     if items is None and is_size(total):
         return dims.unknown()
     return total if items is not None or count != 0 else start
@@ -136,65 +147,65 @@ def _plus(frame: Frame, left: Value, right: Value, node: ast.Call) -> Value:
 
 
 @function("builtins.next")
-def _next(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if not args:
+def _next(frame: Frame, call: LibraryCall) -> Value:
+    if not call.args:
         return UNKNOWN
-    items, element = iterate(frame, args[0])
+    items, element = iterate(frame, call.args[0])
     found = frame.state.either(*items) if items else element
-    return frame.state.either(found, args[1]) if len(args) > 1 else found
+    return frame.state.either(found, call.args[1]) if len(call.args) > 1 else found
 
 
 @function("builtins.divmod")
-def _divmod(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    left, right = args if len(args) == 2 else (UNKNOWN, UNKNOWN)
+def _divmod(frame: Frame, call: LibraryCall) -> Value:
+    left, right = call.args if len(call.args) == 2 else (UNKNOWN, UNKNOWN)
     if is_size(left) and is_size(right):
         return integers(ast.FloorDiv(), left, right), integers(ast.Mod(), left, right)
     return UNKNOWN
 
 
 @function("random.randrange", "random.randint", "random.getrandbits", "os.cpu_count")
-def _some_int(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _some_int(frame: Frame, call: LibraryCall) -> Value:
     return dims.unknown()
 
 
 @function("random.random", "random.uniform", "random.gauss", "time.time", "time.perf_counter")
-def _some_float(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _some_float(frame: Frame, call: LibraryCall) -> Value:
     return Scalar(dtypes.DEFAULT_FLOAT)
 
 
 @function("random.choice")
-def _choice(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return frame.state.element(as_list(frame, args[0])) if args else UNKNOWN
+def _choice(frame: Frame, call: LibraryCall) -> Value:
+    return frame.state.element(as_list(frame, call.args[0])) if call.args else UNKNOWN
 
 
 @function("random.sample")
-def _sample(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if not args:
+def _sample(frame: Frame, call: LibraryCall) -> Value:
+    if not call.args:
         return UNKNOWN
-    count = args[1] if len(args) > 1 else kwargs.get("k")
-    element = frame.state.element(as_list(frame, args[0]))
+    count = call.args[1] if len(call.args) > 1 else call.kwargs.get("k")
+    element = frame.state.element(as_list(frame, call.args[0]))
     return frame.state.new(ListContent(None, element, count=as_size(count)))
 
 
 @function("builtins.pow")
-def _pow(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    left, right = args if len(args) == 2 else (UNKNOWN, UNKNOWN)
+def _pow(frame: Frame, call: LibraryCall) -> Value:
+    left, right = call.args if len(call.args) == 2 else (UNKNOWN, UNKNOWN)
     if is_size(left) and is_size(right):
         return integers(ast.Pow(), left, right)
     return UNKNOWN
 
 
 @function("math.isqrt")
-def _isqrt(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if len(args) == 1 and isinstance(args[0], int) and args[0] >= 0:
-        return math.isqrt(args[0])
+def _isqrt(frame: Frame, call: LibraryCall) -> Value:
+    if len(call.args) == 1 and isinstance(call.args[0], int) and call.args[0] >= 0:
+        return math.isqrt(call.args[0])
     return dims.unknown()
 
 
 @function("builtins.abs")
-def _abs(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    value = args[0] if args else UNKNOWN
+def _abs(frame: Frame, call: LibraryCall) -> Value:
+    value = call.args[0] if call.args else UNKNOWN
     if isinstance(value, Tensor):
         signature = frame.program.table.signature("torch.abs")
-        return UNKNOWN if signature is None else signature.apply(frame.state.facts, args, {})
+        return UNKNOWN if signature is None else signature.apply(frame.state.facts, call.args, {})
     return abs(value) if isinstance(value, (int, float)) else UNKNOWN

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 
 from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.op_calls import PREFIX, Site, apply, takes_names
-from shapecheck.analysis.interpreter.registry import caller, function
+from shapecheck.analysis.interpreter.registry import LibraryCall, caller, function
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Argument, Arguments
 from shapecheck.ops import UNKNOWN
@@ -16,35 +15,37 @@ from shapecheck.shapes import Tensor
 
 
 @function("shapecheck.named", "shapecheck.runtime.named", "shapecheck.named.named")
-def _named(frame: Frame, args: list[Value], kwargs: Mapping[str, Value], node: ast.Call) -> Value:
+def _named(frame: Frame, call: LibraryCall) -> Value:
     """Give a tensor names, also where it is: by `named(x, "b t")` as a statement."""
-    texts = [arg for arg in args[1:] if isinstance(arg, str)]
+    texts = [arg for arg in call.args[1:] if isinstance(arg, str)]
     signature = frame.program.table.signature(f"{PREFIX}named")
-    if signature is None or len(args) < 2:
-        return args[0] if args else UNKNOWN
+    if signature is None or len(call.args) < 2:
+        return call.args[0] if call.args else UNKNOWN
     if not takes_names(frame, dict.fromkeys(" ".join(texts).split())):
-        return args[0]
-    given = [Argument(value, arg) for value, arg in zip(args, node.args, strict=False)]
-    found = apply(frame, signature, args, kwargs, Site(node, "named", args=given))
-    if isinstance(node.args[0], ast.Name) and isinstance(found, Tensor):
-        name = node.args[0].id
-        frame.assign(name, found, frame.state.since.get(name, node.lineno))
+        return call.args[0]
+    given = [Argument(value, arg) for value, arg in zip(call.args, call.node.args, strict=False)]
+    found = apply(frame, signature, call.args, call.kwargs, Site(call.node, "named", args=given))
+    if isinstance(call.node.args[0], ast.Name) and isinstance(found, Tensor):
+        name = call.node.args[0].id
+        frame.assign(name, found, frame.state.since.get(name, call.node.lineno))
     return found
 
 
 @caller(f"{PREFIX}op")
-def _op(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    return _applied(frame, "_op", arguments, node, label, len(arguments.args) - 1)
+def _op(frame: Frame, call: LibraryCall) -> Value:
+    return _applied(
+        frame, "_op", call.arguments, call.node, call.label, len(call.arguments.args) - 1
+    )
 
 
 @caller(f"{PREFIX}reduce")
-def _reduce(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    return _applied(frame, "_reduce", arguments, node, label, 1)
+def _reduce(frame: Frame, call: LibraryCall) -> Value:
+    return _applied(frame, "_reduce", call.arguments, call.node, call.label, 1)
 
 
 @caller(f"{PREFIX}augment")
-def _augment(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    return _applied(frame, "_augment", arguments, node, label, 1)
+def _augment(frame: Frame, call: LibraryCall) -> Value:
+    return _applied(frame, "_augment", call.arguments, call.node, call.label, 1)
 
 
 def _applied(

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Mapping
 from typing import Final
 
-from shapecheck.analysis.interpreter import instances
 from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.interpreter.operators import compared_values, item, operate, signed
-from shapecheck.analysis.interpreter.registry import Named, family, function
+from shapecheck.analysis.interpreter.registry import LibraryCall, function
 from shapecheck.analysis.program.model import Dotted, Value
 from shapecheck.analysis.values.model import Argument, Arguments, Partial
 from shapecheck.ops import UNKNOWN
@@ -46,24 +46,38 @@ _COMPARE: Final[Mapping[str, ast.cmpop]] = {
 }
 
 
-@family(*(f"operator.{name}" for name in _BINARY))
-def _binary(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if len(args) != 2:
+@function(*(f"operator.{name}" for name in _BINARY))
+def _binary(frame: Frame, call: LibraryCall) -> Value:
+    if len(call.args) != 2:
         return UNKNOWN
-    label = f"operator.{name}"
-    return operate(frame, node, _BINARY[name], args[0], args[1], _nodes(node), label=label)
+    label = f"operator.{call.name}"
+    return operate(
+        frame,
+        call.node,
+        _BINARY[call.name],
+        call.args[0],
+        call.args[1],
+        _nodes(call.node),
+        label=label,
+    )
 
 
-@family(*(f"operator.{name}" for name in _UNARY))
-def _unary(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return signed(frame, node, _UNARY[name], args[0], _nodes(node)[0]) if args else UNKNOWN
+@function(*(f"operator.{name}" for name in _UNARY))
+def _unary(frame: Frame, call: LibraryCall) -> Value:
+    return (
+        signed(frame, call.node, _UNARY[call.name], call.args[0], _nodes(call.node)[0])
+        if call.args
+        else UNKNOWN
+    )
 
 
-@family(*(f"operator.{name}" for name in _COMPARE))
-def _compare(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if len(args) != 2:
+@function(*(f"operator.{name}" for name in _COMPARE))
+def _compare(frame: Frame, call: LibraryCall) -> Value:
+    if len(call.args) != 2:
         return UNKNOWN
-    return compared_values(frame, node, _COMPARE[name], args[0], args[1], _nodes(node))
+    return compared_values(
+        frame, call.node, _COMPARE[call.name], call.args[0], call.args[1], _nodes(call.node)
+    )
 
 
 def _nodes(node: ast.Call) -> tuple[ast.expr, ast.expr]:
@@ -74,16 +88,20 @@ def _nodes(node: ast.Call) -> tuple[ast.expr, ast.expr]:
 
 
 @function("operator.getitem")
-def _getitem(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    return item(frame, node, args[0], args[1], _nodes(node)[0]) if len(args) == 2 else UNKNOWN
+def _getitem(frame: Frame, call: LibraryCall) -> Value:
+    return (
+        item(frame, call.node, call.args[0], call.args[1], _nodes(call.node)[0])
+        if len(call.args) == 2
+        else UNKNOWN
+    )
 
 
-@family("operator.itemgetter", "operator.attrgetter", "operator.methodcaller")
-def _getter(name: str, frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if not args or (name != "methodcaller" and len(args) > 1):
+@function("operator.itemgetter", "operator.attrgetter", "operator.methodcaller")
+def _getter(frame: Frame, call: LibraryCall) -> Value:
+    if not call.args or (call.name != "methodcaller" and len(call.args) > 1):
         return UNKNOWN
-    target = Dotted(f"operator.{name}()")
-    return Partial(target, (tuple(args),), tuple(kwargs.items()))
+    target = Dotted(f"operator.{call.name}()")
+    return Partial(target, (tuple(call.args),), tuple(call.kwargs.items()))
 
 
 def _bound(args: list[Value]) -> tuple[tuple[Value, ...], Value]:
@@ -93,24 +111,24 @@ def _bound(args: list[Value]) -> tuple[tuple[Value, ...], Value]:
 
 
 @function("operator.itemgetter()")
-def _get_item(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    ((index,), owner) = _bound(args)
-    return item(frame, node, owner, index, node)
+def _get_item(frame: Frame, call: LibraryCall) -> Value:
+    ((index,), owner) = _bound(call.args)
+    return item(frame, call.node, owner, index, call.node)
 
 
 @function("operator.attrgetter()")
-def _get_attribute(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    (path,), owner = _bound(args)
+def _attribute(frame: Frame, call: LibraryCall) -> Value:
+    (path,), owner = _bound(call.args)
     for name in path.split(".") if isinstance(path, str) else ():
-        owner = instances.get_attribute(frame, owner, name, node)
+        owner = attribute(frame, owner, name, call.node)
     return owner if isinstance(path, str) else UNKNOWN
 
 
 @function("operator.methodcaller()")
-def _call_method(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    (name, *given), owner = _bound(args)
+def _call_method(frame: Frame, call: LibraryCall) -> Value:
+    (name, *given), owner = _bound(call.args)
     if not isinstance(name, str):
         return UNKNOWN
-    method = instances.get_attribute(frame, owner, name, node)
-    named = {key: Argument(value) for key, value in kwargs.items()}
-    return invoke(frame, method, Arguments(tuple(map(Argument, given)), named), node, name)
+    method = attribute(frame, owner, name, call.node)
+    named = {key: Argument(value) for key, value in call.kwargs.items()}
+    return invoke(frame, method, Arguments(tuple(map(Argument, given)), named), call.node, name)

@@ -6,11 +6,13 @@ import ast
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
+from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate, length
-from shapecheck.analysis.interpreter.registry import Named, caller, function
+from shapecheck.analysis.interpreter.kinds import special
+from shapecheck.analysis.interpreter.registry import LibraryCall, caller, function
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.values.model import Arguments, DictContent, Instance, Items, ListContent
+from shapecheck.analysis.values.model import DictContent, Instance, Items, ListContent
 from shapecheck.dims import IntSize, Size, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar
@@ -21,11 +23,11 @@ _KIND = "data set"
 
 
 @caller("torch.utils.data.TensorDataset")
-def _tensors(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+def _tensors(frame: Frame, call: LibraryCall) -> Value:
     """Return rows of what is in each tensor at one index; they have to be of one length."""
     rows: list[Value] = []
     count: IntSize | None = None
-    for given in arguments.values:
+    for given in call.args:
         shape = frame.state.facts.shape(given.shape) if isinstance(given, Tensor) else None
         first = None if shape is None else shape.at(0)
         if not isinstance(given, Tensor) or shape is None or first is None:
@@ -34,38 +36,38 @@ def _tensors(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> 
         size = size_of(first)
         count = size if count is None else count
         if not frame.state.facts.unify(count, size):
-            shapes = " and ".join(str(one) for one in arguments.values if isinstance(one, Tensor))
+            shapes = " and ".join(str(one) for one in call.args if isinstance(one, Tensor))
             text = f"the first axis is {count} in one tensor and {size} in another"
-            frame.error(node, Message(f'"{label}" can\'t make rows of {shapes}: {text}'))
+            frame.error(call.node, Message(f'"{call.label}" can\'t make rows of {shapes}: {text}'))
             return UNKNOWN
         rows.append(Tensor(Shape(shape.dims[1:]), given.dtype))
     return frame.state.new(ListContent(None, tuple(rows), _KIND, count))
 
 
 @function("torch.utils.data.Subset")
-def _subset(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    if not args:
+def _subset(frame: Frame, call: LibraryCall) -> Value:
+    if not call.args:
         return UNKNOWN
-    count = length(frame, args[1]) if len(args) > 1 else None
-    return frame.state.new(ListContent(None, _row(frame, args[0], node), _KIND, count))
+    count = length(frame, call.args[1]) if len(call.args) > 1 else None
+    return frame.state.new(ListContent(None, _row(frame, call.args[0], call.node), _KIND, count))
 
 
 @function("torch.utils.data.random_split")
-def _split(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    lengths = iterate(frame, args[1])[0] if len(args) > 1 else None
+def _split(frame: Frame, call: LibraryCall) -> Value:
+    lengths = iterate(frame, call.args[1])[0] if len(call.args) > 1 else None
     if lengths is None:
         return UNKNOWN
-    row = _row(frame, args[0], node)
+    row = _row(frame, call.args[0], call.node)
     counts = (one if isinstance(one, (int, Size)) else None for one in lengths)
     return tuple(frame.state.new(ListContent(None, row, _KIND, count)) for count in counts)
 
 
 @function("torch.utils.data.ConcatDataset")
-def _concatenated(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    parts = iterate(frame, args[0])[0] if args else None
+def _concatenated(frame: Frame, call: LibraryCall) -> Value:
+    parts = iterate(frame, call.args[0])[0] if call.args else None
     if not parts:
         return UNKNOWN
-    row = frame.state.either(*(_row(frame, part, node) for part in parts))
+    row = frame.state.either(*(_row(frame, part, call.node) for part in parts))
     return frame.state.new(ListContent(None, row, _KIND))
 
 
@@ -76,16 +78,16 @@ def _row(frame: Frame, dataset: Value, node: ast.Call) -> Value:
         return frame.state.element(content)
     if not isinstance(content, Instance):
         return UNKNOWN
-    row = frame.hush(Frame.special, dataset, "__getitem__", [dims.unknown()], node)
+    row = frame.hush(special, dataset, "__getitem__", [dims.unknown()], node)
     return iterate(frame, dataset)[1] if row is NOTHING else row
 
 
 @caller("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
-def _loader(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+def _loader(frame: Frame, call: LibraryCall) -> Value:
     """Return an iterator over batches; the last one may be smaller unless it is dropped."""
     names = "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn".split()
-    given = {**dict(zip(names, arguments.values, strict=False)), **arguments.named}
-    row = _row(frame, given.get("dataset", UNKNOWN), node)
+    given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+    row = _row(frame, given.get("dataset", UNKNOWN), call.node)
     if row is UNKNOWN:
         return UNKNOWN
     size = given.get("batch_size", 1)
@@ -97,13 +99,13 @@ def _loader(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> V
     if collate is None:
         return Items(None, _batch(frame, row, count))
     rows = frame.state.new(ListContent(None, row, count=count))
-    return Items(None, frame.hush(Frame.call, collate, [rows]))
+    return Items(None, frame.hush(call_back, collate, [rows]))
 
 
 @function("torch.utils.data.default_collate", "torch.utils.data.dataloader.default_collate")
-def _collated(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
-    count = length(frame, args[0]) if args else None
-    content = frame.state.content(args[0]) if args else None
+def _collated(frame: Frame, call: LibraryCall) -> Value:
+    count = length(frame, call.args[0]) if call.args else None
+    content = frame.state.content(call.args[0]) if call.args else None
     if not isinstance(content, ListContent) or count is None:
         return UNKNOWN
     return _batch(frame, frame.state.element(content), count)
@@ -131,8 +133,8 @@ def _batch(frame: Frame, row: Value, count: IntSize) -> Value:
 @function(
     "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.std.tqdm", "tqdm.notebook.tqdm", "rich.progress.track"
 )
-def _shown(frame: Frame, args: list[Value], kwargs: Named, node: ast.Call) -> Value:
+def _shown(frame: Frame, call: LibraryCall) -> Value:
     """Go over what is given while showing how far it is."""
-    source = args[0] if args else kwargs.get("iterable", UNKNOWN)
+    source = call.args[0] if call.args else call.kwargs.get("iterable", UNKNOWN)
     items, element = iterate(frame, source)
     return Items(items, element, length(frame, source))

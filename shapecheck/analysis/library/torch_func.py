@@ -17,7 +17,7 @@ from shapecheck.analysis.interpreter import decorators, functions
 from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.op_calls import Site, apply
-from shapecheck.analysis.interpreter.registry import caller
+from shapecheck.analysis.interpreter.registry import LibraryCall, caller
 from shapecheck.analysis.interpreter.truth import instance_of
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.values.model import (
@@ -123,14 +123,14 @@ def _bare(values: Iterable[Value], kwargs: Mapping[str, Value] | None = None) ->
 
 
 @caller("torch.vmap", "torch.func.vmap", "functorch.vmap")
-def _vmap(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    return _later("torch.vmap()", arguments, "func in_dims out_dims", in_dims=0, out_dims=0)
+def _vmap(frame: Frame, call: LibraryCall) -> Value:
+    return _later("torch.vmap()", call.arguments, "func in_dims out_dims", in_dims=0, out_dims=0)
 
 
 @caller("torch.vmap()")
-def _batched(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+def _batched(frame: Frame, call: LibraryCall) -> Value:
     """Call a function on what is left of the arguments without an axis, and put it back."""
-    (func, in_dims, out_dims), rest = _ahead(arguments, 3)
+    (func, in_dims, out_dims), rest = _ahead(call.arguments, 3)
     errors = frame.errors
     taken: list[tuple[Tensor, int, DimExpr]] = []
 
@@ -142,7 +142,7 @@ def _batched(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> 
         shape = frame.state.facts.shape(leaf.shape)
         signature = frame.program.table.signature("torch.select")
         assert signature is not None
-        left = apply(frame, signature, [leaf, dim, 0], {}, Site(node, label))
+        left = apply(frame, signature, [leaf, dim, 0], {}, Site(call.node, call.label))
         size = shape.at(dim)
         if size is not None:
             taken.append((leaf, dim, size))
@@ -150,7 +150,11 @@ def _batched(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> 
 
     args = _mapped(frame, without, tuple(rest.values), in_dims)
     kwargs = {name: _mapped(frame, without, value, 0) for name, value in rest.named.items()}
-    if frame.errors > errors or not isinstance(args, tuple) or not _same(frame, taken, node, label):
+    if (
+        frame.errors > errors
+        or not isinstance(args, tuple)
+        or not _same(frame, taken, call.node, call.label)
+    ):
         return UNKNOWN
     count = taken[0][2] if taken else dims.unknown()
 
@@ -167,7 +171,7 @@ def _batched(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> 
         shape = Shape((*shape.dims[:at], count, *shape.dims[at:]))
         return replace(leaf, shape=shape, inserted=False)
 
-    result = invoke(frame, func, _bare(args, kwargs), node, label)
+    result = invoke(frame, func, _bare(args, kwargs), call.node, call.label)
     return _mapped(frame, _of_tensors(back), result, out_dims)
 
 
@@ -195,23 +199,23 @@ _ONE: Final = {"argnums": 0, "has_aux": False}
 
 
 @caller("torch.func.grad", "functorch.grad")
-def _grad(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    return _later("torch.func.grad()", arguments, "func argnums has_aux", **_ONE)
+def _grad(frame: Frame, call: LibraryCall) -> Value:
+    return _later("torch.func.grad()", call.arguments, "func argnums has_aux", **_ONE)
 
 
 @caller("torch.func.grad_and_value", "functorch.grad_and_value")
-def _grad_and_value(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    return _later("torch.func.grad_and_value()", arguments, "func argnums has_aux", **_ONE)
+def _grad_and_value(frame: Frame, call: LibraryCall) -> Value:
+    return _later("torch.func.grad_and_value()", call.arguments, "func argnums has_aux", **_ONE)
 
 
 @caller("torch.func.jacrev", "torch.func.jacfwd", "functorch.jacrev", "functorch.jacfwd")
-def _jacobian(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    return _later("torch.func.jacrev()", arguments, "func argnums has_aux", **_ONE)
+def _jacobian(frame: Frame, call: LibraryCall) -> Value:
+    return _later("torch.func.jacrev()", call.arguments, "func argnums has_aux", **_ONE)
 
 
 @caller("torch.func.hessian", "functorch.hessian")
-def _hessian(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    settings = _settings(arguments, "func argnums", _ONE)
+def _hessian(frame: Frame, call: LibraryCall) -> Value:
+    settings = _settings(call.arguments, "func argnums", _ONE)
     if settings is None:
         return UNKNOWN
     first = Partial(Dotted("torch.func.jacrev()"), (*settings, False), ())
@@ -219,15 +223,15 @@ def _hessian(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> 
 
 
 @caller("torch.func.grad()")
-def _slope(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+def _slope(frame: Frame, call: LibraryCall) -> Value:
     """Return what is like the arguments that a derivative is taken by."""
-    found, _, aux = _gradients(frame, arguments, node, label)
+    found, _, aux = _gradients(frame, call.arguments, call.node, call.label)
     return found if aux is None else (found, aux)
 
 
 @caller("torch.func.grad_and_value()")
-def _slope_and_value(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    found, value, aux = _gradients(frame, arguments, node, label)
+def _slope_and_value(frame: Frame, call: LibraryCall) -> Value:
+    found, value, aux = _gradients(frame, call.arguments, call.node, call.label)
     return found, value if aux is None else (value, aux)
 
 
@@ -263,10 +267,10 @@ def _chosen(arguments: Arguments, argnums: Value) -> Value:
 
 
 @caller("torch.func.jacrev()")
-def _gradients_of_all(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+def _gradients_of_all(frame: Frame, call: LibraryCall) -> Value:
     """Return, for each result, the axes of what it is derived by behind its own."""
-    (func, argnums, has_aux), rest = _ahead(arguments, 3)
-    value, aux = _parted(invoke(frame, func, rest, node, label), has_aux)
+    (func, argnums, has_aux), rest = _ahead(call.arguments, 3)
+    value, aux = _parted(invoke(frame, func, rest, call.node, call.label), has_aux)
     found = _jacobians(frame, value, _chosen(rest, argnums))
     return found if has_aux is False else (found, aux)
 
@@ -287,13 +291,13 @@ def _jacobians(frame: Frame, result: Value, given: Value) -> Value:
 
 
 @caller("torch.autograd.functional.jacobian")
-def _jacobian_at(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    return _derived(1, frame, arguments, node, label)
+def _jacobian_at(frame: Frame, call: LibraryCall) -> Value:
+    return _derived(1, frame, call.arguments, call.node, call.label)
 
 
 @caller("torch.autograd.functional.hessian")
-def _hessian_at(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    return _derived(2, frame, arguments, node, label)
+def _hessian_at(frame: Frame, call: LibraryCall) -> Value:
+    return _derived(2, frame, call.arguments, call.node, call.label)
 
 
 def _derived(times: int, frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
@@ -314,52 +318,52 @@ def _derived(times: int, frame: Frame, arguments: Arguments, node: ast.Call, lab
     "torch.autograd.functional.hvp",
     "torch.autograd.functional.vhp",
 )
-def _products_at(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+def _products_at(frame: Frame, call: LibraryCall) -> Value:
     """Return what a function returns for `inputs`, and what is like these."""
-    settings = _settings(arguments, "func inputs", {})
+    settings = _settings(call.arguments, "func inputs", {})
     if settings is None:
         return UNKNOWN
     func, inputs = settings
     parts = inputs if isinstance(inputs, tuple) else (inputs,)
-    return invoke(frame, func, _bare(parts), node, label), _alike(frame, inputs)
+    return invoke(frame, func, _bare(parts), call.node, call.label), _alike(frame, inputs)
 
 
 @caller("torch.autograd.functional.jvp")
-def _jvp_at(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    found = _products_at(frame, arguments, node, label)
+def _jvp_at(frame: Frame, call: LibraryCall) -> Value:
+    found = _products_at(frame, call)
     return (found[0], _alike(frame, found[0])) if isinstance(found, tuple) else UNKNOWN
 
 
 @caller("torch.func.vjp", "functorch.vjp")
-def _vjp(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    has_aux = arguments.named.get("has_aux", False)
-    (func,), rest = _ahead(arguments, 1)
+def _vjp(frame: Frame, call: LibraryCall) -> Value:
+    has_aux = call.kwargs.get("has_aux", False)
+    (func,), rest = _ahead(call.arguments, 1)
     inner = Arguments(rest.args, {})
-    value, aux = _parted(invoke(frame, func, inner, node, label), has_aux)
+    value, aux = _parted(invoke(frame, func, inner, call.node, call.label), has_aux)
     back = Partial(Dotted("torch.func.vjp()"), (_alike(frame, tuple(rest.values)),), ())
     return (value, back) if has_aux is False else (value, back, aux)
 
 
 @caller("torch.func.vjp()", "torch.func.linearize()")
-def _kept(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    return arguments.values[0]
+def _kept(frame: Frame, call: LibraryCall) -> Value:
+    return call.args[0]
 
 
 @caller("torch.func.jvp", "functorch.jvp")
-def _jvp(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    given = _settings(arguments, "func primals tangents has_aux", _ONE)
+def _jvp(frame: Frame, call: LibraryCall) -> Value:
+    given = _settings(call.arguments, "func primals tangents has_aux", _ONE)
     if given is None or (primals := _branches(frame, given[1])) is None:
         return UNKNOWN
     func, _, _, has_aux = given
-    value, aux = _parted(invoke(frame, func, _bare(primals), node, label), has_aux)
+    value, aux = _parted(invoke(frame, func, _bare(primals), call.node, call.label), has_aux)
     found = (value, _alike(frame, value))
     return found if has_aux is False else (*found, aux)
 
 
 @caller("torch.func.linearize")
-def _linearize(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    (func,), rest = _ahead(arguments, 1)
-    value = invoke(frame, func, rest, node, label)
+def _linearize(frame: Frame, call: LibraryCall) -> Value:
+    (func,), rest = _ahead(call.arguments, 1)
+    value = invoke(frame, func, rest, call.node, call.label)
     return value, Partial(Dotted("torch.func.linearize()"), (_alike(frame, value),), ())
 
 
@@ -367,10 +371,10 @@ def _linearize(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -
 
 
 @caller("torch.func.functional_call", "torch.nn.utils.stateless.functional_call")
-def _functional_call(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+def _functional_call(frame: Frame, call: LibraryCall) -> Value:
     names = "module parameters_and_buffers args kwargs"
     words = {"parameter_and_buffer_dicts": UNKNOWN, "parameters_and_buffers": UNKNOWN}
-    given = _settings(arguments, names, {**words, "args": (), "kwargs": None})
+    given = _settings(call.arguments, names, {**words, "args": (), "kwargs": None})
     if given is None:
         return UNKNOWN
     module, _, args, kwargs = given
@@ -379,7 +383,9 @@ def _functional_call(frame: Frame, arguments: Arguments, node: ast.Call, label: 
     if args is UNKNOWN or named is None or (kwargs is not None and content is None):
         return UNKNOWN
     parts = args if isinstance(args, tuple) else () if args is None else (args,)
-    return invoke(frame, module, _bare(parts, {str(k): v for k, v in named.items()}), node, label)
+    return invoke(
+        frame, module, _bare(parts, {str(k): v for k, v in named.items()}), call.node, call.label
+    )
 
 
 _CHECKPOINT: Final = frozenset(
@@ -388,68 +394,68 @@ _CHECKPOINT: Final = frozenset(
 
 
 @caller("torch.utils.checkpoint.checkpoint")
-def _checkpoint(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    if not arguments.args:
+def _checkpoint(frame: Frame, call: LibraryCall) -> Value:
+    if not call.args:
         return UNKNOWN
-    kwargs = {name: one for name, one in arguments.kwargs.items() if name not in _CHECKPOINT}
-    inner = Arguments(arguments.args[1:], kwargs)
-    first = arguments.args[0]
-    name = label if first.node is None else frame.segment(first.node)
-    return invoke(frame, first.value, inner, node, name)
+    kwargs = {name: one for name, one in call.arguments.kwargs.items() if name not in _CHECKPOINT}
+    inner = Arguments(call.arguments.args[1:], kwargs)
+    first = call.arguments.args[0]
+    name = call.label if first.node is None else frame.segment(first.node)
+    return invoke(frame, first.value, inner, call.node, name)
 
 
 @caller("torch.utils.checkpoint.checkpoint_sequential")
-def _checkpoint_sequential(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    given = _settings(arguments, "functions segments input", {})
+def _checkpoint_sequential(frame: Frame, call: LibraryCall) -> Value:
+    given = _settings(call.arguments, "functions segments input", {})
     steps = None if given is None else _branches(frame, given[0])
     if given is None or steps is None:
         return UNKNOWN
     value = given[2]
     for index, step in enumerate(steps):
-        value = invoke(frame, step, _bare((value,)), node, f"{label}[{index}]")
+        value = invoke(frame, step, _bare((value,)), call.node, f"{call.label}[{index}]")
     return value
 
 
 @caller("torch.nn.utils.skip_init")
-def _skip_init(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+def _skip_init(frame: Frame, call: LibraryCall) -> Value:
     """Make a module whose parameters hold nothing yet."""
-    if not arguments.args:
+    if not call.args:
         return UNKNOWN
-    return invoke(frame, arguments.values[0], _ahead(arguments, 1)[1], node, label)
+    return invoke(frame, call.args[0], _ahead(call.arguments, 1)[1], call.node, call.label)
 
 
 @caller("torchvision.transforms.Compose", "torchvision.transforms.v2.Compose")
-def _compose(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    return _later("torchvision.transforms.Compose()", arguments, "transforms")
+def _compose(frame: Frame, call: LibraryCall) -> Value:
+    return _later("torchvision.transforms.Compose()", call.arguments, "transforms")
 
 
 @caller("torchvision.transforms.Compose()")
-def _composed(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+def _composed(frame: Frame, call: LibraryCall) -> Value:
     """Pass a picture through all steps; what isn't a tensor yet may become one on the way."""
-    (steps,), rest = _ahead(arguments, 1)
+    (steps,), rest = _ahead(call.arguments, 1)
     parts = _branches(frame, steps)
     if parts is None or len(rest.args) != 1:
         return UNKNOWN
     value, errors = rest.args[0].value, frame.errors
     for index, step in enumerate(parts):
-        value = invoke(frame, step, _bare((value,)), node, f"{label}[{index}]")
+        value = invoke(frame, step, _bare((value,)), call.node, f"{call.label}[{index}]")
         if frame.errors > errors:
             return UNKNOWN
     return value
 
 
 @caller("torch.autograd.Function.apply")
-def _apply(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+def _apply(frame: Frame, call: LibraryCall) -> Value:
     """Call the forward of a function with a backward of its own."""
-    owner = arguments.values[0]
+    owner = call.args[0]
     assert isinstance(owner, Class)
     forward = classes.find_method(owner, "forward")
     made = None if forward is None else decorators.decorated(forward)
     if not isinstance(made, Function):
         return UNKNOWN
     split = classes.find_method(owner, "setup_context") is not None
-    args = arguments.args[1:] if split else (Argument(UNKNOWN), *arguments.args[1:])
-    return functions.invoke(frame, made, args, arguments.kwargs, node, label)
+    args = call.arguments.args[1:] if split else (Argument(UNKNOWN), *call.arguments.args[1:])
+    return functions.invoke(frame, made, args, call.arguments.kwargs, call.node, call.label)
 
 
 # Trees and branches -----------------------------------------------------------------------------
@@ -462,53 +468,53 @@ def _of_pytrees(name: str) -> tuple[str, ...]:
 
 
 @caller(*_of_pytrees("tree_map"))
-def _tree_map(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    if len(arguments.args) < 2:
+def _tree_map(frame: Frame, call: LibraryCall) -> Value:
+    if len(call.arguments.args) < 2:
         return UNKNOWN
-    func, *trees = arguments.values
+    func, *trees = call.args
 
     def change(*leaves: Value) -> Value:
         if leaves[0] is UNKNOWN or leaves[0] is None:
             return UNKNOWN
-        return invoke(frame, func, _bare(leaves), node, label)
+        return invoke(frame, func, _bare(leaves), call.node, call.label)
 
     return _mapped(frame, change, *trees)
 
 
 @caller(*_of_pytrees("tree_map_only"))
-def _tree_map_only(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    if len(arguments.args) != 3:
+def _tree_map_only(frame: Frame, call: LibraryCall) -> Value:
+    if len(call.arguments.args) != 3:
         return UNKNOWN
-    kind, func, tree = arguments.values
+    kind, func, tree = call.args
 
     def change(leaf: Value) -> Value:
         verdict = instance_of(frame, leaf, kind)
         if verdict is None:
             return UNKNOWN
-        return invoke(frame, func, _bare((leaf,)), node, label) if verdict else leaf
+        return invoke(frame, func, _bare((leaf,)), call.node, call.label) if verdict else leaf
 
     return _mapped(frame, change, tree)
 
 
 @caller(*_of_pytrees("tree_leaves"))
-def _tree_leaves(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    leaves = _leaves(frame, arguments.values[0]) if arguments.args else [UNKNOWN]
+def _tree_leaves(frame: Frame, call: LibraryCall) -> Value:
+    leaves = _leaves(frame, call.args[0]) if call.args else [UNKNOWN]
     return frame.state.new(ListContent(None if UNKNOWN in leaves else tuple(leaves)))
 
 
 @caller(*_of_pytrees("tree_flatten"))
-def _tree_flatten(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    if not arguments.args:
+def _tree_flatten(frame: Frame, call: LibraryCall) -> Value:
+    if not call.args:
         return UNKNOWN
-    structure = Partial(Dotted("torch.utils._pytree.TreeSpec"), (arguments.values[0],), ())
-    return _tree_leaves(frame, arguments, node, label), structure
+    structure = Partial(Dotted("torch.utils._pytree.TreeSpec"), (call.args[0],), ())
+    return _tree_leaves(frame, call), structure
 
 
 @caller(*_of_pytrees("tree_unflatten"))
-def _tree_unflatten(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
+def _tree_unflatten(frame: Frame, call: LibraryCall) -> Value:
     """Put leaves into a tree of a structure; optree takes them the other way round."""
-    structures = [value for value in arguments.values if isinstance(value, Partial)]
-    others = [value for value in arguments.values if not isinstance(value, Partial)]
+    structures = [value for value in call.args if isinstance(value, Partial)]
+    others = [value for value in call.args if not isinstance(value, Partial)]
     leaves = _branches(frame, others[0]) if others else None
     if len(structures) != 1 or leaves is None:
         return UNKNOWN
@@ -520,19 +526,19 @@ def _tree_unflatten(frame: Frame, arguments: Arguments, node: ast.Call, label: s
 
 
 @caller("torch.cond")
-def _cond(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    given = _settings(arguments, "pred true_fn false_fn operands", {"operands": ()})
+def _cond(frame: Frame, call: LibraryCall) -> Value:
+    given = _settings(call.arguments, "pred true_fn false_fn operands", {"operands": ()})
     args = None if given is None else _branches(frame, given[3])
     if given is None or args is None:
         return UNKNOWN
-    return invoke(frame, OneOf(given[1:3]), _bare(args), node, label)
+    return invoke(frame, OneOf(given[1:3]), _bare(args), call.node, call.label)
 
 
 @caller("torch.while_loop", "torch._higher_order_ops.while_loop")
-def _while_loop(frame: Frame, arguments: Arguments, node: ast.Call, label: str) -> Value:
-    given = _settings(arguments, "cond_fn body_fn carried_inputs", {})
+def _while_loop(frame: Frame, call: LibraryCall) -> Value:
+    given = _settings(call.arguments, "cond_fn body_fn carried_inputs", {})
     args = None if given is None else _branches(frame, given[2])
     if given is None or args is None:
         return UNKNOWN
-    invoke(frame, given[1], _bare(args), node, label)
+    invoke(frame, given[1], _bare(args), call.node, call.label)
     return _alike(frame, tuple(args))

@@ -39,6 +39,16 @@ class Bound(Opaque):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Attributes(Opaque):
+    """`instance.__dict__` of an instance of the program."""
+
+    owner: Value
+
+    def __repr__(self) -> str:
+        return "the attributes of an instance"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Super(Opaque):
     """`super()` in a method of `owner`, for the instance `receiver`."""
 
@@ -316,6 +326,8 @@ def unchanging(value: Value) -> bool:
         return all(map(unchanging, value.options))
     if isinstance(value, (Bound, Super)):
         return unchanging(value.receiver)
+    if isinstance(value, Attributes):
+        return unchanging(value.owner)
     if isinstance(value, Items):
         return unchanging(value.element) and unchanging(value.items or ())
     return not isinstance(value, (Partial, Function, OpInstance))
@@ -344,3 +356,23 @@ class Arguments:
     def named(self) -> dict[str, Value]:
         """The values of the keyword arguments."""
         return {name: argument.value for name, argument in self.kwargs.items()}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Range(Opaque):
+    """`range(start, stop, step)`; `length` is the number of items, where it is known."""
+
+    start: IntSize
+    stop: IntSize
+    step: int
+
+    @property
+    def length(self) -> IntSize:
+        """The number of items, supposing that the bounds are in order."""
+        if self.step == 1:
+            return self.stop - self.start
+        last = -1 if self.step > 0 else 1
+        return dims.floordiv(self.stop - self.start + self.step + last, self.step)
+
+    def __repr__(self) -> str:
+        return f"range({self.start}, {self.stop}, {self.step})"

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
+    Attributes,
     Bound,
     Context,
     Items,
@@ -74,6 +75,7 @@ FORMS: Final[dict[type, Form]] = {
         lambda v: v.name,
         lambda v, parts: Bound(parts[0], v.name, parts[1]),
     ),
+    Attributes: Form(lambda v: (v.owner,), _nothing, lambda v, parts: Attributes(parts[0])),
     Super: Form(lambda v: (v.owner, v.receiver), _nothing, lambda v, parts: Super(*parts)),
     Partial: Form(
         lambda v: (v.function, *v.args, *(given for _, given in v.kwargs)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import shapecheck.dims as dims
@@ -64,6 +64,16 @@ class State:
         """Replace what the heap holds for a value that is on it."""
         if isinstance(owner, Ref):
             self.heap[owner] = content
+
+    def set_attribute(self, owner: Value, name: str, value: Value) -> None:
+        """Put something into an instance as its attribute."""
+        content = self.content(owner)
+        if not isinstance(content, Instance):
+            return
+        self.put(owner, replace(content, attrs={**content.attrs, name: value}))
+        others = self.content(content.like)
+        if isinstance(others, Instance):
+            self.put(content.like, replace(others, attrs={**others.attrs, name: UNKNOWN}))
 
     def either(self, *values: Value) -> Value:
         """Return what holds of each of several values, at least one."""

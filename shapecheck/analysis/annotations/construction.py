@@ -1,0 +1,135 @@
+"""How instances come into being: the fields and hooks of a class, and who sets its attributes."""
+
+from __future__ import annotations
+
+import ast
+from typing import TypeAlias
+
+from shapecheck.analysis.annotations import class_fields, declarations
+from shapecheck.analysis.annotations.class_fields import Field
+from shapecheck.analysis.annotations.classes import (
+    ancestry,
+    find_method,
+    instance_fields,
+    is_dataclass,
+    members,
+)
+from shapecheck.analysis.annotations.reader import TensorDecl, reader
+from shapecheck.analysis.program.model import Class, Function
+
+
+def is_named_tuple(cls: Class) -> bool:
+    """Whether a class is a `typing.NamedTuple`."""
+    return "typing.NamedTuple" in ancestry(cls)
+
+
+def fields(cls: Class) -> list[Field]:
+    """Return the fields of a class that gets its constructor from them."""
+
+    def found() -> list[Field]:
+        return [class_fields.field(*one) for one in instance_fields(cls)]
+
+    return cls.module.program.memory.recall(("fields", cls.node), found, [])
+
+
+def tensor_fields(cls: Class) -> list[tuple[str, TensorDecl]]:
+    """Return the fields of a class that are declared to be tensors of some shape."""
+
+    def found() -> list[tuple[str, TensorDecl]]:
+        fields = instance_fields(cls)
+        read = [(name, reader(home.module).read(node.annotation)) for name, node, home in fields]
+        return [(n, d) for n, d in read if isinstance(d, TensorDecl) and d.text is not None]
+
+    return cls.module.program.memory.recall(("tensor fields", cls.node), found, [])
+
+
+def hook(cls: Class) -> Function | None:
+    """Return what a generated constructor calls at its end."""
+    if find_method(cls, "__init__") is not None or not is_dataclass(cls):
+        return None
+    hooks = (find_method(cls, name) for name in class_fields.HOOKS)
+    return next((hook for hook in hooks if hook is not None), None)
+
+
+def set_by_hook(cls: Class) -> set[str]:
+    """Return the attributes that are set behind a generated constructor."""
+    memory, nothing = cls.module.program.memory, set[str]()
+
+    def found() -> set[str]:
+        built = builders(cls)[1] if hook(cls) is not None else ()
+        stored = (home.module.survey.stores[node] for home, node in built)
+        named = (class_fields.set_by_name(node) for _, node in built)
+        return nothing.union(*stored, *named)
+
+    return memory.recall(("set by hook", cls.node), found, nothing)
+
+
+def assigned(cls: Class) -> tuple[set[str], set[str]]:
+    """Return the attributes of self that methods assign which the construction doesn't call.
+
+    And those whose content they change.
+    """
+    memory, nothing = cls.module.program.memory, (set[str](), set[str]())
+    return memory.recall(("assigned", cls.node), lambda: _assigned_later(cls), nothing)
+
+
+def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
+    _, _, others = builders(cls)
+    return (
+        set().union(*(home.module.survey.stores[node] for home, node in others)),
+        set().union(*(home.module.survey.alters[node] for home, node in others)),
+    )
+
+
+_Method: TypeAlias = tuple[Class, ast.FunctionDef]
+
+
+def builders(cls: Class) -> tuple[set[str], list[_Method], list[_Method]]:
+    """Return the names of the methods that the construction calls, these methods, and others."""
+    nothing: tuple[set[str], list[_Method], list[_Method]] = (set(), [], [])
+    memory = cls.module.program.memory
+    return memory.recall(("builders", cls.node), lambda: _find_builders(cls), nothing)
+
+
+def _find_builders(cls: Class) -> tuple[set[str], list[_Method], list[_Method]]:
+    methods: dict[str, list[_Method]] = {}
+    for parent in ancestry(cls):
+        for name, member in members(parent).items() if isinstance(parent, Class) else ():
+            if isinstance(parent, Class) and isinstance(member, ast.FunctionDef):
+                methods.setdefault(name, []).append((parent, member))
+    building = {"__init__", *class_fields.HOOKS, "setup"}
+    waiting = list(building)
+    while waiting:
+        for home, node in methods.get(waiting.pop(), ()):
+            called = home.module.survey.mentions[node] & methods.keys()
+            waiting += called - building
+            building |= called
+    builders = [one for name, each in methods.items() if name in building for one in each]
+    others = [one for name, each in methods.items() if name not in building for one in each]
+    return building, builders, others
+
+
+def taken_over(cls: Class, name: str) -> tuple[Class, ast.expr] | None:
+    """Return the annotation of the parameter that a constructor assigns to an attribute, for good.
+
+    And the class whose constructor it is.
+    """
+
+    def found() -> tuple[Class, ast.expr] | None:
+        init = find_method(cls, "__init__")
+        if init is None or init.owner is None or name in assigned(cls)[0]:
+            return None
+        if isinstance(init.node, ast.Lambda):
+            return None
+        arguments = declarations.arguments_of(init.node)
+        given = {one.arg: one.annotation for one in arguments if one.annotation is not None}
+        for node in init.node.body:
+            match node:
+                case ast.Assign(
+                    targets=[ast.Attribute(value=ast.Name(id=self), attr=attr)],
+                    value=ast.Name(id=param),
+                ) if attr == name and self == arguments[0].arg and param in given:
+                    return init.owner, given[param]
+        return None
+
+    return cls.module.program.memory.recall(("taken over", cls.node, name), found, None)

@@ -1,0 +1,165 @@
+"""Instances of which only the class is known, for the check of its methods by themselves."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.classes import defaults, find_method
+from shapecheck.analysis.annotations.construction import assigned, builders
+from shapecheck.analysis.interpreter import body, first_class
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.kinds.construct import tell
+from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
+from shapecheck.analysis.values.heap import Renewing, inside, unknowns
+from shapecheck.analysis.values.model import (
+    DictContent,
+    Instance,
+    ListContent,
+    OneOf,
+    Path,
+    Ref,
+    names_of,
+    own_size,
+)
+from shapecheck.analysis.values.state import State
+from shapecheck.dims import Size
+from shapecheck.shapes import Tensor
+
+
+def instance(cls: Class, path: str, alike: bool = True) -> tuple[State, Ref]:
+    """Return a state with an instance of a class of which only the class is known.
+
+    Its `__init__` is run with symbols for the arguments: ints are sizes of its own. With `alike`,
+    two of them are the same where all calls in the module say so.
+    """
+    memory = cls.module.program.memory
+    question = ("symbolic", cls, path, alike)
+    made = memory.recall(
+        question, lambda: _symbolic(cls, path, alike=alike), _Symbolic(State(), Ref())
+    )
+    state = made.state.copy()
+    if made.has_anonymous:
+        state.change(Renewing({}, lambda symbol: not symbol.is_anonymous))
+    return state, made.ref
+
+
+@dataclass(frozen=True, slots=True)
+class _Symbolic:
+    """A symbolic instance: the state that it is in, and itself.
+
+    `has_anonymous`: there are unknowns in it that get called after variables.
+    """
+
+    state: State
+    ref: Ref
+    has_anonymous: bool = False
+
+
+def check_init(cls: Class) -> None:
+    """Check the `__init__` that a class defines itself; what is found out is `instance`'s."""
+    with cls.module.program.memory.answering(("symbolic", cls, "self", True)) as keep:
+        keep(_symbolic(cls, "self", quiet=False))
+
+
+def begin(state: State, ref: Ref, function: Function) -> None:
+    """Let a method be checked on its instance: one that builds it finds only its fields."""
+    content = state.content(ref)
+    if isinstance(content, Instance) and function.name in builders(content.cls)[0]:
+        state.put(ref, replace(content, fresh=False))
+
+
+def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> _Symbolic:
+    state = State()
+    ref = state.new(Instance(cls, {}, path, whole=True, fresh=True, defaults=defaults(cls)))
+    init = find_method(cls, "__init__")
+    if init is None:
+        return _Symbolic(state, ref)
+    for one, same in _given_alike(cls, init) if alike else ():
+        if one.atom is not None:
+            state.facts.learn(one.atom, same)
+    itself: dict[str, Value] = {one.arg: ref for one in declarations.arguments_of(init.node)[:1]}
+    frame = body.check_body(init, state, {**_supposed(init), **itself}, quiet=quiet)
+    ends = [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]
+    end = ends[0] if ends else state
+    for other in ends[1:]:
+        end = end.join(other)
+    _forget_changing(end, ref, cls)
+    first_class.forget(end.facts)
+    tell(Frame(cls.module, end), ref)
+    end.vars, end.since = {}, {}
+    end.facts.under_unknown_condition = False
+    end.adopt(names_of(path, "fields"))
+    values = (value for content in end.heap.values() for value in inside(content))
+    return _Symbolic(end, ref, any(s.is_anonymous for v in values for s in unknowns(v)))
+
+
+def _supposed(init: Function) -> dict[str, Value]:
+    """Return what parameters without annotation hold where the program is to suppose it: sizes."""
+    if not init.module.program.supposing:
+        return {}
+    arguments = declarations.arguments_of(init.node)
+    bare = {one.arg for one in arguments[1:] if one.annotation is None}
+    found: dict[str, Value] = {}
+    for param in declarations.declaration(init).params:
+        default = param.default
+        if param.name in bare and default is None:
+            found[param.name] = Path(param.name)
+        elif param.name in bare and isinstance(default, ast.Constant):
+            if type(default.value) is int:
+                found[param.name] = own_size(param.name, default.value)
+    return found
+
+
+def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
+    """Return the sizes of a constructor that every call in its module gives one expression."""
+    params = {param.name: param for param in declarations.declaration(init).params[1:]}
+    pairs: set[tuple[str, str]] | None = None
+    for call in cls.module.survey.calls.get(cls.name, ()):
+        given = dict(zip(params, call.args, strict=False))
+        given.update({word.arg: word.value for word in call.keywords if word.arg in params})
+        texts = {n: ast.dump(v) for n, v in given.items() if not isinstance(v, ast.Constant)}
+        alike = {(a, b) for a in texts for b in texts if a < b and texts[a] == texts[b]}
+        pairs = alike if pairs is None else pairs & alike
+
+    def size(name: str) -> Size:
+        default = params[name].default
+        return own_size(name, default.value if isinstance(default, ast.Constant) else NOTHING)
+
+    return [(size(one), size(other)) for one, other in sorted(pairs or ())]
+
+
+def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
+    """Give up on attributes that methods other than those of the construction assign."""
+    content = state.content(ref)
+    if not isinstance(content, Instance):
+        return
+    set_later, altered = assigned(cls)
+    attrs = {
+        name: value
+        for name, value in content.attrs.items()
+        if name not in set_later
+        and (name not in altered or isinstance(value, Tensor))  # which keeps its shape
+        and not _is_placeholder(state, value)
+    }
+    state.put(ref, replace(content, attrs=attrs, whole=False))
+
+
+def _is_placeholder(state: State, value: Value) -> bool:
+    """Whether an attribute begins empty, `[]` or `torch.tensor([])`, for others to fill."""
+    if isinstance(value, Tensor):
+        return 0 in value.shape.dims
+    if isinstance(value, (tuple, OneOf)):
+        parts = value.options if isinstance(value, OneOf) else value
+        return any(_is_placeholder(state, part) for part in parts)
+    content = state.content(value)
+    return (
+        isinstance(content, (ListContent, DictContent))
+        and content.kind in _FILLED
+        and not content.items
+    )
+
+
+_FILLED: Final = frozenset(("list", "dict", "set"))

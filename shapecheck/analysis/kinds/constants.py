@@ -1,0 +1,172 @@
+"""Numbers, texts, None and sizes: what Python's own constants are, and what stands for some."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final, TypeVar
+
+import shapecheck.dims as dims
+from shapecheck.analysis.interpreter import registry
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.kinds import Kind, Spelling, kind
+from shapecheck.analysis.interpreter.registry import MethodCall
+from shapecheck.analysis.interpreter.truth import ATOMIC, CONSTANTS, INTEGER, NUMBER, SEQUENCE
+from shapecheck.analysis.program.model import Class, Value
+from shapecheck.analysis.values.model import Bound, ListContent
+from shapecheck.dims import Dim, IntSize, Size, symbols
+from shapecheck.ops import UNKNOWN, DType
+from shapecheck.shapes import Item, Run
+
+_C_contra = TypeVar("_C_contra", contravariant=True)
+
+
+class _Constant(Kind[_C_contra]):
+    """A value that is known itself."""
+
+    def is_callable(self, frame: Frame, held: _C_contra) -> bool | None:
+        return False
+
+    def truth(self, frame: Frame, held: _C_contra) -> bool | None:
+        return bool(held)
+
+    def is_a(self, frame: Frame, held: _C_contra, cls: Class | str) -> bool | None:
+        return False
+
+    def has(self, frame: Frame, value: Value, held: _C_contra, name: str) -> bool | None:
+        return hasattr(held, name)
+
+
+@kind(type(None))
+class NoneKind(_Constant[None]):
+    """None."""
+
+    family = "None"
+
+    def types(self, frame: Frame, held: None) -> frozenset[str] | None:
+        return ATOMIC | {"NoneType"}
+
+
+@kind(int)
+class IntKind(_Constant[int]):
+    """A number of items that is known."""
+
+    family = "number"
+
+    def types(self, frame: Frame, held: int) -> frozenset[str] | None:
+        return INTEGER
+
+
+@kind(bool)
+class BoolKind(IntKind):
+    """True or False."""
+
+    def types(self, frame: Frame, held: int) -> frozenset[str] | None:
+        return INTEGER | {"bool"}
+
+
+@kind(float)
+class FloatKind(_Constant[float]):
+    """A number with a fraction."""
+
+    family = "number"
+
+    def types(self, frame: Frame, held: float) -> frozenset[str] | None:
+        return NUMBER | {"float"}
+
+
+_TEXT_METHODS: Final = frozenset(
+    "startswith endswith split rsplit lower upper replace strip lstrip rstrip removeprefix "
+    "removesuffix partition rpartition isdigit find index count title capitalize".split()
+)
+
+
+@kind(str)
+class TextKind(_Constant[str]):
+    """A text."""
+
+    family = "str"
+
+    def types(self, frame: Frame, held: str) -> frozenset[str] | None:
+        return SEQUENCE | {"str"}
+
+    def contains(self, frame: Frame, held: str, item: Value) -> bool | None:
+        return item in held if isinstance(item, str) else None
+
+    def length(self, frame: Frame, value: Value, held: str) -> IntSize | None:
+        return len(held)
+
+    def call_method(self, frame: Frame, call: MethodCall[str]) -> Value:
+        """Call a method of the text itself where its arguments are known."""
+        given = (*call.args, *call.kwargs.values())
+        known = all(isinstance(arg, (*CONSTANTS, tuple)) for arg in given)
+        if call.name not in _TEXT_METHODS:
+            return super().call_method(frame, call)
+        if not known:
+            handler = registry.method(call.held, call.name)
+            return UNKNOWN if handler is None else handler(frame, call)
+        try:
+            found = getattr(call.held, call.name)(*call.args, **call.kwargs)
+        except (TypeError, ValueError):
+            return UNKNOWN
+        return frame.state.new(ListContent(tuple(found))) if isinstance(found, list) else found
+
+
+@kind(Size)
+class SizeKind(Kind[Size]):
+    """A number of items of which only the name is known, or what it is computed from."""
+
+    family = "number"
+
+    def is_callable(self, frame: Frame, held: Size) -> bool | None:
+        return False
+
+    def types(self, frame: Frame, held: Size) -> frozenset[str] | None:
+        return INTEGER
+
+    def is_a(self, frame: Frame, held: Size, cls: Class | str) -> bool | None:
+        return False
+
+    def another(self, frame: Frame, value: Value, held: Size) -> Value:
+        return another_item(held)
+
+
+def another_item(item: Item) -> Item:
+    """Return a size like one, or a run of them: of what isn't known a different one."""
+    if isinstance(item, Run):
+        return Run(item.symbol.again()) if item.symbol.kind is dims.Kind.UNKNOWN else item
+    if any(symbol.varies for symbol in dims.symbols(item)):
+        alone = item.symbol if isinstance(item, Size) else None
+        return dims.unknown() if alone is None else Size.of(alone.again())
+    return item
+
+
+@kind(DType)
+class DTypeKind(Kind[DType]):
+    """A dtype."""
+
+    family = "object"
+
+    def truth(self, frame: Frame, held: DType) -> bool | None:
+        return True
+
+    def types(self, frame: Frame, held: DType) -> frozenset[str] | None:
+        return frozenset()
+
+
+@kind(Dim)
+class DimKind(Kind[Dim]):
+    """A dimension as an object, `Dim("b")`."""
+
+    def attribute(self, frame: Frame, value: Value, held: Dim, name: str, node: ast.expr) -> Value:
+        if name not in _OF_DIMENSIONS:
+            return Bound(value, name)
+        found: Value = getattr(held, name)
+        return found
+
+    def plain(self, spelling: Spelling, value: Value, held: Dim) -> Value:
+        if isinstance(held.size, int):  # then it is the same in all that the body calls
+            spelling.frame.dims |= symbols(held.dim)
+        return held.dim
+
+
+_OF_DIMENSIONS: Final = frozenset(("name", "size", "kind", "labels", "ragged"))

@@ -1,0 +1,185 @@
+"""What constructing an instance of a class of the program gives."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+
+import shapecheck.dims as dims
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.class_fields import Field
+from shapecheck.analysis.annotations.classes import (
+    defaults,
+    find_method,
+    instance_fields,
+    is_dataclass,
+)
+from shapecheck.analysis.annotations.construction import fields, hook, tensor_fields
+from shapecheck.analysis.annotations.reader import Declared, FieldsDecl, reader
+from shapecheck.analysis.interpreter import fitting, functions
+from shapecheck.analysis.interpreter.calls import call_back
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.kinds import attribute
+from shapecheck.analysis.program.model import Class, Function, Value
+from shapecheck.analysis.values.model import Argument, DictContent, Instance, Ref, names_of
+from shapecheck.blame import Blame
+from shapecheck.dims import Sym
+from shapecheck.ops import UNKNOWN
+from shapecheck.shapes import Matcher, Run, Tensor
+
+
+def construct(
+    frame: Frame,
+    cls: Class,
+    args: list[Argument],
+    kwargs: Mapping[str, Argument],
+    node: ast.expr,
+    label: str,
+) -> Value:
+    """Return a new instance of an analysed class, its `__init__` run on the arguments."""
+    typed = reader(cls.module).fields(cls)
+    if typed is not None:
+        return _typed_dict(frame, FieldsDecl(tuple(typed.items())), kwargs, node, label)
+    made = frame.state.new(Instance(cls, {}, whole=True, defaults=defaults(cls)))
+    init = find_method(cls, "__init__")
+    if init is not None:
+        functions.invoke(frame, init, [Argument(made), *args], kwargs, node, label)
+        tell(frame, made)
+        return made
+    if is_dataclass(cls):
+        rest = _fill_fields(frame, made, cls, args, kwargs, node, label)
+        after = hook(cls)
+        if after is not None:
+            run_hook(frame, after, made, rest, node)
+    return made
+
+
+def _typed_dict(
+    frame: Frame,
+    declared: FieldsDecl,
+    kwargs: Mapping[str, Argument],
+    node: ast.expr,
+    label: str,
+) -> Value:
+    made = frame.state.new(DictContent({name: one.value for name, one in kwargs.items()}))
+    matcher = Matcher(frame.state.facts)
+    found = fitting.check(frame, declared, made, matcher)
+    if found[0] is not None:
+        blame = Blame("unfit", "field", label)
+        message = fitting.message(frame, f'a field of "{label}"', found, matcher, None, blame)
+        frame.error(node, message)
+    return made
+
+
+def replaced(frame: Frame, value: Value, changes: Mapping[str, Argument], node: ast.expr) -> Value:
+    """Return what `dataclasses.replace(value, name=...)` makes."""
+    content = frame.state.content(value)
+    if not isinstance(content, Instance) or not is_dataclass(content.cls):
+        return UNKNOWN
+    kept = {
+        name: Argument(attribute(frame, value, name, node))
+        for name, _, _ in instance_fields(content.cls)
+    }
+    return construct(frame, content.cls, [], {**kept, **changes}, node, content.cls.name)
+
+
+def _fill_fields(
+    frame: Frame,
+    made: Ref,
+    cls: Class,
+    args: list[Argument],
+    kwargs: Mapping[str, Argument],
+    node: ast.expr,
+    label: str,
+) -> list[Argument]:
+    """Give the fields what a generated constructor is given; return what goes to its hook."""
+    given = list(args)
+    attrs: dict[str, Value] = {}
+    rest: list[Argument] = []
+    matcher = Matcher(frame.state.facts)
+    for field in fields(cls):
+        argument = None
+        if field.is_given:
+            argument = given.pop(0) if given else kwargs.get(field.name)
+        if argument is None:
+            value = _default(frame, field)
+        else:
+            _check_field(frame, field, argument, matcher, node, label)
+            value = UNKNOWN if field.is_converted else argument.value
+        if field.is_kept:
+            attrs[field.name] = value
+        else:
+            rest.append(Argument(value, None if argument is None else argument.node))
+    frame.state.put(made, Instance(cls, attrs))
+    return rest
+
+
+def _default(frame: Frame, field: Field) -> Value:
+    """Return what a field holds that the constructor isn't given."""
+    if isinstance(field.default, ast.Constant):
+        return functions.default(frame, field.owner.module, field.default)
+    if field.factory is None:
+        return UNKNOWN
+    factory = functions.default(frame, field.owner.module, field.factory)
+    return frame.hush(call_back, factory, [])
+
+
+def _check_field(
+    frame: Frame, field: Field, argument: Argument, matcher: Matcher, node: ast.expr, label: str
+) -> None:
+    declared = reader(field.owner.module).read(field.annotation)
+    found = fitting.check(frame, declared, argument.value, matcher)
+    if found[0] is None or field.is_converted:
+        return
+    text = None if argument.node is None else frame.segment(argument.node)
+    subject = f'field "{field.name}" of "{label}"'
+    blame = Blame("unfit", "field", label, field.name)
+    message = fitting.message(frame, subject, found, matcher, text, blame)
+    frame.error(argument.node or node, message)
+
+
+def run_hook(
+    frame: Frame, hook: Function, made: Ref, given: list[Argument], node: ast.expr
+) -> Value:
+    """Call what a generated constructor calls at its end; what else it is given isn't known."""
+    missing = len(declarations.declaration(hook).params) - 1 - len(given)
+    args = [Argument(made), *given, *(Argument(UNKNOWN) for _ in range(missing))]
+    return functions.invoke(frame, hook, args, {}, node, hook.name)
+
+
+def tell(frame: Frame, made: Ref) -> None:
+    """Believe declarations of fields that say more than what a constructor assigned to them."""
+    content = frame.state.content(made)
+    if not isinstance(content, Instance):
+        return
+    for name, declared in tensor_fields(content.cls):
+        value = content.attrs.get(name)
+        if not isinstance(value, Tensor) or declared.text is None or not _is_vague(frame, value):
+            continue
+        if Matcher(frame.state.facts.copy()).match(declared.text, value.shape) is None:
+            told = declared_as(frame, made, content, name, declared)
+            if isinstance(told, Tensor):
+                told = replace(told, dtype=told.dtype & value.dtype or value.dtype)
+            frame.state.set_attribute(made, name, told)
+
+
+def _is_vague(frame: Frame, value: Tensor) -> bool:
+    """Whether nothing says which axes some of a tensor's are, or how many."""
+    items = frame.state.facts.shape(value.shape).dims
+    return any(isinstance(item, Run) and not item.symbol.has_name for item in items)
+
+
+def declared_as(
+    frame: Frame, owner: Ref, content: Instance, name: str, declared: Declared
+) -> Value:
+    """Return what a field is declared to be, in terms of the instance's own names."""
+    origin = names_of(content.path or str(owner.serial), "fields")
+    return fitting.declare(
+        frame,
+        declared,
+        content.path + f".{name}" if content.path else name,
+        Matcher(frame.state.facts),
+        lambda text: dims.own(text, origin),
+        lambda text: Run(Sym(text, dims.Kind.UNKNOWN, origin)),
+    )

@@ -1,0 +1,368 @@
+"""Instances of classes of the program: their attributes, and what their classes say of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck import dtypes
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.classes import (
+    ancestry,
+    bases,
+    find_member,
+    find_method,
+    find_setter,
+    instance_fields,
+    is_dataclass,
+    is_module,
+    members,
+)
+from shapecheck.analysis.annotations.construction import (
+    fields,
+    hook,
+    is_named_tuple,
+    set_by_hook,
+    taken_over,
+)
+from shapecheck.analysis.annotations.reader import AnyDecl, reader
+from shapecheck.analysis.interpreter import decorators, functions, registry
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import iterate
+from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, attribute, kind, special
+from shapecheck.analysis.interpreter.op_calls import written
+from shapecheck.analysis.kinds.construct import declared_as, run_hook
+from shapecheck.analysis.kinds.tuples import item_of
+from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
+from shapecheck.analysis.values.model import (
+    Argument,
+    Arguments,
+    Attributes,
+    Bound,
+    Instance,
+    Path,
+    Ref,
+    Super,
+    with_default,
+)
+from shapecheck.analysis.values.paths import one_of
+from shapecheck.ops import UNKNOWN, Scalar
+
+_HERE: Final = ast.Constant(None)
+
+
+@kind(Instance)
+class InstanceKind(Kind[Instance]):
+    """An instance of a class of the program."""
+
+    def truth(self, frame: Frame, held: Instance) -> bool | None:
+        return True if held.path is None and _is_plainly_true(held.cls) else None
+
+    def is_a(self, frame: Frame, held: Instance, cls: Class | str) -> bool | None:
+        parents = list(ancestry(held.cls))
+        for parent in parents:
+            if isinstance(parent, str) or isinstance(cls, str):
+                if parent == cls:
+                    return True
+            elif parent.node is cls.node:
+                return True
+        # Of a symbolic one, `self`, an instance of a subclass may be passed.
+        return None if held.path is not None or _is_open(parents) else False
+
+    def has(self, frame: Frame, value: Value, held: Instance, name: str) -> bool | None:
+        if name in held.attrs or find_member(held.cls, name) is not None:
+            return True
+        if held.path is not None or find_method(held.cls, "__getattr__") is not None:
+            return None
+        parents = list(ancestry(held.cls))
+        known = all(isinstance(p, Class) or p in ("torch.nn.Module", "abc.ABC") for p in parents)
+        if _is_open(parents) or not known or name in _MODULE_NAMES:
+            return None
+        return None if registry.method(held, name) is not None else False
+
+    def iterate(self, frame: Frame, value: Value, held: Instance) -> Iterated:
+        made = special(frame, value, "__iter__", [], _HERE)
+        if made is not NOTHING and made != value:
+            return iterate(frame, made)
+        if made is not NOTHING:
+            following = special(frame, value, "__next__", [], _HERE)
+            return None, UNKNOWN if following is NOTHING else following
+        item = special(frame, value, "__getitem__", [dims.unknown()], _HERE)
+        return None, UNKNOWN if item is NOTHING else item
+
+    def another(self, frame: Frame, value: Value, held: Instance) -> Value:
+        if held.path is None or not isinstance(value, Ref):
+            return value
+        attrs = dict.fromkeys(held.attrs, UNKNOWN)
+        like = held.like or value
+        return frame.state.new(Instance(held.cls, attrs, one_of(held.path), like, fresh=True))
+
+    def item(
+        self,
+        frame: Frame,
+        value: Value,
+        held: Instance,
+        index: Value,
+        node: ast.expr,
+        source: ast.expr,
+    ) -> Value:
+        made = special(frame, value, "__getitem__", [index], node)
+        if isinstance(made, tuple) and isinstance(index, (int, slice)):
+            return item_of(frame, made, index)
+        return UNKNOWN if made is NOTHING else made
+
+    def set_item(
+        self,
+        frame: Frame,
+        value: Value,
+        held: Instance,
+        index: Value,
+        new: Value,
+        target: ast.Subscript,
+        source: ast.expr,
+    ) -> None:
+        frame.state.put(value, None)
+
+    def attribute(
+        self, frame: Frame, value: Value, held: Instance, name: str, node: ast.expr
+    ) -> Value:
+        assert isinstance(value, Ref)
+        return written(_attribute(frame, value, held, name, node))  # by whoever else has it
+
+    def set_attribute(
+        self, frame: Frame, value: Value, held: Instance, name: str, new: Value, node: ast.expr
+    ) -> None:
+        """Put something into the instance; of a property, the setter is called."""
+        setter = find_setter(held.cls, name)
+        if setter is None:
+            frame.state.set_attribute(value, name, new)
+        else:
+            functions.invoke(frame, setter, [Argument(value), Argument(new)], {}, node, name)
+
+    def special(
+        self,
+        frame: Frame,
+        value: Value,
+        held: Instance,
+        name: str,
+        args: Sequence[Value],
+        node: ast.expr,
+    ) -> Value:
+        if is_named_tuple(held.cls) and name in ("__iter__", "__getitem__", "__len__"):
+            fields = instance_fields(held.cls)
+            return tuple(attribute(frame, value, field, node) for field, _, _ in fields)
+        method = find_method(held.cls, name)
+        if method is None:
+            return NOTHING
+        given = [Argument(value), *map(Argument, args)]
+        return functions.invoke(frame, method, given, {}, node, name)
+
+    def enter(self, frame: Frame, value: Value, held: Instance, node: ast.expr) -> Value:
+        enter = find_method(held.cls, "__enter__") or find_method(held.cls, "__aenter__")
+        if enter is None:
+            return value
+        return functions.invoke(frame, enter, [Argument(value)], {}, node, enter.name)
+
+    def call(
+        self,
+        frame: Frame,
+        value: Value,
+        held: Instance,
+        arguments: Arguments,
+        node: ast.Call,
+        label: str,
+    ) -> Value:
+        """Call its `__call__`; of a module, else its `forward`."""
+        names = ["__call__", "forward"] if is_module(held.cls) else ["__call__"]
+        for name in names:
+            function = find_method(held.cls, name)
+            if function is not None:
+                made = decorators.decorated(function)
+                if not isinstance(made, Function):
+                    return UNKNOWN
+                args = (Argument(value), *arguments.args)
+                return functions.invoke(frame, made, args, arguments.kwargs, node, label)
+        return UNKNOWN
+
+    def plain(self, spelling: Spelling, value: Value, held: Instance) -> Value:
+        return UNKNOWN
+
+
+def _is_plainly_true(cls: Class) -> bool:
+    """Whether instances of a class are true, having neither a length nor a truth of their own."""
+    if find_method(cls, "__len__") is not None or find_method(cls, "__bool__") is not None:
+        return False
+    known = {"torch.nn.Module", "builtins.object", "abc.ABC"}
+    return all(not isinstance(parent, str) or parent in known for parent in ancestry(cls))
+
+
+def _is_open(parents: Sequence[Class | str]) -> bool:
+    """Whether there may be other ancestors than these, behind a base that isn't known."""
+    classes = [parent for parent in parents if isinstance(parent, Class)]
+    return any(not isinstance(base, (Class, Dotted)) for cls in classes for base in bases(cls))
+
+
+def lose_attributes(frame: Frame, owner: Value) -> None:
+    """Give up what is known of all attributes of something: any of them may have been set.
+
+    What a field is declared to be still holds, and methods stay what they are.
+    """
+    content = frame.state.content(owner)
+    if not isinstance(content, Instance):
+        frame.state.put(owner, None)
+        return
+    own = [parent for parent in ancestry(content.cls) if isinstance(parent, Class)]
+    fields = [name for parent in own for name, node in members(parent).items() if _is_field(node)]
+    attrs = dict.fromkeys((*fields, *content.attrs), UNKNOWN)
+    frame.state.put(owner, replace(content, attrs=attrs, whole=False, fresh=False))
+
+
+def _is_field(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.Assign, ast.AnnAssign))
+
+
+def _attribute(frame: Frame, owner: Ref, content: Instance, name: str, node: ast.expr) -> Value:
+    if name == "__dict__":
+        return Attributes(owner)
+    value = content.attrs.get(name, UNKNOWN)
+    if value is UNKNOWN and content.fresh and name in set_by_hook(content.cls):
+        value = _after_hook(frame, owner, name, node)
+        changed = frame.state.content(owner)
+        assert isinstance(changed, Instance)
+        content = changed
+    if value is not UNKNOWN:
+        return value
+    found = find_member(content.cls, name)
+    if found is None:
+        return _inherited(frame, owner, content, name)
+    home, statement = found
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return _method(frame, owner, home, statement, node)
+    return _field(frame, owner, content, home, name, statement)
+
+
+def _inherited(frame: Frame, owner: Ref, content: Instance, name: str) -> Value:
+    """Return an attribute that a library's base class gives, or that nothing is known of."""
+    if is_module(content.cls) and (
+        name in _MODULE_METHODS or registry.method(content, name) is not None
+    ):
+        return Bound(owner, name)
+    if is_module(content.cls) and name == "training":
+        return Scalar(dtypes.BOOL)
+    if name in ("_replace", "_asdict", "_make") and is_named_tuple(content.cls):
+        return Bound(content.cls if name == "_make" else owner, name)
+    if name in set_by_hook(content.cls):
+        return UNKNOWN
+    if content.path is not None and not is_module(content.cls) and is_dataclass(content.cls):
+        return Path(content.path + f".{name}")
+    taken = None if content.path is None else taken_over(content.cls, name)
+    if taken is None:
+        return UNKNOWN
+    value = declared_as(frame, owner, content, name, reader(taken[0].module).read(taken[1]))
+    frame.state.set_attribute(owner, name, value)
+    return value
+
+
+_MODULE_METHODS: Final = frozenset(
+    "register_buffer register_parameter add_module register_module parameters modules "
+    "named_parameters named_modules children state_dict load_state_dict zero_grad".split()
+)
+_MODULE_NAMES: Final = _MODULE_METHODS | {"training", "buffers", "named_buffers", "forward"}
+"""What every `nn.Module` has."""
+
+
+def _after_hook(frame: Frame, owner: Ref, name: str, node: ast.expr) -> Value:
+    """Return an attribute that is set behind a generated constructor.
+
+    What is declared with a shape is as declared.
+    """
+    before = frame.state.content(owner)
+    assert isinstance(before, Instance)
+    last = hook(before.cls)
+    assert last is not None
+    frame.state.put(owner, replace(before, fresh=False))
+    frame.hush(run_hook, last, owner, [], node)
+    content = frame.state.content(owner)
+    if not isinstance(content, Instance):
+        frame.state.put(owner, replace(before, fresh=False))
+        return UNKNOWN
+    shaped = {
+        field.name
+        for field in fields(before.cls)
+        if declarations.speaks(reader(field.owner.module).read(field.annotation))
+    }
+    found = {one: value for one, value in content.attrs.items() if one not in shaped}
+    attrs = {**found, **before.attrs}
+    frame.state.put(owner, replace(content, attrs=attrs))
+    return attrs.get(name, UNKNOWN)
+
+
+def _method(
+    frame: Frame,
+    owner: Ref,
+    home: Class,
+    node: ast.FunctionDef | ast.AsyncFunctionDef,
+    site: ast.expr,
+) -> Value:
+    kinds = set(declarations.decorator_names(home.module, node))
+    function = decorators.decorated(Function(node, home.module, home, home.home))
+    if not isinstance(function, Function):
+        return UNKNOWN
+    if kinds & decorators.PROPERTIES:
+        return functions.invoke(frame, function, [Argument(owner)], {}, site, node.name)
+    if "builtins.staticmethod" in kinds:
+        return function
+    content = frame.state.content(owner)
+    if "builtins.classmethod" in kinds and isinstance(content, Instance):
+        return Bound(content.cls, node.name, function)
+    return Bound(owner, node.name, function)
+
+
+def _field(
+    frame: Frame, owner: Ref, content: Instance, home: Class, name: str, statement: ast.stmt
+) -> Value:
+    """Return a field of which the class' body says something.
+
+    What was assigned to it and isn't known is what it is declared to be.
+    """
+    if isinstance(statement, ast.AnnAssign):
+        declared = reader(home.module).read(statement.annotation)
+        default = isinstance(statement.value, ast.Constant) and not is_dataclass(home)
+        fixed = default and name not in content.attrs
+        if not isinstance(declared, AnyDecl) and not fixed:
+            value = declared_as(frame, owner, content, name, declared)
+            path = content.path + f".{name}" if content.path else name
+            by_hook = name in set_by_hook(content.cls)
+            value = with_default(value, path, _CHOSEN if by_hook else statement.value)
+            frame.state.set_attribute(owner, name, value)
+            return value
+    if name in content.attrs:
+        return UNKNOWN
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+        return functions.default(frame, home.module, statement.value)
+    return UNKNOWN
+
+
+_CHOSEN: Final = ast.Constant(None)
+"""The default of a size that may turn out to be any other one."""
+
+
+@kind(Super)
+class SuperKind(Kind[Super]):
+    """`super()` in a method."""
+
+    def attribute(
+        self, frame: Frame, value: Value, held: Super, name: str, node: ast.expr
+    ) -> Value:
+        instance = frame.state.content(held.receiver)
+        if not isinstance(instance, Instance):
+            return UNKNOWN
+        return Bound(held.receiver, name, find_method(instance.cls, name, held.owner))
+
+
+@kind(Attributes)
+class AttributesKind(Kind[Attributes]):
+    """`instance.__dict__`."""

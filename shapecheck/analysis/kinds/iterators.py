@@ -1,0 +1,100 @@
+"""Iterators, ranges, and what `with` binds."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import UNROLL, another
+from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, kind
+from shapecheck.analysis.interpreter.truth import any_equal
+from shapecheck.analysis.kinds.tuples import item_of
+from shapecheck.analysis.program.model import NOTHING, Value
+from shapecheck.analysis.values.model import Context, Items, Range
+from shapecheck.dims import IntSize
+from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import is_size
+
+
+@kind(Items)
+class ItemsKind(Kind[Items]):
+    """An iterator."""
+
+    def iterate(self, frame: Frame, value: Value, held: Items) -> Iterated:
+        return held.items, another(frame, held.element)
+
+    def contains(self, frame: Frame, held: Items, item: Value) -> bool | None:
+        return any_equal(frame, held.items, item)
+
+    def first(self, held: Items) -> Value:
+        return NOTHING if held.first is None else held.first
+
+    def length(self, frame: Frame, value: Value, held: Items) -> IntSize | None:
+        return held.count if held.items is None else len(held.items)
+
+    def item(
+        self,
+        frame: Frame,
+        value: Value,
+        held: Items,
+        index: Value,
+        node: ast.expr,
+        source: ast.expr,
+    ) -> Value:
+        return UNKNOWN if held.items is None else item_of(frame, held.items, index)
+
+    def plain(self, spelling: Spelling, value: Value, held: Items) -> Value:
+        return spelling.list(held.items, held.element, held.count)
+
+
+_LONGEST: Final = 4096
+"""As many numbers of a range are spelled out for a rule."""
+
+
+@kind(Range)
+class RangeKind(Kind[Range]):
+    """A range of numbers."""
+
+    def iterate(self, frame: Frame, value: Value, held: Range) -> Iterated:
+        items = _numbers(held, UNROLL)
+        return (None, dims.unknown()) if items is None else (tuple(items), UNKNOWN)
+
+    def first(self, held: Range) -> Value:
+        return held.start
+
+    def length(self, frame: Frame, value: Value, held: Range) -> IntSize | None:
+        return held.length
+
+    def item(
+        self,
+        frame: Frame,
+        value: Value,
+        held: Range,
+        index: Value,
+        node: ast.expr,
+        source: ast.expr,
+    ) -> Value:
+        return held.start + index * held.step if is_size(index) else UNKNOWN
+
+    def plain(self, spelling: Spelling, value: Value, held: Range) -> Value:
+        items = _numbers(held, _LONGEST)
+        return UNKNOWN if items is None else list(items)
+
+
+def _numbers(held: Range, most: int) -> range | None:
+    """Return the numbers of a range, None where they aren't known or too many."""
+    if not isinstance(held.start, int) or not isinstance(held.stop, int):
+        return None
+    count = held.length
+    small = isinstance(count, int) and count <= most
+    return range(held.start, held.stop, held.step) if small else None
+
+
+@kind(Context)
+class ContextKind(Kind[Context]):
+    """A context manager that a function under `@contextmanager` makes."""
+
+    def enter(self, frame: Frame, value: Value, held: Context, node: ast.expr) -> Value:
+        return held.value

@@ -1,0 +1,132 @@
+"""Lists, sets, deques, and the modules that are lists of others."""
+
+from __future__ import annotations
+
+import ast
+
+from shapecheck.analysis.interpreter.calls import invoke
+from shapecheck.analysis.interpreter.dict_contents import any_of
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import another
+from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, kind
+from shapecheck.analysis.interpreter.op_calls import written
+from shapecheck.analysis.interpreter.operators import certain
+from shapecheck.analysis.interpreter.truth import CONTAINERS, LIST, SEQUENCE, SET, any_equal
+from shapecheck.analysis.kinds.tuples import item_of
+from shapecheck.analysis.program.model import NOTHING, Class, Value
+from shapecheck.analysis.values.model import Argument, Arguments, Bound, ListContent
+from shapecheck.dims import IntSize
+from shapecheck.ops import UNKNOWN
+
+_TYPES = {"list": LIST, "set": SET, "tuple": SEQUENCE | {"tuple"}}
+
+
+def container_is_a(kind: str, cls: Class | str) -> bool | None:
+    """Whether a list or dict of a kind is an instance of a class."""
+    if isinstance(cls, Class) or not kind.startswith("nn."):
+        return False
+    made = CONTAINERS.get(cls)
+    return True if cls == "torch.nn.Module" else None if made is None else made == kind
+
+
+@kind(ListContent)
+class ListKind(Kind[ListContent]):
+    """A list, or what is like one; its items are known, or what any of them is."""
+
+    def truth(self, frame: Frame, held: ListContent) -> bool | None:
+        return None if held.items is None else bool(held.items)
+
+    def types(self, frame: Frame, held: ListContent) -> frozenset[str] | None:
+        return _TYPES.get(held.kind, frozenset())
+
+    def is_a(self, frame: Frame, held: ListContent, cls: Class | str) -> bool | None:
+        return container_is_a(held.kind, cls)
+
+    def iterate(self, frame: Frame, value: Value, held: ListContent) -> Iterated:
+        return held.items, another(frame, held.element)
+
+    def contains(self, frame: Frame, held: ListContent, item: Value) -> bool | None:
+        return any_equal(frame, held.items, item)
+
+    def length(self, frame: Frame, value: Value, held: ListContent) -> IntSize | None:
+        return held.length
+
+    def item(
+        self,
+        frame: Frame,
+        value: Value,
+        held: ListContent,
+        index: Value,
+        node: ast.expr,
+        source: ast.expr,
+    ) -> Value:
+        if held.items is None:
+            if isinstance(index, slice):
+                return frame.state.new(ListContent(None, held.element, held.kind))
+            return another(frame, held.element)
+        if not isinstance(index, (int, slice)):
+            return any_of(frame, list(held.items))
+        found = item_of(frame, held.items, index)
+        if isinstance(found, tuple) and isinstance(index, slice):
+            return frame.state.new(ListContent(found, kind=held.kind))
+        return found
+
+    def set_item(
+        self,
+        frame: Frame,
+        value: Value,
+        held: ListContent,
+        index: Value,
+        new: Value,
+        target: ast.Subscript,
+        source: ast.expr,
+    ) -> None:
+        if held.items is None or not isinstance(index, int):
+            frame.state.put(value, None)
+        elif -len(held.items) <= index < len(held.items):
+            items = list(held.items)
+            items[index] = new
+            frame.state.put(value, ListContent(tuple(items), kind=held.kind))
+
+    def delete_item(self, frame: Frame, value: Value, held: ListContent, index: Value) -> None:
+        if held.items is None or not isinstance(index, int):
+            frame.state.forget(value)
+            return
+        kept = [*held.items]
+        del kept[index : index + 1 or None]
+        frame.state.put(value, ListContent(tuple(kept), kind=held.kind))
+
+    def attribute(
+        self, frame: Frame, value: Value, held: ListContent, name: str, node: ast.expr
+    ) -> Value:
+        if name not in held.names:
+            return Bound(value, name)
+        items, at = held.items or (), held.names.index(name)
+        return written(items[at]) if at < len(items) else UNKNOWN
+
+    def call(
+        self,
+        frame: Frame,
+        value: Value,
+        held: ListContent,
+        arguments: Arguments,
+        node: ast.Call,
+        label: str,
+    ) -> Value:
+        """Pass the input of an `nn.Sequential` through its modules; one is named by its index."""
+        if held.kind != "nn.Sequential":
+            return NOTHING
+        if held.items is None or len(arguments.args) != 1:
+            return UNKNOWN
+        passed = arguments.args[0]
+        for index, module in enumerate(held.items):
+            frame.spend(1)
+            given = Arguments((passed,), {})
+            found = invoke(frame, certain(module, None), given, node, f"{label}[{index}]")
+            if found is UNKNOWN:
+                return UNKNOWN
+            passed = Argument(found)
+        return passed.value
+
+    def plain(self, spelling: Spelling, value: Value, held: ListContent) -> Value:
+        return spelling.list(held.items, held.element, held.count)

@@ -1,0 +1,86 @@
+"""Instances of a library's classes, `nn.Linear(3, 4)`, which the signature files describe."""
+
+from __future__ import annotations
+
+import ast
+
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.kinds import Kind, Spelling, kind
+from shapecheck.analysis.interpreter.op_calls import Site, apply
+from shapecheck.analysis.interpreter.registry import MethodCall, method
+from shapecheck.analysis.program.model import Class, Value
+from shapecheck.analysis.values.model import Arguments, Bound, OpInstance
+from shapecheck.ops import UNKNOWN
+from shapecheck.signatures import Signature
+
+
+def _apply(
+    frame: Frame,
+    module: OpInstance,
+    signature: Signature,
+    arguments: Arguments,
+    node: ast.Call,
+    label: str,
+) -> Value:
+    site = Site(node, label, args=arguments.args)
+    return apply(frame, signature, arguments.values, arguments.named, site, module.attrs)
+
+
+@kind(OpInstance)
+class OpInstanceKind(Kind[OpInstance]):
+    """An instance of a class of a signature file."""
+
+    family = "object"
+
+    def is_callable(self, frame: Frame, held: OpInstance) -> bool | None:
+        return True
+
+    def truth(self, frame: Frame, held: OpInstance) -> bool | None:
+        return True
+
+    def types(self, frame: Frame, held: OpInstance) -> frozenset[str] | None:
+        return frozenset()
+
+    def is_a(self, frame: Frame, held: OpInstance, cls: Class | str) -> bool | None:
+        if isinstance(cls, Class):
+            return False
+        if cls == "torch.nn.Module" or held.cls.inherits(cls):
+            return True
+        return False if frame.program.table.lookup_class(cls) is not None else None
+
+    def has(self, frame: Frame, value: Value, held: OpInstance, name: str) -> bool | None:
+        found = self.attribute(frame, value, held, name, ast.Constant(None))
+        return None if found is UNKNOWN else True
+
+    def attribute(
+        self, frame: Frame, value: Value, held: OpInstance, name: str, node: ast.expr
+    ) -> Value:
+        found = held.cls.attribute(name, held.attrs)
+        is_method = held.cls.method(name) is not None or method(held, name) is not None
+        return Bound(held, name) if found is UNKNOWN and is_method else found
+
+    def call(
+        self,
+        frame: Frame,
+        value: Value,
+        held: OpInstance,
+        arguments: Arguments,
+        node: ast.Call,
+        label: str,
+    ) -> Value:
+        """Call the instance: its `forward`."""
+        forward = held.cls.method("forward")
+        if forward is None:
+            return UNKNOWN
+        return _apply(frame, held, forward, arguments, node, label)
+
+    def call_method(self, frame: Frame, call: MethodCall[OpInstance]) -> Value:
+        if call.name in ("forward", "__call__"):
+            return self.call(frame, call.owner, call.held, call.arguments, call.node, call.label)
+        signature = call.held.cls.method(call.name)
+        if signature is None:
+            return super().call_method(frame, call)
+        return _apply(frame, call.held, signature, call.arguments, call.node, call.label)
+
+    def plain(self, spelling: Spelling, value: Value, held: OpInstance) -> Value:
+        return held.attrs

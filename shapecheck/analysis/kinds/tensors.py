@@ -1,0 +1,167 @@
+"""Tensors: their attributes and methods, which the signature files have, and their rows."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+import shapecheck.dims as dims
+from shapecheck import dtypes
+from shapecheck.analysis.interpreter import escaping, first_class
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import UNROLL
+from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, kind
+from shapecheck.analysis.interpreter.op_calls import Site, apply, write_into
+from shapecheck.analysis.interpreter.registry import MethodCall, method
+from shapecheck.analysis.interpreter.size_labels import name_sizes
+from shapecheck.analysis.kinds.constants import another_item
+from shapecheck.analysis.program.model import NOTHING, Class, Value
+from shapecheck.analysis.values.model import Bound
+from shapecheck.dims import IntSize
+from shapecheck.ops import UNKNOWN, Packed
+from shapecheck.shapes import Free, Shape, Tensor
+
+
+def _call(frame: Frame, call: MethodCall[Tensor] | MethodCall[Free]) -> Value:
+    """Call a method of a tensor; one that writes into it gives its variable the result."""
+    source = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+    own = first_class.method(
+        frame, call.owner, call.name, call.arguments.args, call.kwargs, call.node
+    )
+    if own is not None:
+        return own
+    signature = frame.program.table.signature(f"torch.Tensor.{call.name}")
+    if signature is None:
+        return NOTHING
+    escaping.hand_over(frame, [*call.args, *call.kwargs.values()])
+    site = Site(call.node, call.name, args=call.arguments.args, receiver=source or call.node)
+    result = apply(frame, signature, [call.owner, *call.args], call.kwargs, site)
+    name_sizes(frame, call.arguments.sizes, result, call.owner)
+    if call.name.endswith("_") and isinstance(result, Tensor):
+        if isinstance(source, ast.Name):
+            line = frame.state.since.get(source.id, call.node.lineno)
+            frame.assign(source.id, result, line)
+        elif source is not None and not result.blank:
+            write_into(frame, source)
+    return result
+
+
+@kind(Tensor)
+class TensorKind(Kind[Tensor]):
+    """A tensor."""
+
+    def is_callable(self, frame: Frame, held: Tensor) -> bool | None:
+        return False
+
+    def types(self, frame: Frame, held: Tensor) -> frozenset[str] | None:
+        return frozenset(("Hashable", "Iterable"))
+
+    def is_a(self, frame: Frame, held: Tensor, cls: Class | str) -> bool | None:
+        if isinstance(cls, Class):
+            return False
+        return True if cls in ("torch.Tensor", "torch._tensor.Tensor") else None
+
+    def has(self, frame: Frame, value: Value, held: Tensor, name: str) -> bool | None:
+        return True if frame.program.table.signature(f"torch.Tensor.{name}") else None
+
+    def iterate(self, frame: Frame, value: Value, held: Tensor) -> Iterated:
+        shape = frame.state.facts.shape(held.shape)
+        first = shape.at(0)
+        if first is None:
+            return None, Tensor.unknown()
+        row = replace(held, shape=Shape(shape.dims[1:]), inserted=False)
+        count = frame.state.facts.dim(first)
+        if isinstance(count, int) and count <= UNROLL:
+            return (row,) * count, row
+        return None, row
+
+    def length(self, frame: Frame, value: Value, held: Tensor) -> IntSize | None:
+        first = frame.state.facts.reach(frame.state.facts.shape(held.shape).dims, 0)
+        return None if first is None else dims.size_of(first)
+
+    def another(self, frame: Frame, value: Value, held: Tensor) -> Value:
+        items = frame.state.facts.items(held.shape.dims)
+        return replace(held, shape=Shape(tuple(map(another_item, items))))
+
+    def item(
+        self,
+        frame: Frame,
+        value: Value,
+        held: Tensor,
+        index: Value,
+        node: ast.expr,
+        source: ast.expr,
+    ) -> Value:
+        signature = frame.program.table.signature("torch.Tensor.__getitem__")
+        if signature is None:
+            return UNKNOWN
+        site = Site(node, "[...]", (("tensor", source),))
+        return apply(frame, signature, [held, index], {}, site)
+
+    def set_item(
+        self,
+        frame: Frame,
+        value: Value,
+        held: Tensor,
+        index: Value,
+        new: Value,
+        target: ast.Subscript,
+        source: ast.expr,
+    ) -> None:
+        signature = frame.program.table.signature("torch.Tensor.__setitem__")
+        if signature is not None:
+            operands = (("tensor", target.value), ("", None), ("value", source))
+            apply(frame, signature, [held, index, new], {}, Site(target, "[...] =", operands))
+        write_into(frame, target.value)
+
+    def attribute(
+        self, frame: Frame, value: Value, held: Tensor, name: str, node: ast.expr
+    ) -> Value:
+        found = first_class.tensor_attribute(held, name)
+        if found is not None:
+            return found
+        signature = frame.program.table.signature(f"torch.Tensor.{name}")
+        if signature is None:
+            fields = {"values": 0, "indices": 1}
+            return UNKNOWN if name not in fields else Bound(held, name)
+        if frame.program.table.is_property(f"torch.Tensor.{name}"):
+            source = node.value if isinstance(node, ast.Attribute) else None
+            return apply(frame, signature, [held], {}, Site(node, name, (("tensor", source),)))
+        return Bound(held, name)
+
+    def call_method(self, frame: Frame, call: MethodCall[Tensor]) -> Value:
+        return _call(frame, call)
+
+    def plain(self, spelling: Spelling, value: Value, held: Tensor) -> Value:
+        told = spelling.frame.state.facts.shape(held.shape)
+        return held if told is held.shape else replace(held, shape=told)
+
+
+@kind(Free)
+class FreeKind(Kind[Free]):
+    """A first-class dimension of `functorch.dim`, which has a tensor's methods."""
+
+    def attribute(self, frame: Frame, value: Value, held: Free, name: str, node: ast.expr) -> Value:
+        return first_class.attribute(frame, held, name, node)
+
+    def set_attribute(
+        self, frame: Frame, value: Value, held: Free, name: str, new: Value, node: ast.expr
+    ) -> None:
+        first_class.set_size(frame, held, name, new, node)
+
+    def call_method(self, frame: Frame, call: MethodCall[Free]) -> Value:
+        return _call(frame, call)
+
+
+@kind(Packed)
+class PackedKind(Kind[Packed]):
+    """A `PackedSequence`."""
+
+    def attribute(
+        self, frame: Frame, value: Value, held: Packed, name: str, node: ast.expr
+    ) -> Value:
+        if name == "data":
+            return held.data
+        if name == "batch_sizes":
+            return Tensor(Shape.of_rank(1), dtypes.INT64)
+        return UNKNOWN if method(held, name) is None else Bound(held, name)

@@ -1,0 +1,160 @@
+"""Tuples: items that are all known, or runs of them, as in a shape of unknown rank."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import another
+from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, kind
+from shapecheck.analysis.interpreter.truth import SEQUENCE, any_equal
+from shapecheck.analysis.program.model import Class, Value
+from shapecheck.analysis.values.model import Bound
+from shapecheck.dims import IntSize
+from shapecheck.ops import UNKNOWN, Sizes, like
+from shapecheck.ops.call import are_dims, as_shape
+from shapecheck.shapes import Item, Run, Shape, Tensor
+
+
+def _has_run(items: tuple[Value, ...]) -> bool:
+    return any(isinstance(item, Run) for item in items)
+
+
+@kind(tuple, Sizes)
+class TupleKind(Kind[tuple[Value, ...]]):
+    """A tuple; the sizes of a tensor, a `torch.Size`, are one."""
+
+    family = "tuple"
+
+    def is_callable(self, frame: Frame, held: tuple[Value, ...]) -> bool | None:
+        return False
+
+    def truth(self, frame: Frame, held: tuple[Value, ...]) -> bool | None:
+        return None if _has_run(held) else bool(held)
+
+    def types(self, frame: Frame, held: tuple[Value, ...]) -> frozenset[str] | None:
+        return SEQUENCE | {"tuple"}
+
+    def is_a(self, frame: Frame, held: tuple[Value, ...], cls: Class | str) -> bool | None:
+        return isinstance(held, Sizes) and cls == "torch.Size"
+
+    def has(self, frame: Frame, value: Value, held: tuple[Value, ...], name: str) -> bool | None:
+        return hasattr(held, name)
+
+    def iterate(self, frame: Frame, value: Value, held: tuple[Value, ...]) -> Iterated:
+        return (None, dims.unknown()) if _has_run(held) else (held, UNKNOWN)
+
+    def contains(self, frame: Frame, held: tuple[Value, ...], item: Value) -> bool | None:
+        return None if _has_run(held) else any_equal(frame, held, item)
+
+    def length(self, frame: Frame, value: Value, held: tuple[Value, ...]) -> IntSize | None:
+        return frame.state.facts.shape(as_shape(held)).axes if _has_run(held) else len(held)
+
+    def another(self, frame: Frame, value: Value, held: tuple[Value, ...]) -> Value:
+        return tuple(another(frame, item) for item in held)
+
+    def item(
+        self,
+        frame: Frame,
+        value: Value,
+        held: tuple[Value, ...],
+        index: Value,
+        node: ast.expr,
+        source: ast.expr,
+    ) -> Value:
+        found = item_of(frame, held, index)
+        return like(held, found) if isinstance(found, tuple) else found
+
+    def attribute(
+        self, frame: Frame, value: Value, held: tuple[Value, ...], name: str, node: ast.expr
+    ) -> Value:
+        field = _FIELDS.get((len(held), name))
+        return Bound(held, name) if field is None else held[field]
+
+    def plain(self, spelling: Spelling, value: Value, held: tuple[Value, ...]) -> Value:
+        parts = spelling.each(held)
+        return UNKNOWN if parts is None else like(held, parts)
+
+
+_FIELDS: Final = {
+    (2, "values"): 0,
+    (2, "indices"): 1,
+    (2, "eigenvalues"): 0,
+    (2, "eigenvectors"): 1,
+    (2, "Q"): 0,
+    (2, "R"): 1,
+    (3, "U"): 0,
+    (3, "S"): 1,
+    (3, "V"): 2,
+    (3, "Vh"): 2,
+}
+"""Where the named fields of torch's result tuples stand, by the length of the tuple."""
+
+
+def item_of(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
+    """Index a tuple that may hold runs of unknown length."""
+    if any(isinstance(item, Run) for item in items) and are_dims(items):
+        items = frame.state.facts.shape(Shape(items)).dims
+    if isinstance(index, slice):
+        parts = (index.start, index.stop, index.step)
+        if any(part is not None and (not isinstance(part, int)) for part in parts):
+            return UNKNOWN
+        if index.step == 0:
+            return UNKNOWN  # which raises
+        runs = [i for i, item in enumerate(items) if isinstance(item, Run)]
+        if runs and not _clear_of(runs, index, len(items)):
+            return _part(items, index) if are_dims(items) else UNKNOWN
+        return items[index]
+    if isinstance(index, int):
+        reached = items[: index + 1] if index >= 0 else items[index:]
+        if any(isinstance(item, Run) for item in reached):
+            found = frame.state.facts.reach(items, index) if are_dims(items) else None
+            return dims.unknown() if found is None else found
+        return items[index] if -len(items) <= index < len(items) else UNKNOWN
+    return _any_item(items)
+
+
+def _part(items: tuple[Item, ...], index: slice) -> Value:
+    """Slice a shape that begins or ends in a run, within the run."""
+    match (index.start, index.stop, index.step, items):
+        case (int(start), None, None, (*front, Run() as run)) if start >= len(front):
+            return (run.part("after", start - len(front)),)
+        case (None, int(stop), None, (Run() as run, *back)) if -stop >= len(back) and stop < 0:
+            return (run.part("before", -stop - len(back)),)
+        case (int(start), None, None, (Run() as run, *back)) if -start > len(back):
+            return (run.part("last", -start - len(back)), *back)
+        case (None | 0, int(stop), None, (*front, Run() as run)) if stop > len(front):
+            return (*front, run.part("first", stop - len(front)))
+    return _outermost(items, index)
+
+
+def _outermost(items: tuple[Item, ...], index: slice) -> Value:
+    """Return the first or last few of items among which is a run: as many as there surely are."""
+    least = sum(not isinstance(item, Run) for item in items)
+    if index.step is not None or (index.start is None) == (index.stop is None):
+        return UNKNOWN
+    count = index.stop if index.start is None else -index.start
+    if not 0 < count <= least:
+        return UNKNOWN
+    ordered = items if index.start is None else items[::-1]
+    known = ordered[: next(i for i, item in enumerate(ordered) if isinstance(item, Run))]
+    found = (*known, *(dims.unknown() for _ in range(count - len(known))))[:count]
+    return found if index.start is None else found[::-1]
+
+
+def _any_item(items: tuple[Value, ...]) -> Value:
+    if items and all(isinstance(item, Tensor) and item == items[0] for item in items):
+        return items[0]
+    return UNKNOWN
+
+
+def _clear_of(runs: list[int], index: slice, count: int) -> bool:
+    """Whether a slice of items counts only items on its own side of every run."""
+    if index.step is not None:
+        return False
+    return all(
+        bound is None or all(run >= bound if bound >= 0 else run < count + bound for run in runs)
+        for bound in (index.start, index.stop)
+    )

@@ -1,0 +1,111 @@
+"""What `torch.nn` has beside its layers: modules that hold others, and what every module does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from shapecheck.analysis.interpreter.dict_contents import as_dict
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import iterate, length
+from shapecheck.analysis.interpreter.registry import (
+    Held,
+    LibraryCall,
+    Method,
+    MethodCall,
+    function,
+    on,
+)
+from shapecheck.analysis.interpreter.truth import CONTAINERS
+from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.values.model import (
+    Attributes,
+    DictContent,
+    Instance,
+    ListContent,
+    OpInstance,
+)
+from shapecheck.ops import UNKNOWN, Packed
+
+
+@function("torch.nn.ModuleList", "torch.nn.ParameterList", takes=(0, 1))
+def _list(frame: Frame, call: LibraryCall) -> Value:
+    kind = CONTAINERS[f"torch.nn.{call.name}"]
+    if not call.args:
+        return frame.state.new(ListContent((), kind=kind))
+    items, element = iterate(frame, call.args[0])
+    count = None if items is not None else length(frame, call.args[0])
+    return frame.state.new(ListContent(items, element, kind, count))
+
+
+@function("torch.nn.ModuleDict", "torch.nn.ParameterDict", takes=(0, 1))
+def _dict(frame: Frame, call: LibraryCall) -> Value:
+    held = frame.state.content(as_dict(frame, call.args, {}))
+    kind = CONTAINERS[f"torch.nn.{call.name}"]
+    return frame.state.new(replace(held, kind=kind)) if isinstance(held, DictContent) else UNKNOWN
+
+
+@function("torch.nn.Sequential")
+def _sequential(frame: Frame, call: LibraryCall) -> Value:
+    kind = CONTAINERS[f"torch.nn.{call.name}"]
+    content = frame.state.content(call.args[0]) if len(call.args) == 1 else None
+    if not isinstance(content, DictContent):
+        return frame.state.new(ListContent(tuple(call.args), kind=kind))
+    items = tuple(content.items.values()) if content.items else None
+    names = tuple(map(str, content.items or ()))
+    return frame.state.new(ListContent(items, kind=kind, names=names))
+
+
+@on(Instance, "register_buffer", "register_parameter", "add_module", "register_module")
+def _register(frame: Frame, call: MethodCall[Instance]) -> Value:
+    named = ("name", "tensor", "param", "module")
+    values = [*call.args, *(call.kwargs[key] for key in named if key in call.kwargs)]
+    if len(values) >= 2 and isinstance(values[0], str):
+        frame.state.set_attribute(call.owner, values[0], values[1])
+    return None
+
+
+@on(Attributes, "update", takes=(0, 1))
+def _set_all(frame: Frame, call: MethodCall[Attributes]) -> Value:
+    """Assign the attributes of an instance, by `instance.__dict__.update(...)`."""
+    made = call.held.owner
+    content = frame.state.content(made)
+    other = frame.state.content(call.args[0]) if call.args else DictContent({})
+    if isinstance(content, Instance) and isinstance(other, DictContent) and other.items is not None:
+        attrs = {**content.attrs, **{str(k): v for k, v in other.items.items()}, **call.kwargs}
+        frame.state.put(made, replace(content, attrs=attrs))
+    else:
+        frame.state.put(made, None)
+    return None
+
+
+def _of_modules(kind: type[Held]) -> Callable[[Method[Held]], Callable[..., Value]]:
+    """Register what the methods of modules do that return the module, for a kind of value."""
+    return on(
+        kind,
+        "train",
+        "eval",
+        "to",
+        "cuda",
+        "cpu",
+        "float",
+        "half",
+        "double",
+        "bfloat16",
+        "type",
+        "requires_grad_",
+        "apply",
+    )
+
+
+@_of_modules(Instance)
+@_of_modules(OpInstance)
+@_of_modules(Packed)
+def _itself(frame: Frame, call: MethodCall[object]) -> Value:
+    return call.owner
+
+
+@_of_modules(ListContent)
+@_of_modules(DictContent)
+def _container_itself(frame: Frame, call: MethodCall[ListContent | DictContent]) -> Value:
+    return call.owner if call.held.kind.startswith("nn.") else UNKNOWN
