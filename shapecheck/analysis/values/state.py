@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeVar
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.values.heap import Moving, changed, inside, reachable
+from shapecheck.analysis.values.heap import Moving, inside, reachable
 from shapecheck.analysis.values.model import (
     Content,
     DictContent,
@@ -25,6 +26,7 @@ from shapecheck.ops import UNKNOWN, DType, Scalar, like
 from shapecheck.ops.call import are_dims, as_tensor, is_size
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, either
 
+_Content = TypeVar("_Content", ListContent, DictContent, Instance)
 _ITEMS = 128
 """As many items of a list are known one by one."""
 
@@ -59,6 +61,27 @@ class State:
     def content(self, value: Value) -> Content:
         """Return what the heap holds for a value, None for what isn't there or isn't known."""
         return self.heap.get(value, value.origin) if isinstance(value, Ref) else None
+
+    def list_of(self, value: Value) -> ListContent | None:
+        """Return the content of a list, None for what is none or isn't known."""
+        return self._look(value, ListContent)
+
+    def dict_of(self, value: Value) -> DictContent | None:
+        """Return the content of a dict, None for what is none or isn't known."""
+        return self._look(value, DictContent)
+
+    def container_of(self, value: Value) -> ListContent | DictContent | None:
+        """Return the content of a list or dict, None for what is neither or isn't known."""
+        content = self.content(value)
+        return None if isinstance(content, Instance) else content
+
+    def instance_of(self, value: Value) -> Instance | None:
+        """Return the content of an instance of an analysed class, None for what is none."""
+        return self._look(value, Instance)
+
+    def _look(self, value: Value, kind: type[_Content]) -> _Content | None:
+        content = self.content(value)
+        return content if isinstance(content, kind) else None
 
     def put(self, owner: Value, content: Content) -> None:
         """Replace what the heap holds for a value that is on it."""
@@ -101,7 +124,7 @@ class State:
             return UNKNOWN
         if value not in made:
             made[value] = self.new(None)
-            self.heap[made[value]] = changed(content, lambda inner: self.duplicate(inner, made))
+            self.put(made[value], content.changed(lambda inner: self.duplicate(inner, made)))
         return made[value]
 
     def forget(self, value: Value) -> None:
@@ -110,7 +133,7 @@ class State:
         if content is None:
             return
         self.put(value, None)
-        for inner in inside(content):
+        for inner in content.values:
             self.forget(inner)
 
     def kept(self, value: Value, outer: State) -> dict[Ref, Content]:
