@@ -21,6 +21,7 @@ from shapecheck.dims.algebra import (
     measured,
     product,
 )
+from shapecheck.dims.arithmetic import ARITHMETIC, SYMBOLS
 from shapecheck.dims.bounds import nonnegative
 from shapecheck.dims.composites import (
     Composite,
@@ -42,7 +43,9 @@ from shapecheck.dims.solving import Relation, Verdict, solve
 from shapecheck.dims.symbols import HERE, Kind, Origin, Sym, in_order
 
 __all__ = [
+    "ARITHMETIC",
     "HERE",
+    "SYMBOLS",
     "Atom",
     "Coefficient",
     "Composite",

@@ -352,7 +352,7 @@ def as_size(value: Value) -> IntSize:
 
 def as_shape(values: Value) -> Shape:
     """Return the shape that a sequence of sizes describes, `(b, t, -1)` not included."""
-    if isinstance(values, (int, Size)) and not isinstance(values, bool):
+    if is_size(values):
         return Shape((values,))
     if isinstance(values, (tuple, list)):
         return Shape(tuple(v if isinstance(v, Run) else as_dim(v) for v in values))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -284,7 +284,7 @@ class Matcher:
             case spec.Negate(operand):
                 return -size_of(self._value(operand))
             case spec.Binary(op, left, right):
-                return _ARITHMETIC[op](size_of(self._value(left)), size_of(self._value(right)))
+                return dims.ARITHMETIC[op](size_of(self._value(left)), size_of(self._value(right)))
             case spec.Call(function, args):
                 return dims.extreme(function, [size_of(self._value(arg)) for arg in args])
             case spec.Merge(parts):
@@ -467,13 +467,3 @@ _WANTED = Sym("?", Kind.NAME, Wanted())
 
 class _Unbound(Exception):
     """A name that has no value yet."""
-
-
-_ARITHMETIC: Mapping[str, Callable[[IntSize, IntSize], IntSize]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "//": dims.floordiv,
-    "%": lambda a, b: a % b,
-    "**": dims.power,
-}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -148,6 +148,10 @@ class Shape:
         position = self.position(axis)
         item = None if position is None else self.dims[position]
         return None if isinstance(item, Run) else item
+
+    def without(self, positions: Collection[int]) -> tuple[Item, ...]:
+        """Return the dimensions but for those that stand at some positions."""
+        return tuple(item for at, item in enumerate(self.dims) if at not in positions)
 
     def numel(self) -> IntSize | None:
         """Return the number of elements, or None where the rank isn't known."""

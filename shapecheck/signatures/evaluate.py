@@ -88,19 +88,10 @@ class _Evaluator:
 
     def binop(self, node: ast.BinOp) -> Value:
         left, right = self.value(node.left), self.value(node.right)
-        if isinstance(left, (int, Size)) and isinstance(right, (int, Size)):
-            match node.op:
-                case ast.Add():
-                    return left + right
-                case ast.Sub():
-                    return left - right
-                case ast.Mult():
-                    return left * right
-                case ast.FloorDiv():
-                    return dims.floordiv(left, right)
-                case ast.Mod():
-                    return left % right
-        return UNKNOWN
+        if not isinstance(left, (int, Size)) or not isinstance(right, (int, Size)):
+            return UNKNOWN
+        calculate = dims.ARITHMETIC.get(dims.SYMBOLS[type(node.op)])
+        return UNKNOWN if calculate is None else calculate(left, right)
 
     def unaryop(self, node: ast.UnaryOp) -> Value:
         operand = self.value(node.operand)

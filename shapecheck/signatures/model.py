@@ -16,6 +16,7 @@ from shapecheck.ops.agree import apart, mixed
 from shapecheck.ops.call import TAKE_FREE, as_shape, as_tensor
 from shapecheck.ops.promotion import promote_values
 from shapecheck.ops.saying import written
+from shapecheck.ops.shape.axes import without
 from shapecheck.ops.shape.first_class import batched, has_free
 from shapecheck.shapes import Facts, Matcher, Misfit, Mismatch, Problem, Run, Shape, Tensor
 
@@ -425,30 +426,8 @@ class Signature:
             assert edit.text is not None
             new = matcher.build(edit.text).dims
             return Shape((*shape.dims[:position], *new, *shape.dims[position + 1 :]))
-        return self._without(edit, call, shape, dim, bound)
-
-    def _without(
-        self, edit: Edit, call: Call, shape: Shape, dim: Value, bound: Mapping[str, Value]
-    ) -> Shape:
-        keepdim = bound.get(edit.keepdim, False) if edit.keepdim else False
-        if (dim is None or dim == ()) and keepdim is False:
-            return Shape(())
-        axes = call.axes(shape, None if dim == () else dim)
-        if axes is None or not isinstance(keepdim, bool):
-            if shape.rank is None or not isinstance(keepdim, bool):
-                return Shape.unknown()
-            count = 1 if not isinstance(dim, (tuple, list)) else len(dim)
-            if isinstance(dim, Unknown):
-                return Shape.unknown() if not keepdim else Shape.of_rank(shape.rank)
-            return Shape.of_rank(shape.rank if keepdim else shape.rank - count)
-        if shape.rank is not None and not shape.dims:
-            return shape
-        kept = [
-            1 if index in axes else item
-            for index, item in enumerate(shape.dims)
-            if keepdim or index not in axes
-        ]
-        return Shape(tuple(kept))
+        keepdim = False if edit.keepdim is None else bound.get(edit.keepdim, False)
+        return without(call, shape, None if dim == () else dim, keepdim)
 
 
 def _made_of(sizes: Value) -> Shape:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from shapecheck import dtypes, spec
-from shapecheck.dims import IntSize, Size
+from shapecheck.dims import IntSize
 from shapecheck.ops import RULES, UNKNOWN, Call, Unknown, Value
+from shapecheck.ops.call import is_size
 from shapecheck.shapes import Facts, Matcher, Tensor
 from shapecheck.signatures import index
 from shapecheck.signatures.evaluate import evaluate
@@ -425,9 +426,7 @@ class Table:
     def size(self, source: str, scope: Mapping[str, Value]) -> IntSize | None:
         """Return the value of a `{...}` expression as a size, None where it isn't known."""
         value = self.evaluate(_parse_expression(source), scope, None)
-        if isinstance(value, bool) or not isinstance(value, (int, Size)):
-            return None
-        return value
+        return value if is_size(value) else None
 
     def evaluate(self, node: ast.expr, scope: Mapping[str, Value], call: Call | None) -> Value:
         """Evaluate the small part of Python that signatures use over the values of a call.

@@ -2,51 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import Class, Function, Value
-from shapecheck.analysis.values.model import Content, DictContent, Instance, ListContent, Ref
+from shapecheck.analysis.values.model import Content, Ref
 from shapecheck.analysis.values.parts import FORMS, parts
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, Sym
-from shapecheck.ops.call import as_size
 from shapecheck.shapes import Item, Run, Tensor
 
 
-def inside(content: Content) -> tuple[Value, ...]:
-    """Return the values in content."""
-    if isinstance(content, Instance):
-        return (*content.attrs.values(), content.like)
-    if isinstance(content, DictContent):
-        held = content.known if content.items is None else content.items
-        return (*held.values(), content.element, content.default)
-    if isinstance(content, ListContent):
-        return (content.element,) if content.items is None else content.items
-    return ()
-
-
-def changed(content: Content, change: Callable[[Value], Value]) -> Content:
-    """Return content with something else in the place of each value in it."""
-    if isinstance(content, Instance):
-        attrs = {name: change(v) for name, v in content.attrs.items()}
-        like = change(content.like)
-        return replace(content, attrs=attrs, like=like if isinstance(like, Ref) else None)
-    if isinstance(content, ListContent):
-        items = None if content.items is None else tuple(map(change, content.items))
-        count = None if content.count is None else as_size(change(content.count))
-        return replace(content, items=items, element=change(content.element), count=count)
-    if isinstance(content, DictContent):
-        held = content.items
-        return replace(
-            content,
-            items=None if held is None else {key: change(value) for key, value in held.items()},
-            element=change(content.element),
-            known={key: change(value) for key, value in content.known.items()},
-            default=change(content.default),
-        )
-    return content
+def inside(content: Content) -> Sequence[Value]:
+    """Return the values in content, none where nothing is known of it."""
+    return () if content is None else content.values
 
 
 def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[Ref]:
@@ -135,7 +104,7 @@ class Moving:
 
     def content(self, content: Content) -> Content:
         """Return content with all in it replaced."""
-        return changed(content, self.value)
+        return None if content is None else content.changed(self.value)
 
 
 _OF_KIND: Final[dict[type, Callable[..., Value]]] = {

@@ -10,10 +10,10 @@ has one that can be told, otherwise what kind of thing it is.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Literal
+from typing import Literal, TypeVar
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
@@ -21,9 +21,11 @@ from shapecheck.analysis.values.paths import AccessPath, is_one, parent
 from shapecheck.dims import HERE, IntSize, Origin, Size
 from shapecheck.dims.origins import ChosenToFit, Default, Each, NamesOf, OfInstance
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import Opaque
+from shapecheck.ops.call import Opaque, as_size
 from shapecheck.ops.saying import one_of_kind
 from shapecheck.signatures import OpClass
+
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -233,6 +235,17 @@ class ListContent:
         """The number of items, where it is known."""
         return self.count if self.items is None else len(self.items)
 
+    @property
+    def values(self) -> Sequence[Value]:
+        """The values in the list."""
+        return (self.element,) if self.items is None else self.items
+
+    def changed(self, change: Callable[[Value], Value]) -> ListContent:
+        """Return the list with something else in the place of each value in it."""
+        items = None if self.items is None else tuple(map(change, self.items))
+        count = None if self.count is None else as_size(change(self.count))
+        return replace(self, items=items, element=change(self.element), count=count)
+
     def __repr__(self) -> str:
         return f"a {self.kind}"
 
@@ -279,6 +292,22 @@ class DictContent:
     blank: bool = False
     default: Value = NOTHING
 
+    @property
+    def values(self) -> Sequence[Value]:
+        """The values in the dict, and what makes the missing ones."""
+        held = self.known if self.items is None else self.items
+        return (*held.values(), self.element, self.default)
+
+    def changed(self, change: Callable[[Value], Value]) -> DictContent:
+        """Return the dict with something else in the place of each value in it."""
+        return replace(
+            self,
+            items=None if self.items is None else _changed(self.items, change),
+            element=change(self.element),
+            known=_changed(self.known, change),
+            default=change(self.default),
+        )
+
     def __hash__(self) -> int:
         return id(self)
 
@@ -305,6 +334,16 @@ class Instance:
     fresh: bool = False
     defaults: frozenset[str] = frozenset()
 
+    @property
+    def values(self) -> Sequence[Value]:
+        """The values of the attributes, and what stands for any of several instances."""
+        return (*self.attrs.values(), self.like)
+
+    def changed(self, change: Callable[[Value], Value]) -> Instance:
+        """Return the instance with something else in the place of each value in it."""
+        attrs, like = _changed(self.attrs, change), change(self.like)
+        return replace(self, attrs=attrs, like=like if isinstance(like, Ref) else None)
+
     def __hash__(self) -> int:
         return id(self)
 
@@ -312,25 +351,12 @@ class Instance:
         return one_of_kind(self.cls.name)
 
 
+def _changed(held: Mapping[_Key, Value], change: Callable[[Value], Value]) -> dict[_Key, Value]:
+    return {key: change(value) for key, value in held.items()}
+
+
 Content = ListContent | DictContent | Instance | None
 """What the heap holds; None where anything may have happened to it."""
-
-
-def unchanging(value: Value) -> bool:
-    """Whether nothing on the heap is in a value."""
-    if isinstance(value, Ref):
-        return False
-    if isinstance(value, (tuple, list)):
-        return all(map(unchanging, value))
-    if isinstance(value, OneOf):
-        return all(map(unchanging, value.options))
-    if isinstance(value, (Bound, Super)):
-        return unchanging(value.receiver)
-    if isinstance(value, Attributes):
-        return unchanging(value.owner)
-    if isinstance(value, Items):
-        return unchanging(value.element) and unchanging(value.items or ())
-    return not isinstance(value, (Partial, Function, OpInstance))
 
 
 @dataclass(slots=True)

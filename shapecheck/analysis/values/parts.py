@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
@@ -15,11 +15,12 @@ from shapecheck.analysis.values.model import (
     OneOf,
     OpInstance,
     Partial,
+    Range,
     Super,
 )
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Packed, Repeated, Sizes
-from shapecheck.shapes import Free, Shape, Tensor
+from shapecheck.shapes import Free, Item, Shape, Tensor
 
 
 class Form(NamedTuple):
@@ -29,9 +30,9 @@ class Form(NamedTuple):
     given a value and the parts of the one that is to be made like it.
     """
 
-    parts: Callable[[Any], Sequence[Value]]
-    rest: Callable[[Any], Hashable]
-    made: Callable[[Any, Sequence[Any]], Value]
+    parts: Callable[..., Sequence[Value]]
+    rest: Callable[..., Hashable]
+    made: Callable[..., Value]
 
 
 def _nothing(value: Value) -> Hashable:
@@ -44,9 +45,8 @@ def _partial(value: Partial, parts: Sequence[Value]) -> Partial:
     return Partial(parts[0], tuple(parts[1:end]), tuple(zip(names, parts[end:], strict=True)))
 
 
-def _tensor(value: Tensor, parts: Sequence[Any]) -> Tensor:
-    end = len(parts) - len(value.free)
-    return replace(value, shape=Shape(tuple(parts[:end])), free=tuple(parts[end:]))
+def _tensor(value: Tensor, dims: Sequence[Item], free: Sequence[Free]) -> Tensor:
+    return replace(value, shape=Shape(tuple(dims)), free=tuple(free))
 
 
 FORMS: Final[dict[type, Form]] = {
@@ -62,7 +62,7 @@ FORMS: Final[dict[type, Form]] = {
     Tensor: Form(
         lambda v: (*v.shape.dims, *v.free) if v.free else v.shape.dims,
         lambda v: (v.dtype, v.inserted, len(v.free), v.more, v.blank),
-        _tensor,
+        lambda v, parts: _tensor(v, parts[: len(v.shape.dims)], parts[len(v.shape.dims) :]),
     ),
     Free: Form(
         lambda v: (v.size, Size.of(v.bound)),
@@ -84,6 +84,11 @@ FORMS: Final[dict[type, Form]] = {
     ),
     Items: Form(
         lambda v: (v.items, v.element, v.count, v.first), _nothing, lambda v, parts: Items(*parts)
+    ),
+    Range: Form(
+        lambda v: (v.start, v.stop),
+        lambda v: v.step,
+        lambda v, parts: Range(parts[0], parts[1], v.step),
     ),
     Context: Form(
         lambda v: (v.value,), lambda v: v.swallows, lambda v, parts: Context(parts[0], v.swallows)

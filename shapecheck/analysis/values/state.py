@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Final, TypeVar
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.values.heap import Moving, changed, inside, reachable
+from shapecheck.analysis.values.heap import Moving, inside, reachable
 from shapecheck.analysis.values.model import (
     Content,
     DictContent,
@@ -17,14 +18,16 @@ from shapecheck.analysis.values.model import (
     OneOf,
     OpInstance,
     Ref,
+    options,
 )
 from shapecheck.analysis.values.paths import one_of
 from shapecheck.dims import Atom, DimExpr, IntSize, Kind, Origin, Size, Sym
 from shapecheck.dims.origins import LoopHead
-from shapecheck.ops import UNKNOWN, DType, Scalar, like
-from shapecheck.ops.call import are_dims, as_tensor, is_size
+from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, like
+from shapecheck.ops.call import are_dims, as_tensor
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, either
 
+_Content = TypeVar("_Content", ListContent, DictContent, Instance)
 _ITEMS = 128
 """As many items of a list are known one by one."""
 
@@ -59,6 +62,27 @@ class State:
     def content(self, value: Value) -> Content:
         """Return what the heap holds for a value, None for what isn't there or isn't known."""
         return self.heap.get(value, value.origin) if isinstance(value, Ref) else None
+
+    def list_of(self, value: Value) -> ListContent | None:
+        """Return the content of a list, None for what is none or isn't known."""
+        return self._look(value, ListContent)
+
+    def dict_of(self, value: Value) -> DictContent | None:
+        """Return the content of a dict, None for what is none or isn't known."""
+        return self._look(value, DictContent)
+
+    def container_of(self, value: Value) -> ListContent | DictContent | None:
+        """Return the content of a list or dict, None for what is neither or isn't known."""
+        content = self.content(value)
+        return None if isinstance(content, Instance) else content
+
+    def instance_of(self, value: Value) -> Instance | None:
+        """Return the content of an instance of an analysed class, None for what is none."""
+        return self._look(value, Instance)
+
+    def _look(self, value: Value, kind: type[_Content]) -> _Content | None:
+        content = self.content(value)
+        return content if isinstance(content, kind) else None
 
     def put(self, owner: Value, content: Content) -> None:
         """Replace what the heap holds for a value that is on it."""
@@ -111,7 +135,7 @@ class State:
             return UNKNOWN
         if value not in made:
             made[value] = self.new(None)
-            self.heap[made[value]] = changed(content, lambda inner: self.duplicate(inner, made))
+            self.put(made[value], content.changed(lambda inner: self.duplicate(inner, made)))
         return made[value]
 
     def forget(self, value: Value) -> None:
@@ -120,7 +144,7 @@ class State:
         if content is None:
             return
         self.put(value, None)
-        for inner in inside(content):
+        for inner in content.values:
             self.forget(inner)
 
     def kept(self, value: Value, outer: State) -> dict[Ref, Content]:
@@ -188,7 +212,7 @@ class _Adopting(Moving):
 
     def symbol(self, symbol: Sym) -> Sym:
         if symbol.options and symbol not in self._one_of:
-            self._one_of[symbol] = Sym.one_of(symbol.name, self.items(symbol.options))
+            self._one_of[symbol] = Sym.one_of(symbol.name, tuple(map(self.value, symbol.options)))
         if symbol.kind is not Kind.NAME:
             return self._one_of.get(symbol, symbol)
         return Sym(symbol.name, Kind.OWN, self._origin)
@@ -245,21 +269,31 @@ class _Joiner:
     def content(self, a: Content, b: Content, key: tuple[object, ...]) -> Content:
         if a is b:
             return a
-        if isinstance(a, Instance) and isinstance(b, Instance) and a.cls == b.cls:
-            return self.instance(a, b, key)
-        if isinstance(a, ListContent) and isinstance(b, ListContent) and a.kind == b.kind:
-            if a.items is not None and b.items is not None and len(a.items) == len(b.items):
-                pairs = enumerate(zip(a.items, b.items, strict=True))
-                items = tuple(self.value(x, y, (*key, i)) for i, (x, y) in pairs)
-                return ListContent(items, kind=a.kind)
-            count = a.length if a.length == b.length else None
-            blank = all(side.blank or side.items == () for side in (a, b))
-            return ListContent(None, self.elements(a, b, key), a.kind, count, blank=blank)
-        if isinstance(a, DictContent) and isinstance(b, DictContent) and a.kind == b.kind:
-            return self.mapping(a, b, key)
-        return None
+        join = _CONTENTS.get(type(a))
+        if join is None or type(a) is not type(b):
+            return None
+        return join(self, a, b, key)
 
-    def mapping(self, a: DictContent, b: DictContent, key: tuple[object, ...]) -> DictContent:
+    def sequence(
+        self, a: ListContent, b: ListContent, key: tuple[object, ...]
+    ) -> ListContent | None:
+        """Join what two paths know of a list."""
+        if a.kind != b.kind:
+            return None
+        if a.items is not None and b.items is not None and len(a.items) == len(b.items):
+            pairs = enumerate(zip(a.items, b.items, strict=True))
+            items = tuple(self.value(x, y, (*key, i)) for i, (x, y) in pairs)
+            return ListContent(items, kind=a.kind)
+        count = a.length if a.length == b.length else None
+        blank = all(side.blank or side.items == () for side in (a, b))
+        return ListContent(None, self.elements(a, b, key), a.kind, count, blank=blank)
+
+    def mapping(
+        self, a: DictContent, b: DictContent, key: tuple[object, ...]
+    ) -> DictContent | None:
+        """Join what two paths know of a dict."""
+        if a.kind != b.kind:
+            return None
         default = a.default if a.default == b.default else NOTHING
         if a.items is not None and b.items is not None and a.items.keys() == b.items.keys():
             items = {k: self.value(v, b.items[k], (*key, k)) for k, v in a.items.items()}
@@ -277,8 +311,10 @@ class _Joiner:
         element = self.value(others[0], others[-1], (*key, "element")) if others else UNKNOWN
         return DictContent(None, element, a.kind, known, not others, default)
 
-    def instance(self, a: Instance, b: Instance, key: tuple[object, ...]) -> Instance:
+    def instance(self, a: Instance, b: Instance, key: tuple[object, ...]) -> Instance | None:
         """Join what two paths know of an instance."""
+        if a.cls != b.cls:
+            return None
         whole = a.whole and b.whole
         attrs: dict[str, Value] = {}
         for name in dict.fromkeys((*a.attrs, *b.attrs)):
@@ -307,37 +343,40 @@ class _Joiner:
     def value(self, a: Value, b: Value, key: tuple[object, ...]) -> Value:
         if a is b:
             return a
-        if isinstance(a, Tensor) and isinstance(b, Tensor):
-            return Tensor(
-                Shape(self.items(a.shape.dims, b.shape.dims, key)),
-                a.dtype | b.dtype,
-                a.inserted and b.inserted,
-                tuple(dim for dim in a.free if dim in b.free),
-                a.more or b.more or {*a.free} != {*b.free},
-                a.blank and b.blank,
-            )
-        if is_size(a) and is_size(b):
-            return self.dim(a, b, key)
-        if isinstance(a, tuple) and isinstance(b, tuple):
-            if _open(a) or _open(b):
-                if are_dims(a) and are_dims(b):
-                    return like(a, self.items(a, b, key))
-                return UNKNOWN
-            if len(a) == len(b):
-                pairs = enumerate(zip(a, b, strict=True))
-                return like(a, (self.value(x, y, (*key, i)) for i, (x, y) in pairs))
-            return UNKNOWN
-        if isinstance(a, Ref) and isinstance(b, Ref):
-            return self.refs(a, b, key)
-        if type(a) is type(b) and not isinstance(a, float) and a == b:
+        join = _VALUES.get(type(a))
+        if join is not None and join is _VALUES.get(type(b)):
+            return join(self, a, b, key)
+        if type(a) is type(b) and a == b:
             return a
-        if isinstance(a, (bool, float, Scalar)) and isinstance(b, (int, float, Scalar, Size)):
-            return Scalar(as_tensor(a).dtype | as_tensor(b).dtype)
-        if isinstance(b, (bool, float, Scalar)) and isinstance(a, (int, float, Scalar, Size)):
-            return Scalar(as_tensor(a).dtype | as_tensor(b).dtype)
-        if isinstance(a, DType) and isinstance(b, DType):
-            return DType(a.dtypes | b.dtypes)
+        if type(a) in _NUMBERS and type(b) in _NUMBERS:
+            return self.numbers(a, b, key)
         return self.union(a, b, key)
+
+    def tensors(self, a: Tensor, b: Tensor, key: tuple[object, ...]) -> Tensor:
+        return Tensor(
+            Shape(self.items(a.shape.dims, b.shape.dims, key)),
+            a.dtype | b.dtype,
+            a.inserted and b.inserted,
+            tuple(dim for dim in a.free if dim in b.free),
+            a.more or b.more or {*a.free} != {*b.free},
+            a.blank and b.blank,
+        )
+
+    def tuples(self, a: tuple[Value, ...], b: tuple[Value, ...], key: tuple[object, ...]) -> Value:
+        if _open(a) or _open(b):
+            if are_dims(a) and are_dims(b):
+                return like(a, self.items(a, b, key))
+            return UNKNOWN
+        if len(a) == len(b):
+            pairs = enumerate(zip(a, b, strict=True))
+            return like(a, (self.value(x, y, (*key, i)) for i, (x, y) in pairs))
+        return UNKNOWN
+
+    def numbers(self, a: Value, b: Value, key: tuple[object, ...]) -> Scalar:
+        return Scalar(as_tensor(a).dtype | as_tensor(b).dtype)
+
+    def dtypes(self, a: DType, b: DType, key: tuple[object, ...]) -> DType:
+        return DType(a.dtypes | b.dtypes)
 
     def refs(self, a: Ref, b: Ref, key: tuple[object, ...]) -> Value:
         left, right = self.left.content(a), self.right.content(b)
@@ -362,32 +401,27 @@ class _Joiner:
     def union(self, a: Value, b: Value, key: tuple[object, ...]) -> Value:
         if a is UNKNOWN or b is UNKNOWN:
             return UNKNOWN
-        options = list(a.options if isinstance(a, OneOf) else (a,))
-        for extra in b.options if isinstance(b, OneOf) else (b,):
-            for index, option in enumerate(options):
-                if isinstance(option, Ref) and isinstance(extra, Ref):
-                    merged = self.refs(option, extra, (*key, "option"))
-                    if merged is UNKNOWN:
-                        return UNKNOWN
-                    options[index] = merged
-                    break
-                if type(option) is type(extra) and isinstance(
-                    option, Tensor | OpInstance | type(None)
-                ):
-                    merged = (
-                        self.value(option, extra, (*key, "option"))
-                        if isinstance(option, Tensor)
-                        else option
-                    )
-                    if isinstance(option, OpInstance) and option != extra:
-                        continue
-                    options[index] = merged
+        found = list(options(a))
+        for extra in options(b):
+            for index, option in enumerate(found):
+                join = _OPTIONS.get(type(option))
+                if join is None or type(option) is not type(extra):
+                    continue
+                merged = join(self, option, extra, (*key, "option"))
+                if merged is UNKNOWN:
+                    return UNKNOWN
+                if merged is not NOTHING:
+                    found[index] = merged
                     break
             else:
-                options.append(extra)
-        if len(options) > 4:
+                found.append(extra)
+        if len(found) > 4:
             return UNKNOWN
-        return OneOf(tuple(options)) if len(options) > 1 else options[0]
+        return OneOf(tuple(found)) if len(found) > 1 else found[0]
+
+    def equal(self, a: Value, b: Value, key: tuple[object, ...]) -> Value:
+        """Return the value that both are, `NOTHING` where they differ."""
+        return a if a == b else NOTHING
 
     def items(
         self, a: tuple[Item, ...], b: tuple[Item, ...], key: tuple[object, ...]
@@ -434,6 +468,38 @@ class _Joiner:
         if self.place is None:
             return dims.either(x, y)
         return Size.of(Sym("_", Kind.UNKNOWN, LoopHead(self.place, key)))
+
+
+_CONTENTS: Final[dict[type, Callable[..., Content]]] = {
+    ListContent: _Joiner.sequence,
+    DictContent: _Joiner.mapping,
+    Instance: _Joiner.instance,
+}
+"""What holds of what is one of two contents of one type."""
+
+_VALUES: Final[dict[type, Callable[..., Value]]] = {
+    Tensor: _Joiner.tensors,
+    int: _Joiner.dim,
+    Size: _Joiner.dim,
+    tuple: _Joiner.tuples,
+    Sizes: _Joiner.tuples,
+    Ref: _Joiner.refs,
+    bool: _Joiner.numbers,
+    float: _Joiner.numbers,
+    Scalar: _Joiner.numbers,
+    DType: _Joiner.dtypes,
+}
+"""What holds of what is one of two values that are joined in the same way."""
+
+_NUMBERS: Final = frozenset((bool, int, float, Scalar, Size))
+
+_OPTIONS: Final[dict[type, Callable[..., Value]]] = {
+    Tensor: _Joiner.value,
+    Ref: _Joiner.refs,
+    OpInstance: _Joiner.equal,
+    type(None): _Joiner.equal,
+}
+"""What one option becomes that another of its type is joined to; the others stay apart."""
 
 
 def _any_run(x: Item, y: Item) -> bool:

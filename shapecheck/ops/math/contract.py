@@ -122,9 +122,7 @@ def tensordot(call: Call, input: Value, other: Value, dims: Value = 2, **rest: V
             raise mismatch(
                 f"axis {i} is {x} on the left and axis {j} is {y} on the right", headline
             )
-    rows = [item for i, item in enumerate(a.dims) if i not in ours]
-    columns = [item for j, item in enumerate(b.dims) if j not in theirs]
-    return Tensor(Shape((*rows, *columns)), kind)
+    return Tensor(Shape((*a.without(ours), *b.without(theirs))), kind)
 
 
 @rule("along")

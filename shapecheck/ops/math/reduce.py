@@ -21,28 +21,8 @@ from shapecheck.ops.call import (
 from shapecheck.ops.math.elementwise import combined
 from shapecheck.ops.promotion import promote_values
 from shapecheck.ops.saying import written
-from shapecheck.ops.shape.axes import of_rank
+from shapecheck.ops.shape.axes import of_rank, without
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
-
-
-def without(call: Call, shape: Shape, dim: Value, keepdim: Value = False) -> Shape:
-    """Return a shape less the axes that an argument names (all for None), or with 1 for them."""
-    if not isinstance(keepdim, bool):
-        return Shape.unknown()
-    if dim is None and not keepdim:
-        return Shape(())
-    axes = call.axes(shape, dim)
-    if axes is None:
-        lost = len(dim) if isinstance(dim, (tuple, list)) else 1
-        unknown = isinstance(dim, Unknown) and not keepdim
-        return Shape.unknown() if unknown else of_rank(shape, 0 if keepdim else -lost)
-    return Shape(
-        tuple(
-            1 if index in axes else item
-            for index, item in enumerate(shape.dims)
-            if keepdim or index not in axes
-        )
-    )
 
 
 @rule("extremum")

@@ -43,7 +43,7 @@ def renamed(
     if found is None:
         return None
     places = [at % len(shape.dims) for at, _ in found]
-    kept = Shape(tuple(item for at, item in enumerate(shape.dims) if at not in places))
+    kept = Shape(shape.without(places))
     names = [fresh(call, kept, name) for _, name in found]
     return tuple(zip(places, names, strict=True))
 

@@ -48,7 +48,7 @@ def moved(
     found = located(call, before if same else after, given)
     if found is None:
         return None
-    kept = Shape(tuple(one for at, one in enumerate(after.dims) if at not in dict(found)))
+    kept = Shape(after.without(dict(found)))
     for _, name in found:
         fresh(call, kept, name)
     return tuple(found)

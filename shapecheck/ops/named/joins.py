@@ -206,7 +206,7 @@ def onto(call: Call, shape: Shape, target: Shape) -> tuple[int | None, ...] | No
         spare = iter(ones)
         found = [next(spare, None) if at is None else at for at in found]
         used.update(ones)
-    rest = [item for i, item in enumerate(shape.dims) if i not in used]
+    rest = shape.without(used)
     left = [f'"{item}"' for item in rest if not isinstance(item, int)]
     if rest and not left:
         raise mismatch("a dimension of it has no name", f"can't align {shape} with {target}")

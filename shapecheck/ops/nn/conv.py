@@ -67,6 +67,35 @@ def _kind(input: Tensor, weight: Value) -> dtypes.DTypes:
     return both or input.dtype
 
 
+def _operands(call: Call, input: Value, weight: Value) -> tuple[Tensor, Grid, Shape, str]:
+    """Return the input, its axes, the weight's shape and the headline; both fit by themselves."""
+    count = call.number()
+    tensor = as_tensor(input)
+    found = grid(call, tensor, count)
+    shape = call.facts.shape(as_tensor(weight).shape)
+    headline = f"can't convolve {found.shape} with a weight of {shape}"
+    one_kind(tensor, as_tensor(weight), headline)
+    if shape.rank is not None and shape.rank != count + 2:
+        raise mismatch(
+            f"the weight has {counted(shape.rank, 'axis')}, where {count + 2} are expected",
+            headline,
+        )
+    return tensor, found, shape, headline
+
+
+def _fits_channels(call: Call, found: Grid, wanted: DimExpr, weight: str, headline: str) -> None:
+    """Refuse a weight for another number of channels; `weight` says which of its axes has them."""
+    assert found.channels is not None
+    if not call.unify(found.channels, wanted):
+        raise mismatch(
+            f"axis {found.axis(-1)} of the input is {found.channels}, {weight}",
+            headline,
+            "shape",
+            "transpose",
+            "swap",
+        )
+
+
 @rule("conv")
 def conv(
     call: Call,
@@ -81,12 +110,7 @@ def conv(
 ) -> Value:
     """Judge `F.conv2d(input, weight)`: weight `out in//groups *kernel`."""
     count = call.number()
-    tensor = as_tensor(input)
-    found = grid(call, tensor, count)
-    shape = call.facts.shape(as_tensor(weight).shape)
-    headline = f"can't convolve {found.shape} with a weight of {shape}"
-    one_kind(tensor, as_tensor(weight), headline)
-    _rank(shape, count, headline)
+    tensor, found, shape, headline = _operands(call, input, weight)
     kernel = _kernel(shape, count)
     channels = shape.at(1) if shape.rank is not None else None
     out = shape.dims[0] if shape.rank is not None else dims.unknown()
@@ -112,23 +136,7 @@ def _weight_channels(
         both = call.facts.dim(found.channels), call.facts.dim(wanted)
         if not all(isinstance(one, int) for one in both):
             return
-    if not call.unify(found.channels, wanted):
-        raise mismatch(
-            f"axis {found.axis(-1)} of the input is {found.channels}, "
-            f"axis 1 of the weight {channels}{times}",
-            headline,
-            "shape",
-            "transpose",
-            "swap",
-        )
-
-
-def _rank(shape: Shape, count: int, headline: str) -> None:
-    if shape.rank is not None and shape.rank != count + 2:
-        raise mismatch(
-            f"the weight has {counted(shape.rank, 'axis')}, where {count + 2} are expected",
-            headline,
-        )
+    _fits_channels(call, found, wanted, f"axis 1 of the weight {channels}{times}", headline)
 
 
 def _kernel(shape: Shape, count: int) -> list[IntSize]:
@@ -187,25 +195,12 @@ def conv_transpose(
 ) -> Value:
     """Judge `F.conv_transpose2d(input, weight)`: weight `in out//groups *kernel`."""
     count = call.number()
-    tensor = as_tensor(input)
-    found = grid(call, tensor, count)
-    shape = call.facts.shape(as_tensor(weight).shape)
-    headline = f"can't convolve {found.shape} with a weight of {shape}"
-    one_kind(tensor, as_tensor(weight), headline)
-    _rank(shape, count, headline)
+    tensor, found, shape, headline = _operands(call, input, weight)
     kernel = _kernel(shape, count)
     channels, out = shape.at(0), shape.at(1)
     if channels is not None and found.channels is not None:
         divisible(found.channels, groups, "channels", headline)
-        if not call.unify(found.channels, channels):
-            raise mismatch(
-                f"axis {found.axis(-1)} of the input is {found.channels}, "
-                f"axis 0 of the weight {channels}",
-                headline,
-                "shape",
-                "transpose",
-                "swap",
-            )
+        _fits_channels(call, found, channels, f"axis 0 of the weight {channels}", headline)
     windows = _Windows(
         kernel, numbers(stride, count), numbers(padding, count), numbers(dilation, count)
     )

@@ -17,6 +17,22 @@ def of_rank(shape: Shape, change: int = 0) -> Shape:
     return Shape.unknown() if shape.rank is None else Shape.of_rank(max(shape.rank + change, 0))
 
 
+def without(call: Call, shape: Shape, dim: Value, keepdim: Value = False) -> Shape:
+    """Return a shape less the axes that an argument names (all for None), or with 1 for them."""
+    if not isinstance(keepdim, bool):
+        return Shape.unknown()
+    if dim is None and not keepdim:
+        return Shape(())
+    axes = call.axes(shape, dim)
+    if axes is None:
+        lost = len(dim) if isinstance(dim, (tuple, list)) else 1
+        unknown = isinstance(dim, Unknown) and not keepdim
+        return Shape.unknown() if unknown else of_rank(shape, 0 if keepdim else -lost)
+    if not keepdim:
+        return Shape(shape.without(axes))
+    return Shape(tuple(1 if at in axes else item for at, item in enumerate(shape.dims)))
+
+
 def axis_count(shape: Shape, given: int) -> str:
     """Say that the number of arguments isn't that of the axes."""
     rank = shape.least_rank
@@ -117,7 +133,7 @@ def movedim(call: Call, input: Value, source: Value, destination: Value, **rest:
     taken, put = call.axes(shape, sources), call.axes(shape, places)
     if shape.rank is None or taken is None or put is None:
         return Tensor(of_rank(shape), tensor.dtype)
-    rest_items = iter([item for index, item in enumerate(shape.dims) if index not in taken])
+    rest_items = iter(shape.without(taken))
     moved = dict(zip(put, taken, strict=True))
     items = [
         shape.dims[moved[index]] if index in moved else next(rest_items)
@@ -191,7 +207,7 @@ def diagonal(
     if first == second or not shape.dims:
         raise mismatch("a diagonal needs two axes", f"can't take a diagonal of {shape}")
     rows, columns = shape.dims[first], shape.dims[second]
-    rest_items = [item for i, item in enumerate(shape.dims) if i not in (first, second)]
+    rest_items = shape.without((first, second))
     length: Item = dims.unknown()
     if not isinstance(rows, Run) and not isinstance(columns, Run) and isinstance(offset, int):
         length = _diagonal(call, rows, columns, offset)

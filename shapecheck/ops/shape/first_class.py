@@ -283,7 +283,7 @@ def order(call: Call, input: Value, dims: Value, **rest: Value) -> Value:
     free = tuple(dim for dim in tensor.free if dim not in taker.dims)
     if taker.lost:
         return Tensor(Shape.unknown(), tensor.dtype, free=free, more=True)
-    left = [item for at, item in enumerate(shape.dims) if at not in taker.axes]
+    left = shape.without(taker.axes)
     items = (*(_merged(group) for group in groups), *left)
     return Tensor(Shape(items), tensor.dtype, free=free, more=tensor.more)
 

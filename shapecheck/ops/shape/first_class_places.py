@@ -112,9 +112,8 @@ def _item(call: Call, tensor: Tensor, place: _Place) -> DimExpr | None:
 def _without(tensor: Tensor, places: Sequence[_Place]) -> Tensor:
     rank = len(tensor.shape.dims)
     axes = {place % rank for place in places if isinstance(place, int)}
-    items = tuple(item for at, item in enumerate(tensor.shape.dims) if at not in axes)
     free = tuple(dim for dim in tensor.free if dim not in places)
-    return replace(tensor, shape=Shape(items), free=free)
+    return replace(tensor, shape=Shape(tensor.shape.without(axes)), free=free)
 
 
 # Joining ----------------------------------------------------------------------------------------

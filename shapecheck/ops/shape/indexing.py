@@ -11,7 +11,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Size
 from shapecheck.ops.agree import listed, loose
-from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
+from shapecheck.ops.call import Call, Unknown, Value, as_tensor, is_size, rule
 from shapecheck.ops.saying import written
 from shapecheck.ops.shape.first_class import (
     as_operand,
@@ -364,7 +364,7 @@ def _take(reader: _Reader, part: Value, at: int, width: int) -> None:
             reader.out.append(sliced(call, known[0], part))
         except Mismatch as error:
             raise mismatch(error.problem.reason, reader.headline) from None
-    elif isinstance(part, (int, Size)) and not isinstance(part, bool):
+    elif is_size(part):
         check_index(call, reader.shape, at, known[0], part, f"can't take element {part}")
     else:
         _pick(reader, part, known, at)

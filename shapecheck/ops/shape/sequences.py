@@ -9,7 +9,16 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import IntSize, size_of
 from shapecheck.ops.agree import counted, loose, promote_all, tensors_of
-from shapecheck.ops.call import UNKNOWN, Call, Packed, Repeated, Value, as_size, replace, rule
+from shapecheck.ops.call import (
+    UNKNOWN,
+    Call,
+    Packed,
+    Repeated,
+    Value,
+    is_size,
+    replace,
+    rule,
+)
 from shapecheck.ops.shape.joining import same_shape
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
@@ -118,8 +127,7 @@ def unpacked(
     """Pad what is packed: `t b *f` (`b t *f` if batch_first), and the lengths."""
     given = sequence if isinstance(sequence, Packed) else Packed(Tensor.unknown())
     batch = dims.unknown() if isinstance(given.batch, Run) else given.batch
-    known = isinstance(total_length, (int, dims.Size)) and not isinstance(total_length, bool)
-    longest = as_size(total_length) if known else dims.unknown()
+    longest = total_length if is_size(total_length) else dims.unknown()
     rest = given.data.shape.dims[1:] if given.data.shape.at(0) is not None else None
     if rest is None or not isinstance(batch_first, bool):
         shape = Shape.unknown()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Extreme, IntSize, Kind, Size, nonnegative, size_of
-from shapecheck.ops.call import Call, Value
+from shapecheck.ops.call import Call, Value, is_size
 from shapecheck.shapes import mismatch
 from shapecheck.shapes.broadcasting import COORDINATES
 
@@ -111,7 +111,7 @@ def _offset(call: Call, size: IntSize, bound: Value, missing: IntSize) -> IntSiz
     """Return a bound counted from the front, None where its sign or value isn't known."""
     if bound is None:
         return missing
-    if isinstance(bound, bool) or not isinstance(bound, (int, Size)):
+    if not is_size(bound):
         return None
     offset: IntSize = call.facts.size(bound)
     free = dims.symbols(size)

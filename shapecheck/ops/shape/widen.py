@@ -8,7 +8,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, IntSize, Size, size_of
 from shapecheck.ops.agree import loose
-from shapecheck.ops.call import Call, Value, as_dim, as_shape, replace, resolved, rule
+from shapecheck.ops.call import Call, Value, as_dim, as_shape, is_size, replace, resolved, rule
 from shapecheck.ops.saying import written
 from shapecheck.ops.shape.axes import axis_count, of_rank
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
@@ -18,7 +18,7 @@ from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
 def expand(call: Call, input: Value, size: Value, **rest: Value) -> Value:
     """Broadcast to a given shape, `-1` keeping a dimension."""
     tensor, shape = resolved(call, input)
-    if isinstance(size, (int, Size)) and not isinstance(size, bool):
+    if is_size(size):
         size = (size,)
     if not isinstance(size, (tuple, list)):
         return Tensor(Shape.unknown(), tensor.dtype)
