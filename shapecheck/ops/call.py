@@ -336,6 +336,11 @@ def is_size(value: Value) -> TypeGuard[IntSize]:
     return isinstance(value, (int, Size)) and not isinstance(value, bool)
 
 
+def is_number(value: Value) -> TypeGuard[float | Size]:
+    """Whether a value is a number, known or the name of a size; a bool is one, too."""
+    return isinstance(value, (int, float, Size))
+
+
 def are_dims(values: tuple[Value, ...]) -> TypeGuard[tuple[Item, ...]]:
     """Whether a tuple holds nothing but dimensions, runs of them among these."""
     return all(isinstance(value, (Run, Composite)) or is_size(value) for value in values)

@@ -13,6 +13,7 @@ from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, iterate
 from shapecheck.analysis.interpreter.registry import Named
+from shapecheck.analysis.interpreter.truth import CONSTANTS
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import DictContent, ListContent
 from shapecheck.analysis.values.state import State
@@ -23,7 +24,7 @@ def is_key(value: Value) -> bool:
     """Whether a value is a key that can be told from others."""
     if isinstance(value, tuple):
         return all(map(is_key, value))
-    return isinstance(value, (str, int, float, type(None)))
+    return isinstance(value, CONSTANTS)
 
 
 def entries(content: DictContent) -> Mapping[Value, Value]:

@@ -59,14 +59,18 @@ def _tensors(value: Value) -> Iterator[Tensor]:
 
 def _kind(value: Value) -> Hashable:
     """Return what of an argument may matter to the dtypes that a call takes."""
+    found = [*_tensors(value)]
     if isinstance(value, Tensor):
-        rank = value.shape.rank
-        return value.dtype, rank if rank is None else min(rank, 1)
-    if isinstance(value, Repeated):
-        return _kind(value.element)
-    if isinstance(value, (list, tuple)):
-        return frozenset(map(_kind, value))
+        return _telling(value)
+    if found:
+        return frozenset(map(_telling, found))
     return value if isinstance(value, (DType, bool)) else type(value).__name__
+
+
+def _telling(tensor: Tensor) -> Hashable:
+    """Return a tensor's dtypes, and whether it is 0-d, as those give way in promotion."""
+    rank = tensor.shape.rank
+    return tensor.dtype, rank if rank is None else min(rank, 1)
 
 
 def _fails(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
+from typing import Final
 
 from shapecheck.analysis.annotations.class_fields import set_by_name
 from shapecheck.analysis.annotations.classes import find_method
@@ -23,7 +24,7 @@ from shapecheck.analysis.values.model import (
     Partial,
     Ref,
 )
-from shapecheck.ops import UNKNOWN
+from shapecheck.ops import UNKNOWN, Sizes
 
 
 def let_go(frame: Frame, values: Iterable[Value]) -> None:
@@ -51,38 +52,45 @@ class _Escape:
 
     def value(self, value: Value) -> None:
         """Let go of a value that is handed over."""
-        match value:
-            case Ref():
-                self._content(value)
-            case tuple():
-                self._all(value)
-            case OneOf(options=options):
-                self._all(options)
-            case Partial(function=function, args=args, kwargs=kwargs):
-                self._all((function, *args, *(held for _, held in kwargs)))
-            case Function(node=node, home=home) if home is not None and value not in self.seen:
-                self.seen.add(value)
-                self._all(value.defaults)
-                self._around(node, home)
-            case Class(node=node, home=home) if home is not None and value not in self.seen:
-                self.seen.add(value)
-                self._around(node, home)
-            case Bound(receiver=receiver, function=None) | Attributes(owner=receiver):
-                self.value(receiver)
-            case Bound(receiver=Ref() as receiver, function=Function() as function):
-                self._used(receiver, function.node)
+        of_its_kind = _OF_KIND.get(type(value))
+        if of_its_kind is not None:
+            of_its_kind(self, value)
 
-    def _all(self, values: Iterable[Value]) -> None:
+    def one_of(self, value: OneOf) -> None:
+        self.all(value.options)
+
+    def partial(self, value: Partial) -> None:
+        self.all((value.function, *value.args, *(held for _, held in value.kwargs)))
+
+    def attributes(self, value: Attributes) -> None:
+        self.value(value.owner)
+
+    def bound(self, value: Bound) -> None:
+        if value.function is None:
+            self.value(value.receiver)
+        elif isinstance(value.receiver, Ref):
+            self._used(value.receiver, value.function.node)
+
+    def definition(self, value: Function | Class) -> None:
+        """Let go of what a function or class in a function uses, once."""
+        if value.home is None or value in self.seen:
+            return
+        self.seen.add(value)
+        if isinstance(value, Function):
+            self.all(value.defaults)
+        self._around(value.node, value.home)
+
+    def all(self, values: Iterable[Value]) -> None:
         for value in values:
             self.value(value)
 
-    def _content(self, ref: Ref) -> None:
+    def content(self, ref: Ref) -> None:
         content = self.frame.state.content(ref)
         if isinstance(content, Instance):
             self.value(content.cls)
         elif isinstance(content, (ListContent, DictContent)):
             self.frame.state.put(ref, None)
-            self._all(inside(content))
+            self.all(inside(content))
 
     def _around(self, node: ast.AST, home: Scope) -> None:
         """Let go of what a function or class uses of the variables around it."""
@@ -116,6 +124,20 @@ class _Escape:
         if isinstance(left, Instance) and stored:
             attrs = {**left.attrs, **dict.fromkeys(sorted(stored), UNKNOWN)}
             heap[ref] = replace(left, attrs=attrs)
+
+
+_OF_KIND: Final[dict[type, Callable[..., None]]] = {
+    Ref: _Escape.content,
+    tuple: _Escape.all,
+    Sizes: _Escape.all,
+    OneOf: _Escape.one_of,
+    Partial: _Escape.partial,
+    Attributes: _Escape.attributes,
+    Bound: _Escape.bound,
+    Function: _Escape.definition,
+    Class: _Escape.definition,
+}
+"""How what can be changed from outside is let go; nothing can be of what is not here."""
 
 
 @lru_cache(maxsize=1024)

@@ -31,7 +31,7 @@ from shapecheck.analysis.values.model import (
 from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, like
-from shapecheck.ops.call import as_shape, as_tensor, is_size
+from shapecheck.ops.call import as_shape, as_tensor, is_number, is_size
 from shapecheck.shapes import Free, Shape, Tensor
 
 _SYMBOLS: Final[Mapping[type[ast.operator], tuple[str, str]]] = {
@@ -117,9 +117,12 @@ def _options(value: Value) -> Iterable[Value]:
     """Return the tensors and numbers that an operand may be, or what it is."""
     if isinstance(value, OneOf):
         some = [option for option in value.options if option is not None]
-        if all(isinstance(option, (Tensor, int, float, Size, Scalar)) for option in some):
+        if all(type(option) in _OPERANDS for option in some):
             return some
     return (value,)
+
+
+_OPERANDS: Final = frozenset((Tensor, bool, int, float, Size, Scalar))
 
 
 def certain(value: Value, beside: Value) -> Value:
@@ -291,7 +294,7 @@ def signed(
             return UNKNOWN
         site = Site(node, "-" if name == "neg" else "~", (("operand", source),))
         return apply(frame, signature, [operand], {}, site)
-    if isinstance(op, ast.USub) and isinstance(operand, (int, float, Size)):
+    if isinstance(op, ast.USub) and is_number(operand):
         return -operand
     if isinstance(op, ast.Not) and (known := truth(frame, operand)) is not None:
         return not known

@@ -117,10 +117,11 @@ CALLERS: Final[set[str]] = set()
 METHODS: Final[dict[tuple[type, str], Handler]] = {}
 
 Takes: TypeAlias = int | tuple[int, float]
-ANY_NUMBER: Final = (0, math.inf)
+MANY: Final = math.inf
+_ANY_NUMBER: Final = (0, MANY)
 
 
-def function(*names: str, takes: Takes = ANY_NUMBER) -> Callable[[Function], Function]:
+def function(*names: str, takes: Takes = _ANY_NUMBER) -> Callable[[Function], Function]:
     """Register what calling functions of a library, by their dotted names, gives.
 
     `takes`: how many positional arguments they take, or the least and the greatest number.
@@ -133,14 +134,14 @@ def function(*names: str, takes: Takes = ANY_NUMBER) -> Callable[[Function], Fun
     return register
 
 
-def caller(*names: str, takes: Takes = ANY_NUMBER) -> Callable[[Function], Function]:
+def caller(*names: str, takes: Takes = _ANY_NUMBER) -> Callable[[Function], Function]:
     """Register functions of a library that call what they are given; as `function` otherwise."""
     CALLERS.update(names)
     return function(*names, takes=takes)
 
 
 def on(
-    kind: type[Held], *names: str, takes: Takes = ANY_NUMBER
+    kind: type[Held], *names: str, takes: Takes = _ANY_NUMBER
 ) -> Callable[[Method[Held]], Callable[..., Value]]:
     """Register what methods of a kind of value, or of what lies on the heap, give."""
 

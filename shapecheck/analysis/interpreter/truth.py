@@ -134,14 +134,16 @@ def identical(frame: Frame, a: Value, b: Value) -> bool | None:
             return True
         held = held_by(frame, other)
         return None if kind_of(held).may_be_none(frame, held) else False
-    if isinstance(a, Ref) and isinstance(b, Ref):
+    if type(a) is type(b) is Ref:
         return True if a is b else None
-    if isinstance(a, bool) and isinstance(b, CONSTANTS):
+    if bool in (type(a), type(b)) and isinstance(a, CONSTANTS) and isinstance(b, CONSTANTS):
         return a is b
-    if isinstance(b, bool) and isinstance(a, CONSTANTS):
-        return False
     found = equal(frame, a, b)
-    return found if isinstance(a, (Class, Dotted)) or found is False else None
+    return found if type(a) in _SINGLE or found is False else None
+
+
+_SINGLE: Final = frozenset((Class, Dotted))
+"""Kinds of values of which equal ones are the same one."""
 
 
 def contains(frame: Frame, container: Value, item: Value) -> bool | None:

@@ -15,7 +15,7 @@ from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import first, iterate, length
 from shapecheck.analysis.interpreter.kinds import special
-from shapecheck.analysis.interpreter.registry import LibraryCall, function
+from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function
 from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, truth
 from shapecheck.analysis.kinds.construct import replaced
 from shapecheck.analysis.program.model import NOTHING, Dotted, Value
@@ -39,34 +39,29 @@ from shapecheck.shapes import Free, Run, Shape, Tensor
 from shapecheck.spec.objects import is_part, of_objects
 
 
-@function("builtins.len")
+@function("builtins.len", takes=1)
 def _len(frame: Frame, call: LibraryCall) -> Value:
-    made = (
-        special(frame, call.args[0], "__len__", [], call.node) if len(call.args) == 1 else NOTHING
-    )
+    made = special(frame, call.args[0], "__len__", [], call.node)
     if made is not NOTHING:
         return len(made) if isinstance(made, tuple) else made
-    found = length(frame, call.args[0]) if len(call.args) == 1 else None
+    found = length(frame, call.args[0])
     return dims.unknown() if found is None else found
 
 
-@function("builtins.range")
+@function("builtins.range", takes=(1, 3))
 def _range(frame: Frame, call: LibraryCall) -> Value:
     sizes = [as_size(arg) for arg in call.args]
     if len(sizes) == 1:
         return Range(0, sizes[0], 1)
-    if len(sizes) in (2, 3):
-        step = sizes[2] if len(sizes) == 3 else 1
-        if isinstance(step, int) and step:
-            return Range(sizes[0], sizes[1], step)
+    step = sizes[2] if len(sizes) == 3 else 1
+    if isinstance(step, int) and step:
+        return Range(sizes[0], sizes[1], step)
     return Items(None, dims.unknown())
 
 
-@function("builtins.enumerate")
+@function("builtins.enumerate", takes=(1, 2))
 def _enumerate(frame: Frame, call: LibraryCall) -> Value:
-    if not call.args:
-        return UNKNOWN
-    start = call.args[1] if len(call.args) > 1 else call.kwargs.get("start", 0)
+    start = call.get(1, "start", 0)
     items, element = iterate(frame, call.args[0])
     if items is None or not isinstance(start, int):
         if items is not None:
@@ -90,28 +85,25 @@ def _zip(frame: Frame, call: LibraryCall) -> Value:
     return Items(None, each, counts[0] if same else None, start)
 
 
-@function("builtins.reversed")
+@function("builtins.reversed", takes=1)
 def _reversed(frame: Frame, call: LibraryCall) -> Value:
-    items, element = iterate(frame, call.args[0]) if call.args else (None, UNKNOWN)
+    items, element = iterate(frame, call.args[0])
     return Items(None if items is None else items[::-1], element)
 
 
-@function("builtins.list", "builtins.sorted")
+@function("builtins.list", "builtins.sorted", takes=(0, 1))
 def _list(frame: Frame, call: LibraryCall) -> Value:
     items, element = iterate(frame, call.args[0]) if call.args else ((), UNKNOWN)
-    if (
-        call.args
-        and isinstance(call.args[0], tuple)
-        and any(isinstance(i, Run) for i in call.args[0])
-    ):
-        return call.args[0]
+    given = call.get(0, "iterable")
+    if isinstance(given, tuple) and any(isinstance(one, Run) for one in given):
+        return given
     if call.name == "sorted":
         items, element = None, frame.state.either(*items) if items else element
     count = length(frame, call.args[0]) if call.args and items is None else None
     return frame.state.new(ListContent(items, element, count=count))
 
 
-@function("builtins.tuple", "builtins.iter")
+@function("builtins.tuple", "builtins.iter", takes=(0, 2))
 def _tuple(frame: Frame, call: LibraryCall) -> Value:
     if not call.args:
         return ()
@@ -127,14 +119,14 @@ def _sizes(frame: Frame, call: LibraryCall) -> Value:
     return Sizes(made) if isinstance(made, tuple) else made
 
 
-@function("builtins.isinstance")
+@function("builtins.isinstance", takes=2)
 def _isinstance(frame: Frame, call: LibraryCall) -> Value:
-    return _verdict(instance_of(frame, *call.args) if len(call.args) == 2 else None)
+    return _verdict(instance_of(frame, *call.args))
 
 
-@function("torch.is_tensor")
+@function("torch.is_tensor", takes=1)
 def _is_tensor(frame: Frame, call: LibraryCall) -> Value:
-    return _verdict(instance_of(frame, call.args[0], Dotted("torch.Tensor")) if call.args else None)
+    return _verdict(instance_of(frame, call.args[0], Dotted("torch.Tensor")))
 
 
 @function("torch.jit.is_scripting")
@@ -142,12 +134,12 @@ def _never(frame: Frame, call: LibraryCall) -> Value:
     return False  # in Python; TorchScript isn't what is checked
 
 
-@function("builtins.slice")
+@function("builtins.slice", takes=(1, 3))
 def _slice(frame: Frame, call: LibraryCall) -> Value:
-    return slice(*call.args) if 1 <= len(call.args) <= 3 else UNKNOWN
+    return slice(*call.args)
 
 
-@function("builtins.bool")
+@function("builtins.bool", takes=(0, 1))
 def _bool(frame: Frame, call: LibraryCall) -> Value:
     return _verdict(truth(frame, call.args[0]) if call.args else False)
 
@@ -156,10 +148,10 @@ def _verdict(known: bool | None) -> Value:
     return Scalar(dtypes.BOOL) if known is None else known
 
 
-@function("builtins.all", "builtins.any")
+@function("builtins.all", "builtins.any", takes=1)
 def _every(frame: Frame, call: LibraryCall) -> Value:
     """Decide `all` and `any` where one item, or every one, is known to be true or false."""
-    items = iterate(frame, call.args[0])[0] if call.args else None
+    items = iterate(frame, call.args[0])[0]
     decisive = call.name == "any"
     if items is None:
         return Scalar(dtypes.BOOL)
@@ -174,22 +166,22 @@ def _locals(frame: Frame, call: LibraryCall) -> Value:
     return frame.state.new(DictContent(dict(frame.state.vars.items())))
 
 
-@function("builtins.str")
+@function("builtins.str", takes=1)
 def _str(frame: Frame, call: LibraryCall) -> Value:
-    return str(call.args[0]) if call.args and isinstance(call.args[0], CONSTANTS) else UNKNOWN
+    return str(call.args[0]) if isinstance(call.args[0], CONSTANTS) else UNKNOWN
 
 
-@function("builtins.type")
+@function("builtins.type", takes=(1, 3))
 def _type(frame: Frame, call: LibraryCall) -> Value:
-    content = frame.state.content(call.args[0]) if call.args else None
+    content = frame.state.content(call.args[0])
     if isinstance(content, Instance) and content.path is None:
         return content.cls
     return UNKNOWN
 
 
-@function("copy.deepcopy")
+@function("copy.deepcopy", takes=(1, 2))
 def _duplicate(frame: Frame, call: LibraryCall) -> Value:
-    return frame.state.duplicate(call.args[0], {}) if call.args else UNKNOWN
+    return frame.state.duplicate(call.args[0], {})
 
 
 @function("builtins.print", "builtins.repr", "builtins.id")
@@ -197,20 +189,16 @@ def _pure(frame: Frame, call: LibraryCall) -> Value:
     return UNKNOWN
 
 
-@function("functools.partial")
+@function("functools.partial", takes=(1, MANY))
 def _partial(frame: Frame, call: LibraryCall) -> Value:
-    return (
-        Partial(call.args[0], tuple(call.args[1:]), tuple(call.kwargs.items()))
-        if call.args
-        else UNKNOWN
-    )
+    return Partial(call.args[0], tuple(call.args[1:]), tuple(call.kwargs.items()))
 
 
-@function("dataclasses.replace", "copy.replace", "attrs.evolve")
+@function("dataclasses.replace", "copy.replace", "attrs.evolve", takes=1)
 def _replace(frame: Frame, call: LibraryCall) -> Value:
     nodes = {keyword.arg: keyword.value for keyword in call.node.keywords}
     changes = {name: Argument(value, nodes.get(name)) for name, value in call.kwargs.items()}
-    return replaced(frame, call.args[0], changes, call.node) if len(call.args) == 1 else UNKNOWN
+    return replaced(frame, call.args[0], changes, call.node)
 
 
 @function(
@@ -252,7 +240,7 @@ def _copied(frame: Frame, value: Value) -> Value:
 
 @function("contextlib.nullcontext", "contextlib.closing")
 def _nullcontext(frame: Frame, call: LibraryCall) -> Value:
-    return Context(call.args[0] if call.args else call.kwargs.get("enter_result"), swallows=False)
+    return Context(call.get(0, "enter_result"), swallows=False)
 
 
 @function(
@@ -262,7 +250,7 @@ def _nullcontext(frame: Frame, call: LibraryCall) -> Value:
 )
 def _parallel(frame: Frame, call: LibraryCall) -> Value:
     """Wrap a module, which stays at hand as `module`."""
-    value = call.args[0] if call.args else call.kwargs.get("module", UNKNOWN)
+    value = call.get(0, "module", UNKNOWN)
     content = frame.state.content(value)
     if isinstance(content, Instance):
         attrs = {"module": value, **content.attrs}
@@ -270,25 +258,30 @@ def _parallel(frame: Frame, call: LibraryCall) -> Value:
     return _copied(frame, value)
 
 
-@function("typing.cast", "typing_extensions.cast", "torch.jit.annotate")
+@function("typing.cast", "typing_extensions.cast", "torch.jit.annotate", takes=2)
 def _cast(frame: Frame, call: LibraryCall) -> Value:
-    return call.args[1] if len(call.args) == 2 else UNKNOWN
+    return call.args[1]
 
 
-@function("builtins.reveal_type", "typing.reveal_type", "typing_extensions.reveal_type")
+@function(
+    "builtins.reveal_type",
+    "typing.reveal_type",
+    "typing_extensions.reveal_type",
+    takes=1,
+)
 def _reveal_type(frame: Frame, call: LibraryCall) -> Value:
-    if call.args and isinstance(call.args[0], Tensor):
+    if isinstance(call.args[0], Tensor):
         _reveal(frame, call.args[0], call.node)
-    return call.args[0] if call.args else UNKNOWN
+    return call.args[0]
 
 
-@function("shapecheck.reveal_shape", "shapecheck.runtime.reveal_shape")
+@function("shapecheck.reveal_shape", "shapecheck.runtime.reveal_shape", takes=1)
 def _reveal_shape(frame: Frame, call: LibraryCall) -> Value:
-    if call.args and isinstance(call.args[0], (int, Size)):
+    if isinstance(call.args[0], (int, Size)):
         frame.note(call.node, f'Revealed size is "{frame.state.facts.dim(call.args[0])}"')
-    elif call.args:
+    else:
         _reveal(frame, call.args[0], call.node)
-    return call.args[0] if call.args else UNKNOWN
+    return call.args[0]
 
 
 def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
@@ -312,11 +305,11 @@ def _sized(frame: Frame, dim: Free) -> str:
     return f", {dim}={Shape((bound_to(frame.state.facts, dim),)).text()}"
 
 
-@function("shapecheck.assert_shape", "shapecheck.runtime.assert_shape")
+@function("shapecheck.assert_shape", "shapecheck.runtime.assert_shape", takes=(1, MANY))
 def _assert_shape(frame: Frame, call: LibraryCall) -> Value:
     parts = [one for one in call.args[1:] if is_part(one)]
     if not parts or len(parts) < len(call.args) - 1:
-        return call.args[0] if call.args else UNKNOWN
+        return call.args[0]
     try:
         text, objects = of_objects(parts)
         declared = TensorDecl(text, dims=objects)

@@ -20,7 +20,7 @@ _ANYTHING = ast.Constant(...)
 
 @function("collections.namedtuple")
 def _namedtuple(frame: Frame, call: LibraryCall) -> Value:
-    names = call.args[1] if len(call.args) > 1 else call.kwargs.get("field_names")
+    names = call.get(1, "field_names")
     if isinstance(names, str):
         names = tuple(names.replace(",", " ").split())
     found = iterate(frame, names)[0] or ()
@@ -95,16 +95,16 @@ def _as_dict(frame: Frame, call: MethodCall[Instance]) -> Value:
     return _fields(frame, call.owner, call.node)
 
 
-@function("dataclasses.asdict")
+@function("dataclasses.asdict", takes=1)
 def _dataclass_as_dict(frame: Frame, call: LibraryCall) -> Value:
-    return _fields(frame, call.args[0], call.node) if call.args else UNKNOWN
+    return _fields(frame, call.args[0], call.node)
 
 
-@function("builtins.vars")
+@function("builtins.vars", takes=1)
 def _vars(frame: Frame, call: LibraryCall) -> Value:
-    content = frame.state.content(call.args[0]) if call.args else None
+    content = frame.state.content(call.args[0])
     if not isinstance(content, Instance) or is_dataclass(content.cls):
-        return _fields(frame, call.args[0], call.node) if call.args else UNKNOWN
+        return _fields(frame, call.args[0], call.node)
     return UNKNOWN
 
 
@@ -119,18 +119,18 @@ def _fields(frame: Frame, owner: Value, node: ast.expr) -> Value:
     )
 
 
-@function("dataclasses.astuple")
+@function("dataclasses.astuple", takes=1)
 def _as_tuple(frame: Frame, call: LibraryCall) -> Value:
-    content = frame.state.content(call.args[0]) if call.args else None
+    content = frame.state.content(call.args[0])
     if not isinstance(content, Instance) or not is_dataclass(content.cls):
         return UNKNOWN
     fields = instance_fields(content.cls)
     return tuple(attribute(frame, call.args[0], name, call.node) for name, _, _ in fields)
 
 
-@on(Class, "_make")
+@on(Class, "_make", takes=1)
 def _make(frame: Frame, call: MethodCall[Class]) -> Value:
-    items = iterate(frame, call.args[0])[0] if call.args else None
+    items = iterate(frame, call.args[0])[0]
     if items is None:
         return UNKNOWN
     return construct(frame, call.held, list(map(Argument, items)), {}, call.node, call.held.name)

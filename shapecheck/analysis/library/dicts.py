@@ -117,10 +117,10 @@ def _dict(frame: Frame, call: LibraryCall) -> Value:
     return as_dict(frame, call.args, call.kwargs)
 
 
-@function("builtins.dict.fromkeys", "collections.OrderedDict.fromkeys")
+@function("builtins.dict.fromkeys", "collections.OrderedDict.fromkeys", takes=(1, 2))
 def _from_keys(frame: Frame, call: LibraryCall) -> Value:
     value = call.args[1] if len(call.args) > 1 else None
-    items = iterate(frame, call.args[0])[0] if call.args else None
+    items = iterate(frame, call.args[0])[0]
     if items is None or not all(map(is_key, items)):
         return frame.state.new(DictContent(None, value))
     return frame.state.new(DictContent(dict.fromkeys(items, value)))

@@ -38,9 +38,9 @@ def _dim(frame: Frame, call: LibraryCall) -> Value:
         return UNKNOWN
 
 
-@function("shapecheck.dims", "shapecheck.dims.dims", "shapecheck.dims.objects.dims")
+@function("shapecheck.dims", "shapecheck.dims.dims", "shapecheck.dims.objects.dims", takes=1)
 def _dims(frame: Frame, call: LibraryCall) -> Value:
-    if len(call.args) != 1 or not isinstance(call.args[0], str):
+    if not isinstance(call.args[0], str):
         return UNKNOWN
     place = MadeAt(frame.module.name, call.node.lineno, call.node.col_offset)
     try:
@@ -68,9 +68,9 @@ def _with_lengths(frame: Frame, call: MethodCall[Dim]) -> Value:
     return call.owner
 
 
-@on(Dim, "div_left")
+@on(Dim, "div_left", takes=1)
 def _div_left(frame: Frame, call: MethodCall[Dim]) -> Value:
-    (by,) = call.args if len(call.args) == 1 else (UNKNOWN,)
+    (by,) = call.args
     return call.held.div_left(by) if isinstance(by, (Dim, int)) else UNKNOWN
 
 
@@ -80,9 +80,9 @@ def _mask(frame: Frame, call: MethodCall[Dim]) -> Value:
     return Tensor(Shape((*Shape.unknown().dims, last)), dtypes.BOOL)
 
 
-@on(Dim, "index")
+@on(Dim, "index", takes=1)
 def _index(frame: Frame, call: MethodCall[Dim]) -> Value:
-    label = call.args[0] if call.args else UNKNOWN
+    label = call.args[0]
     if not isinstance(label, str) or (call.held.labels is None and isinstance(call.held.size, int)):
         return UNKNOWN
     try:

@@ -12,7 +12,7 @@ from shapecheck.analysis.interpreter import calls
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import UNROLL, another, as_list, iterate, length
 from shapecheck.analysis.interpreter.operators import operate
-from shapecheck.analysis.interpreter.registry import LibraryCall, function
+from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function
 from shapecheck.analysis.interpreter.truth import truth
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values import model
@@ -51,9 +51,9 @@ def _chained(frame: Frame, parts: Iterable[Value]) -> Value:
     return Items(whole.items, whole.element, whole.count)
 
 
-@function("itertools.chain.from_iterable")
+@function("itertools.chain.from_iterable", takes=1)
 def _flattened(frame: Frame, call: LibraryCall) -> Value:
-    items, element = iterate(frame, call.args[0]) if call.args else (None, UNKNOWN)
+    items, element = iterate(frame, call.args[0])
     if items is None:
         return Items(None, _any(frame, element))
     return _chained(frame, items)
@@ -67,16 +67,10 @@ def _product(frame: Frame, call: LibraryCall) -> Value:
     return _combined(frame, call.args * repeat, lambda known: itertools.product(*known))
 
 
-@function("itertools.combinations", "itertools.permutations", "itertools.pairwise")
+@function("itertools.combinations", "itertools.permutations", "itertools.pairwise", takes=(1, 2))
 def _few(frame: Frame, call: LibraryCall) -> Value:
-    count = (
-        2
-        if call.name == "pairwise"
-        else call.args[1]
-        if len(call.args) > 1
-        else call.kwargs.get("r")
-    )
-    if not call.args or not isinstance(count, int) or not 0 <= count <= UNROLL:
+    count = 2 if call.name == "pairwise" else call.get(1, "r")
+    if not isinstance(count, int) or not 0 <= count <= UNROLL:
         return Items(None)
     known = iterate(frame, call.args[0])[0]
     if known is None or len(known) > UNROLL:
@@ -102,29 +96,27 @@ def _combined(
     return Items(None, tuple(another(frame, _any(frame, arg)) for arg in args))
 
 
-@function("itertools.repeat")
+@function("itertools.repeat", takes=(1, 2))
 def _repeat(frame: Frame, call: LibraryCall) -> Value:
-    times = call.args[1] if len(call.args) > 1 else call.kwargs.get("times")
-    if not call.args:
-        return Items(None)
+    times = call.get(1, "times")
     if isinstance(times, int) and times <= UNROLL:
         return Items((call.args[0],) * times)
     return Items(None, call.args[0], times if isinstance(times, (int, dims.Size)) else None)
 
 
-@function("itertools.cycle", "itertools.compress")
+@function("itertools.cycle", "itertools.compress", takes=(1, 2))
 def _some(frame: Frame, call: LibraryCall) -> Value:
-    return Items(None, _any(frame, call.args[0]) if call.args else UNKNOWN)
+    return Items(None, _any(frame, call.args[0]))
 
 
-@function("itertools.takewhile", "itertools.dropwhile", "itertools.filterfalse")
+@function("itertools.takewhile", "itertools.dropwhile", "itertools.filterfalse", takes=2)
 def _chosen(frame: Frame, call: LibraryCall) -> Value:
-    return Items(None, _any(frame, call.args[1]) if len(call.args) > 1 else UNKNOWN)
+    return Items(None, _any(frame, call.args[1]))
 
 
-@function("itertools.islice")
+@function("itertools.islice", takes=(2, 4))
 def _slice(frame: Frame, call: LibraryCall) -> Value:
-    items, element = iterate(frame, call.args[0]) if call.args else (None, UNKNOWN)
+    items, element = iterate(frame, call.args[0])
     bounds = [bound for bound in call.args[1:] if bound is None or isinstance(bound, int)]
     if items is not None and len(bounds) == len(call.args) - 1:
         return Items(tuple(itertools.islice(items, *bounds)))
@@ -142,14 +134,12 @@ def _longest(frame: Frame, call: LibraryCall) -> Value:
 
 @function("itertools.count")
 def _count(frame: Frame, call: LibraryCall) -> Value:
-    start = call.args[0] if call.args else call.kwargs.get("start", 0)
+    start = call.get(0, "start", 0)
     return Items(None, dims.unknown(), first=start)
 
 
-@function("itertools.starmap")
+@function("itertools.starmap", takes=2)
 def _starmap(frame: Frame, call: LibraryCall) -> Value:
-    if len(call.args) != 2:
-        return Items(None)
     items, element = iterate(frame, call.args[1])
     rows = [iterate(frame, row)[0] for row in ((element,) if items is None else items)]
     if any(row is None for row in rows):
@@ -159,32 +149,26 @@ def _starmap(frame: Frame, call: LibraryCall) -> Value:
     return Items(None, made[0]) if items is None else Items(made)
 
 
-@function("itertools.groupby")
+@function("itertools.groupby", takes=(1, 2))
 def _groups(frame: Frame, call: LibraryCall) -> Value:
-    return Items(None, (UNKNOWN, Items(None, _any(frame, call.args[0]) if call.args else UNKNOWN)))
+    return Items(None, (UNKNOWN, Items(None, _any(frame, call.args[0]))))
 
 
-@function("itertools.batched")
+@function("itertools.batched", takes=(1, 2))
 def _batches(frame: Frame, call: LibraryCall) -> Value:
-    element = _any(frame, call.args[0]) if call.args else UNKNOWN
+    element = _any(frame, call.args[0])
     return Items(None, frame.state.new(ListContent(None, element, "tuple")))
 
 
-@function("itertools.tee")
+@function("itertools.tee", takes=(1, 2))
 def _copies(frame: Frame, call: LibraryCall) -> Value:
-    count = call.args[1] if len(call.args) > 1 else 2
-    return (
-        (call.args[0],) * count
-        if call.args and isinstance(count, int) and count < UNROLL
-        else UNKNOWN
-    )
+    count = call.get(1, "n", 2)
+    return (call.args[0],) * count if isinstance(count, int) and count < UNROLL else UNKNOWN
 
 
-@function("itertools.accumulate")
+@function("itertools.accumulate", takes=(1, 2))
 def _accumulate(frame: Frame, call: LibraryCall) -> Value:
-    target = call.args[1] if len(call.args) > 1 else call.kwargs.get("func")
-    if not call.args:
-        return Items(None)
+    target = call.get(1, "func")
     found = _folded(frame, target, call.args[0], call.kwargs.get("initial"), call.node)
     if found is None:
         return Items(())
@@ -192,11 +176,9 @@ def _accumulate(frame: Frame, call: LibraryCall) -> Value:
     return Items(totals) if exact else Items(None, frame.state.either(*totals))
 
 
-@function("functools.reduce")
+@function("functools.reduce", takes=(2, 3))
 def _reduce(frame: Frame, call: LibraryCall) -> Value:
-    if len(call.args) < 2:
-        return UNKNOWN
-    start = call.args[2] if len(call.args) > 2 else None
+    start = call.get(2, "initial")
     found = _folded(frame, call.args[0], call.args[1], start, call.node)
     if found is None:
         return UNKNOWN
@@ -233,10 +215,8 @@ def _added(frame: Frame, target: Value, total: Value, item: Value, node: ast.Cal
     return operate(frame, node, ast.Add(), total, item, (node, node), label="accumulate")
 
 
-@function("builtins.map")
+@function("builtins.map", takes=(2, MANY))
 def _map(frame: Frame, call: LibraryCall) -> Value:
-    if len(call.args) < 2:
-        return UNKNOWN
     target, sources = call.args[0], call.args[1:]
     known = _all_known(frame, sources)
     if known is not None and min(map(len, known)) <= UNROLL:
@@ -247,10 +227,8 @@ def _map(frame: Frame, call: LibraryCall) -> Value:
     return Items(None, element, length(frame, sources[0]) if len(sources) == 1 else None)
 
 
-@function("builtins.filter")
+@function("builtins.filter", takes=2)
 def _filter(frame: Frame, call: LibraryCall) -> Value:
-    if len(call.args) != 2:
-        return UNKNOWN
     items, element = iterate(frame, call.args[1])
     if items is None or len(items) > UNROLL:
         return Items(None, element if items is None else frame.state.either(*items))

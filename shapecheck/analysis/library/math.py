@@ -11,7 +11,7 @@ from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, as_list, iterate, length
 from shapecheck.analysis.interpreter.operators import integers, operate
-from shapecheck.analysis.interpreter.registry import LibraryCall, function
+from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
     ListContent,
@@ -22,15 +22,11 @@ from shapecheck.ops.call import as_size, is_size
 from shapecheck.shapes import Tensor
 
 
-@function("builtins.min", "builtins.max")
+@function("builtins.min", "builtins.max", takes=(1, MANY))
 def _extreme(frame: Frame, call: LibraryCall) -> Value:
-    values = (
-        call.args
-        if len(call.args) > 1
-        else list(iterate(frame, call.args[0])[0] or ())
-        if call.args
-        else []
-    )
+    values = call.args
+    if len(values) == 1:
+        values = list(iterate(frame, values[0])[0] or ())
     plain = values and "key" not in call.kwargs
     sizes = [one for one in values if is_size(one)]
     if plain and len(sizes) == len(values):
@@ -40,11 +36,11 @@ def _extreme(frame: Frame, call: LibraryCall) -> Value:
         return min(numbers) if call.name == "min" else max(numbers)
     if values:
         return frame.state.either(*values)
-    found = another(frame, iterate(frame, call.args[0])[1]) if call.args else UNKNOWN
+    found = another(frame, iterate(frame, call.args[0])[1])
     return frame.state.either(found, call.kwargs["default"]) if "default" in call.kwargs else found
 
 
-@function("builtins.int", "operator.index")
+@function("builtins.int", "operator.index", takes=(0, 2))
 def _int(frame: Frame, call: LibraryCall) -> Value:
     value = call.args[0] if call.args else 0
     if isinstance(value, (int, Size)):
@@ -54,7 +50,7 @@ def _int(frame: Frame, call: LibraryCall) -> Value:
     return dims.unknown()
 
 
-@function("builtins.float")
+@function("builtins.float", takes=(0, 1))
 def _float(frame: Frame, call: LibraryCall) -> Value:
     value = call.args[0] if call.args else 0.0
     try:
@@ -92,9 +88,9 @@ def _numpy(frame: Frame, call: LibraryCall) -> Value:
     return Scalar(dtypes.DEFAULT_FLOAT) if numbers else UNKNOWN
 
 
-@function("builtins.round")
+@function("builtins.round", takes=(1, 2))
 def _round(frame: Frame, call: LibraryCall) -> Value:
-    value = call.args[0] if call.args else UNKNOWN
+    value = call.args[0]
     if len(call.args) > 1 or call.kwargs or not isinstance(value, (int, float, Size, Scalar)):
         return UNKNOWN
     if isinstance(value, float) and math.isfinite(value):
@@ -102,9 +98,9 @@ def _round(frame: Frame, call: LibraryCall) -> Value:
     return value if isinstance(value, (int, Size)) else dims.unknown()
 
 
-@function("math.ceil", "math.floor")
+@function("math.ceil", "math.floor", takes=1)
 def _whole(frame: Frame, call: LibraryCall) -> Value:
-    value = call.args[0] if call.args else UNKNOWN
+    value = call.args[0]
     if isinstance(value, (int, Size)):
         return value
     if isinstance(value, float) and math.isfinite(value):
@@ -112,9 +108,9 @@ def _whole(frame: Frame, call: LibraryCall) -> Value:
     return dims.unknown()
 
 
-@function("math.prod", "numpy.prod")
+@function("math.prod", "numpy.prod", takes=(1, MANY))
 def _prod(frame: Frame, call: LibraryCall) -> Value:
-    return product(iterate(frame, call.args[0])[0] if call.args else None)
+    return product(iterate(frame, call.args[0])[0])
 
 
 def product(items: tuple[Value, ...] | None) -> Value:
@@ -125,11 +121,9 @@ def product(items: tuple[Value, ...] | None) -> Value:
     return dims.product(sizes)
 
 
-@function("builtins.sum")
+@function("builtins.sum", takes=(1, 2))
 def _sum(frame: Frame, call: LibraryCall) -> Value:
-    if not call.args:
-        return UNKNOWN
-    start = call.args[1] if len(call.args) > 1 else call.kwargs.get("start", 0)
+    start = call.get(1, "start", 0)
     items, element = iterate(frame, call.args[0])
     count = length(frame, call.args[0]) if items is None else len(items)
     total = start
@@ -146,18 +140,16 @@ def _plus(frame: Frame, left: Value, right: Value, node: ast.Call) -> Value:
     return operate(frame, node, ast.Add(), left, right, nodes, label="sum")
 
 
-@function("builtins.next")
+@function("builtins.next", takes=(1, 2))
 def _next(frame: Frame, call: LibraryCall) -> Value:
-    if not call.args:
-        return UNKNOWN
     items, element = iterate(frame, call.args[0])
     found = frame.state.either(*items) if items else element
     return frame.state.either(found, call.args[1]) if len(call.args) > 1 else found
 
 
-@function("builtins.divmod")
+@function("builtins.divmod", takes=2)
 def _divmod(frame: Frame, call: LibraryCall) -> Value:
-    left, right = call.args if len(call.args) == 2 else (UNKNOWN, UNKNOWN)
+    left, right = call.args
     if is_size(left) and is_size(right):
         return integers(ast.FloorDiv(), left, right), integers(ast.Mod(), left, right)
     return UNKNOWN
@@ -173,38 +165,35 @@ def _some_float(frame: Frame, call: LibraryCall) -> Value:
     return Scalar(dtypes.DEFAULT_FLOAT)
 
 
-@function("random.choice")
+@function("random.choice", takes=1)
 def _choice(frame: Frame, call: LibraryCall) -> Value:
-    return frame.state.element(as_list(frame, call.args[0])) if call.args else UNKNOWN
+    return frame.state.element(as_list(frame, call.args[0]))
 
 
-@function("random.sample")
+@function("random.sample", takes=(1, 2))
 def _sample(frame: Frame, call: LibraryCall) -> Value:
-    if not call.args:
-        return UNKNOWN
-    count = call.args[1] if len(call.args) > 1 else call.kwargs.get("k")
+    count = call.get(1, "k")
     element = frame.state.element(as_list(frame, call.args[0]))
     return frame.state.new(ListContent(None, element, count=as_size(count)))
 
 
-@function("builtins.pow")
+@function("builtins.pow", takes=2)
 def _pow(frame: Frame, call: LibraryCall) -> Value:
-    left, right = call.args if len(call.args) == 2 else (UNKNOWN, UNKNOWN)
+    left, right = call.args
     if is_size(left) and is_size(right):
         return integers(ast.Pow(), left, right)
     return UNKNOWN
 
 
-@function("math.isqrt")
+@function("math.isqrt", takes=1)
 def _isqrt(frame: Frame, call: LibraryCall) -> Value:
-    if len(call.args) == 1 and isinstance(call.args[0], int) and call.args[0] >= 0:
-        return math.isqrt(call.args[0])
-    return dims.unknown()
+    value = call.args[0]
+    return math.isqrt(value) if isinstance(value, int) and value >= 0 else dims.unknown()
 
 
-@function("builtins.abs")
+@function("builtins.abs", takes=1)
 def _abs(frame: Frame, call: LibraryCall) -> Value:
-    value = call.args[0] if call.args else UNKNOWN
+    value = call.args[0]
     if isinstance(value, Tensor):
         signature = frame.program.table.signature("torch.abs")
         return UNKNOWN if signature is None else signature.apply(frame.state.facts, call.args, {})

@@ -7,20 +7,20 @@ import ast
 from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.op_calls import PREFIX, Site, apply, takes_names
-from shapecheck.analysis.interpreter.registry import LibraryCall, caller, function
+from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, caller, function
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Argument, Arguments
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 
 
-@function("shapecheck.named", "shapecheck.runtime.named", "shapecheck.named.named")
+@function("shapecheck.named", "shapecheck.runtime.named", "shapecheck.named.named", takes=(1, MANY))
 def _named(frame: Frame, call: LibraryCall) -> Value:
     """Give a tensor names, also where it is: by `named(x, "b t")` as a statement."""
     texts = [arg for arg in call.args[1:] if isinstance(arg, str)]
     signature = frame.program.table.signature(f"{PREFIX}named")
     if signature is None or len(call.args) < 2:
-        return call.args[0] if call.args else UNKNOWN
+        return call.args[0]
     if not takes_names(frame, dict.fromkeys(" ".join(texts).split())):
         return call.args[0]
     given = [Argument(value, arg) for value, arg in zip(call.args, call.node.args, strict=False)]

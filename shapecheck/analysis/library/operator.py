@@ -10,7 +10,7 @@ from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.interpreter.operators import compared_values, item, operate, signed
-from shapecheck.analysis.interpreter.registry import LibraryCall, function
+from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function
 from shapecheck.analysis.program.model import Dotted, Value
 from shapecheck.analysis.values.model import Argument, Arguments, Partial
 from shapecheck.ops import UNKNOWN
@@ -46,10 +46,8 @@ _COMPARE: Final[Mapping[str, ast.cmpop]] = {
 }
 
 
-@function(*(f"operator.{name}" for name in _BINARY))
+@function(*(f"operator.{name}" for name in _BINARY), takes=2)
 def _binary(frame: Frame, call: LibraryCall) -> Value:
-    if len(call.args) != 2:
-        return UNKNOWN
     label = f"operator.{call.name}"
     return operate(
         frame,
@@ -71,10 +69,8 @@ def _unary(frame: Frame, call: LibraryCall) -> Value:
     )
 
 
-@function(*(f"operator.{name}" for name in _COMPARE))
+@function(*(f"operator.{name}" for name in _COMPARE), takes=2)
 def _compare(frame: Frame, call: LibraryCall) -> Value:
-    if len(call.args) != 2:
-        return UNKNOWN
     return compared_values(
         frame, call.node, _COMPARE[call.name], call.args[0], call.args[1], _nodes(call.node)
     )
@@ -87,19 +83,14 @@ def _nodes(node: ast.Call) -> tuple[ast.expr, ast.expr]:
     return node, node
 
 
-@function("operator.getitem")
+@function("operator.getitem", takes=2)
 def _getitem(frame: Frame, call: LibraryCall) -> Value:
-    return (
-        item(frame, call.node, call.args[0], call.args[1], _nodes(call.node)[0])
-        if len(call.args) == 2
-        else UNKNOWN
-    )
+    return item(frame, call.node, call.args[0], call.args[1], _nodes(call.node)[0])
 
 
-@function("operator.itemgetter", "operator.attrgetter", "operator.methodcaller")
+@function("operator.itemgetter", "operator.attrgetter", takes=1)
+@function("operator.methodcaller", takes=(1, MANY))
 def _getter(frame: Frame, call: LibraryCall) -> Value:
-    if not call.args or (call.name != "methodcaller" and len(call.args) > 1):
-        return UNKNOWN
     target = Dotted(f"operator.{call.name}()")
     return Partial(target, (tuple(call.args),), tuple(call.kwargs.items()))
 

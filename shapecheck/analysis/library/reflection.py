@@ -14,11 +14,10 @@ from shapecheck.analysis.values.model import Bound, Ref
 from shapecheck.ops import UNKNOWN, Scalar
 
 
-@function("builtins.hasattr")
+@function("builtins.hasattr", takes=2)
 def _hasattr(frame: Frame, call: LibraryCall) -> Value:
-    known = None
-    if len(call.args) == 2 and isinstance(call.args[1], str):
-        known = _has(frame, call.args[0], call.args[1])
+    owner, name = call.args
+    known = _has(frame, owner, name) if isinstance(name, str) else None
     return Scalar(dtypes.BOOL) if known is None else known
 
 
@@ -28,14 +27,15 @@ def _has(frame: Frame, owner: Value, name: str) -> bool | None:
     return kind_of(held).has(frame, owner, held, name)
 
 
-@function("builtins.getattr")
+@function("builtins.getattr", takes=(2, 3))
 def _getattr(frame: Frame, call: LibraryCall) -> Value:
-    if len(call.args) < 2 or not isinstance(call.args[1], str):
+    owner, name, *default = call.args
+    if not isinstance(name, str):
         return UNKNOWN
-    if len(call.args) == 3 and _has(frame, call.args[0], call.args[1]) is False:
-        return call.args[2]
-    found = attribute(frame, call.args[0], call.args[1], call.node)
-    return UNKNOWN if len(call.args) == 3 and isinstance(found, Bound) else found
+    if default and _has(frame, owner, name) is False:
+        return default[0]
+    found = attribute(frame, owner, name, call.node)
+    return UNKNOWN if default and isinstance(found, Bound) else found
 
 
 @function("builtins.setattr", "builtins.object.__setattr__")

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate, length
-from shapecheck.analysis.interpreter.kinds import special
+from shapecheck.analysis.interpreter.kinds import held_by, special
 from shapecheck.analysis.interpreter.registry import LibraryCall, caller, function
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import DictContent, Instance, Items, ListContent
 from shapecheck.dims import IntSize, Size, size_of
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Scalar
+from shapecheck.ops import UNKNOWN, Scalar, Sizes
 from shapecheck.ops.call import as_size
 from shapecheck.shapes import Shape, Tensor
 
@@ -44,17 +46,15 @@ def _tensors(frame: Frame, call: LibraryCall) -> Value:
     return frame.state.new(ListContent(None, tuple(rows), _KIND, count))
 
 
-@function("torch.utils.data.Subset")
+@function("torch.utils.data.Subset", takes=2)
 def _subset(frame: Frame, call: LibraryCall) -> Value:
-    if not call.args:
-        return UNKNOWN
-    count = length(frame, call.args[1]) if len(call.args) > 1 else None
+    count = length(frame, call.args[1])
     return frame.state.new(ListContent(None, _row(frame, call.args[0], call.node), _KIND, count))
 
 
-@function("torch.utils.data.random_split")
+@function("torch.utils.data.random_split", takes=(2, 3))
 def _split(frame: Frame, call: LibraryCall) -> Value:
-    lengths = iterate(frame, call.args[1])[0] if len(call.args) > 1 else None
+    lengths = iterate(frame, call.args[1])[0]
     if lengths is None:
         return UNKNOWN
     row = _row(frame, call.args[0], call.node)
@@ -62,9 +62,9 @@ def _split(frame: Frame, call: LibraryCall) -> Value:
     return tuple(frame.state.new(ListContent(None, row, _KIND, count)) for count in counts)
 
 
-@function("torch.utils.data.ConcatDataset")
+@function("torch.utils.data.ConcatDataset", takes=1)
 def _concatenated(frame: Frame, call: LibraryCall) -> Value:
-    parts = iterate(frame, call.args[0])[0] if call.args else None
+    parts = iterate(frame, call.args[0])[0]
     if not parts:
         return UNKNOWN
     row = frame.state.either(*(_row(frame, part, call.node) for part in parts))
@@ -102,10 +102,14 @@ def _loader(frame: Frame, call: LibraryCall) -> Value:
     return Items(None, frame.hush(call_back, collate, [rows]))
 
 
-@function("torch.utils.data.default_collate", "torch.utils.data.dataloader.default_collate")
+@function(
+    "torch.utils.data.default_collate",
+    "torch.utils.data.dataloader.default_collate",
+    takes=1,
+)
 def _collated(frame: Frame, call: LibraryCall) -> Value:
-    count = length(frame, call.args[0]) if call.args else None
-    content = frame.state.content(call.args[0]) if call.args else None
+    count = length(frame, call.args[0])
+    content = frame.state.content(call.args[0])
     if not isinstance(content, ListContent) or count is None:
         return UNKNOWN
     return _batch(frame, frame.state.element(content), count)
@@ -113,21 +117,51 @@ def _collated(frame: Frame, call: LibraryCall) -> Value:
 
 def _batch(frame: Frame, row: Value, count: IntSize) -> Value:
     """Return rows that are alike, put together as `default_collate` does."""
-    if isinstance(row, Tensor):
-        return Tensor(Shape((count, *frame.state.facts.items(row.shape.dims))), row.dtype)
-    if isinstance(row, tuple):
-        return tuple(_batch(frame, part, count) for part in row)
-    if isinstance(row, (bool, int, Size)):
-        return Tensor(Shape((count,)), dtypes.BOOL if isinstance(row, bool) else dtypes.INT64)
-    if isinstance(row, float) or (isinstance(row, Scalar) and row.dtypes & dtypes.FLOAT):
-        return Tensor(Shape((count,)), dtypes.of("float64"))
-    content = frame.state.content(row)
-    if isinstance(content, DictContent) and content.items is not None:
-        items = {key: _batch(frame, value, count) for key, value in content.items.items()}
-        return frame.state.new(DictContent(items))
-    if isinstance(content, ListContent) and content.items is not None:
-        return tuple(_batch(frame, part, count) for part in content.items)
-    return UNKNOWN
+    held = held_by(frame, row)
+    collate = _COLLATE.get(type(held))
+    return UNKNOWN if collate is None else collate(frame, held, count)
+
+
+def _batch_of_tensors(frame: Frame, row: Tensor, count: IntSize) -> Value:
+    return Tensor(Shape((count, *frame.state.facts.items(row.shape.dims))), row.dtype)
+
+
+def _batch_of_tuples(frame: Frame, row: tuple[Value, ...], count: IntSize) -> Value:
+    return tuple(_batch(frame, part, count) for part in row)
+
+
+def _batch_of_lists(frame: Frame, row: ListContent, count: IntSize) -> Value:
+    return UNKNOWN if row.items is None else _batch_of_tuples(frame, row.items, count)
+
+
+def _batch_of_dicts(frame: Frame, row: DictContent, count: IntSize) -> Value:
+    if row.items is None:
+        return UNKNOWN
+    items = {key: _batch(frame, value, count) for key, value in row.items.items()}
+    return frame.state.new(DictContent(items))
+
+
+def _batch_of_numbers(frame: Frame, row: Scalar, count: IntSize) -> Value:
+    return _FLOATS(frame, row, count) if row.dtypes & dtypes.FLOAT else UNKNOWN
+
+
+def _vector(dtype: dtypes.DTypes) -> Callable[[Frame, Value, IntSize], Value]:
+    return lambda frame, row, count: Tensor(Shape((count,)), dtype)
+
+
+_FLOATS: Final = _vector(dtypes.of("float64"))
+_COLLATE: Final[dict[type, Callable[..., Value]]] = {
+    Tensor: _batch_of_tensors,
+    tuple: _batch_of_tuples,
+    Sizes: _batch_of_tuples,
+    ListContent: _batch_of_lists,
+    DictContent: _batch_of_dicts,
+    bool: _vector(dtypes.BOOL),
+    int: _vector(dtypes.INT64),
+    Size: _vector(dtypes.INT64),
+    float: _FLOATS,
+    Scalar: _batch_of_numbers,
+}
 
 
 @function(
@@ -135,6 +169,6 @@ def _batch(frame: Frame, row: Value, count: IntSize) -> Value:
 )
 def _shown(frame: Frame, call: LibraryCall) -> Value:
     """Go over what is given while showing how far it is."""
-    source = call.args[0] if call.args else call.kwargs.get("iterable", UNKNOWN)
+    source = call.get(0, "iterable", UNKNOWN)
     items, element = iterate(frame, source)
     return Items(items, element, length(frame, source))

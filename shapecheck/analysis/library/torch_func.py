@@ -17,7 +17,7 @@ from shapecheck.analysis.interpreter import decorators, functions
 from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.op_calls import Site, apply
-from shapecheck.analysis.interpreter.registry import LibraryCall, caller
+from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, caller
 from shapecheck.analysis.interpreter.truth import instance_of
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.values.model import (
@@ -393,10 +393,8 @@ _CHECKPOINT: Final = frozenset(
 )
 
 
-@caller("torch.utils.checkpoint.checkpoint")
+@caller("torch.utils.checkpoint.checkpoint", takes=(1, MANY))
 def _checkpoint(frame: Frame, call: LibraryCall) -> Value:
-    if not call.args:
-        return UNKNOWN
     kwargs = {name: one for name, one in call.arguments.kwargs.items() if name not in _CHECKPOINT}
     inner = Arguments(call.arguments.args[1:], kwargs)
     first = call.arguments.args[0]
@@ -416,11 +414,9 @@ def _checkpoint_sequential(frame: Frame, call: LibraryCall) -> Value:
     return value
 
 
-@caller("torch.nn.utils.skip_init")
+@caller("torch.nn.utils.skip_init", takes=(1, MANY))
 def _skip_init(frame: Frame, call: LibraryCall) -> Value:
     """Make a module whose parameters hold nothing yet."""
-    if not call.args:
-        return UNKNOWN
     return invoke(frame, call.args[0], _ahead(call.arguments, 1)[1], call.node, call.label)
 
 
@@ -496,16 +492,14 @@ def _tree_map_only(frame: Frame, call: LibraryCall) -> Value:
     return _mapped(frame, change, tree)
 
 
-@caller(*_of_pytrees("tree_leaves"))
+@caller(*_of_pytrees("tree_leaves"), takes=(1, MANY))
 def _tree_leaves(frame: Frame, call: LibraryCall) -> Value:
-    leaves = _leaves(frame, call.args[0]) if call.args else [UNKNOWN]
+    leaves = _leaves(frame, call.args[0])
     return frame.state.new(ListContent(None if UNKNOWN in leaves else tuple(leaves)))
 
 
-@caller(*_of_pytrees("tree_flatten"))
+@caller(*_of_pytrees("tree_flatten"), takes=(1, MANY))
 def _tree_flatten(frame: Frame, call: LibraryCall) -> Value:
-    if not call.args:
-        return UNKNOWN
     structure = Partial(Dotted("torch.utils._pytree.TreeSpec"), (call.args[0],), ())
     return _tree_leaves(frame, call), structure
 
