@@ -299,36 +299,35 @@ def _insert(call: Call, shape: Shape, dim: Value, item: DimExpr) -> Shape:
     return Shape((*shape.dims[:position], item, *shape.dims[position:]))
 
 
-_LEAST = {"hstack": 1, "vstack": 2, "dstack": 3, "column_stack": 2}
-
-
 @rule("joined stack")
 def joined_stack(call: Call, tensors: Value, **rest: Value) -> Value:
-    """Concatenate after raising each tensor to a least rank: `hstack`, `vstack`, `dstack`."""
-    family = call.word()
+    """Concatenate after raising each tensor to a least rank: `hstack`, `vstack`, `dstack`.
+
+    The constants are what `raised` is told, and the axis; a vector is joined along its only one.
+    """
+    least, ahead, axis = map(call.number, range(3))
     parts = tensors_of(tensors)
     if parts is None:
         return Tensor.unknown()
     found = []
     for part in parts:
         shape = call.facts.shape(part.shape)
-        if shape.rank is None and shape.least_rank < _LEAST[family]:
+        if shape.rank is None and shape.least_rank < least:
             return Tensor(Shape.unknown(), promote_all(parts))
-        found.append(Tensor(raised(shape, family), part.dtype))
-    flat = family == "hstack" and found and found[0].shape.rank == 1
-    axis = {"hstack": 0 if flat else 1, "vstack": 0, "dstack": 2, "column_stack": 1}[family]
+        found.append(Tensor(raised(shape, least, ahead), part.dtype))
+    if found and found[0].shape.rank == 1:
+        axis = 0
     return concatenate(call, found, axis)
 
 
-def raised(shape: Shape, family: str) -> Shape:
-    """Return a shape with the axes that a family of stacks puts in: `vstack` makes rows."""
-    if shape.rank is None or shape.rank >= _LEAST[family]:
+def raised(shape: Shape, least: int, ahead: int) -> Shape:
+    """Return a shape of a rank of `least` or more: with axes of 1 put in, up to rank `ahead` first.
+
+    Further ones come behind: `vstack` (2, 2) makes a row of a vector, `column_stack` (2, 1) a
+    column.
+    """
+    if shape.rank is None:
         return shape
-    old: tuple[Item, ...] = shape.dims
-    if family == "hstack":
-        return Shape((1,))
-    if family == "vstack":
-        return Shape((1, *(old or (1,))))
-    if family == "column_stack":
-        return Shape((*(old or (1,)), 1))
-    return Shape(((1, *(old or (1,))) if len(old) < 2 else old) + (1,))
+    first = (1,) * max(ahead - shape.rank, 0)
+    last = (1,) * (least - max(shape.rank, ahead))
+    return Shape((*first, *shape.dims, *last))
