@@ -66,11 +66,7 @@ def concatenate(call: Call, parts: Sequence[Tensor], dim: Value) -> Tensor:
         return Tensor.unknown()
     kind = promote_all(parts)
     shapes = [call.facts.shape(part.shape) for part in parts]
-    for index, shape in enumerate(shapes):
-        if shape.rank == 0:
-            raise mismatch(
-                f"operand {index + 1} has no axis", f"can't concatenate {_both(shapes, 0, index)}"
-            )
+    _refuse_scalars(shapes)
     if all(shape.dims == (0,) for shape in shapes):
         return Tensor(shapes[0], kind)
     whole = [i for i, shape in enumerate(shapes) if not _may_be_empty(call, shape, shapes)]
@@ -91,17 +87,24 @@ def concatenate(call: Call, parts: Sequence[Tensor], dim: Value) -> Tensor:
     if position is None:
         return Tensor(Shape.of_rank(rank), kind)
     result: list[Item] = list(rows[0].dims)
-    for index, row in enumerate(rows[1:], 1):
-        for axis in range(rank):
-            if axis != position:
-                one, other = result[axis], row.dims[axis]
-                assert not isinstance(one, Run) and not isinstance(other, Run)
-                try:
-                    result[axis] = meet(call, one, other)
-                except Clash:
-                    raise _clash(call, shapes, whole, index, axis, headline) from None
+    others = [axis for axis in range(rank) if axis != position]
+    for (index, row), axis in itertools.product(enumerate(rows[1:], 1), others):
+        one, other = result[axis], row.dims[axis]
+        assert not isinstance(one, Run) and not isinstance(other, Run)
+        try:
+            result[axis] = meet(call, one, other)
+        except Clash:
+            raise _clash(call, shapes, whole, index, axis, headline) from None
     result[position] = tidy(call, _total(row.dims[position] for row in rows))
     return Tensor(Shape(tuple(result)), kind)
+
+
+def _refuse_scalars(shapes: Sequence[Shape]) -> None:
+    for index, shape in enumerate(shapes):
+        if shape.rank == 0:
+            raise mismatch(
+                f"operand {index + 1} has no axis", f"can't concatenate {_both(shapes, 0, index)}"
+            )
 
 
 def _total(items: Iterable[Item]) -> IntSize:
