@@ -41,16 +41,25 @@ def nonnegative(size: IntSize, free: Collection[Sym] = (), cases: int = _CASES) 
             if isinstance(atom, Extreme):
                 low_end = (atom.function == "min") is (coefficient > 0)
                 return _in_cases(size, atom, free, cases, every=low_end)
+    low = _least(size)
+    if low is None or isinstance(low, int):
+        return low is not None and low >= 0
+    return _line_nonnegative(low, free) if _is_line(low) else _grows(low, free)
+
+
+def _least(size: Size) -> IntSize | None:
+    """Return a polynomial in symbols that a size is at least, None where there is none."""
     low: IntSize = 0
     for monomial, coefficient in size.terms.items():
         term = _bound(monomial, coefficient)
         if term is None:
-            return False
+            return None
         low = low + term
-    if isinstance(low, int):
-        return low >= 0
-    if _is_line(low):
-        return _line_nonnegative(low, free)
+    return low
+
+
+def _grows(low: Size, free: Collection[Sym]) -> bool:
+    """Whether a polynomial is 0 or more where its symbols are least, and only grows from there."""
     shift: dict[Atom, IntSize] = {}
     for symbol in symbols(low):
         if symbol.kind is not Kind.UNKNOWN:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm, prod
-from typing import Final
+from typing import Final, TypeAlias
 
 from shapecheck.dims.algebra import (
     ONE,
@@ -38,6 +38,7 @@ from shapecheck.dims.solving import (
 from shapecheck.dims.symbols import Kind, Sym
 
 _CASES: Final = 256
+_Choice: TypeAlias = tuple[Atom, IntSize] | None
 
 
 def compare(a: IntSize, b: IntSize) -> Verdict:
@@ -244,23 +245,9 @@ def _alone(gap: Size) -> tuple[Atom, IntSize] | None:
 
 def _split(gap: Size, moving: list[Atom]) -> list[_Case] | None:
     """Return the cases of a difference, or None where there are too many."""
-    floors: list[FloorDiv] = []
-    choices: list[list[tuple[Atom, IntSize] | None]] = []
-    for atom in moving:
-        if isinstance(atom, Extreme):
-            choices.append([(atom, arg) for arg in sorted(atom.args, key=str)])
-        elif isinstance(atom, FloorDiv) and isinstance(atom.den, int):
-            floors.append(atom)
-        elif isinstance(atom, FloorDiv):
-            exact = exact_quotient(atom.num, atom.den)
-            choices.append([None] if exact is None else [None, (atom, exact)])
+    choices = _choices(moving)
+    floors = _floors(moving, choices)
     period: dict[Sym, int] = {}
-    for chosen in choices:
-        for choice in chosen:
-            if choice is not None and isinstance(choice[1], Size):
-                floors += [
-                    a for a in choice[1].atoms() if isinstance(a, FloorDiv) and a not in floors
-                ]
     for floor in floors:
         if isinstance(floor.den, int):
             _add_periods(floor, period)
@@ -281,6 +268,27 @@ def _split(gap: Size, moving: list[Atom]) -> list[_Case] | None:
             promise = next((c for c in picks if c and isinstance(c[0], FloorDiv)), None)
             found.append(_Case(case, residues, shifts, promise))
     return found
+
+
+def _choices(moving: list[Atom]) -> list[list[_Choice]]:
+    """Return what minima, maxima and floors by a symbolic divisor may be, None for itself."""
+    choices: list[list[_Choice]] = []
+    for atom in moving:
+        if isinstance(atom, Extreme):
+            choices.append([(atom, arg) for arg in sorted(atom.args, key=str)])
+        elif isinstance(atom, FloorDiv) and not isinstance(atom.den, int):
+            exact = exact_quotient(atom.num, atom.den)
+            choices.append([None] if exact is None else [None, (atom, exact)])
+    return choices
+
+
+def _floors(moving: list[Atom], choices: list[list[_Choice]]) -> list[FloorDiv]:
+    """Return the floors by integers, and all those in what others may be."""
+    floors = [a for a in moving if isinstance(a, FloorDiv) and isinstance(a.den, int)]
+    for choice in itertools.chain.from_iterable(choices):
+        if choice is not None and isinstance(choice[1], Size):
+            floors += [a for a in choice[1].atoms() if isinstance(a, FloorDiv) and a not in floors]
+    return floors
 
 
 def _add_periods(floor: FloorDiv, period: dict[Sym, int], outer: int = 1) -> None:

@@ -68,33 +68,40 @@ def judge(gap: Size) -> Verdict:
     if vanishes and (own or len(names) == 1):
         return POSSIBLE
     if len(found) == 1:
-        (symbol,) = found
-        verdict = solve(gap, symbol)
-        whole = not isinstance(symbol.origin, StandIn)  # what stands in for `a` is 1 where `a` is 2
-        if whole and verdict.learn == (symbol, 1) and common:  # b*t against b: a dim is missing
-            if own:
-                return Verdict(Relation.DIFFERENT, own=True)
-            if any(_is_name(atom) for atom, _ in common):
-                return DIFFERENT
-        return verdict
+        return _of_one(gap, next(iter(found)), common)
     if _one_sign(gap):
         return DIFFERENT
-    if not names and len({symbol.owner for symbol in own}) > 1:
-        return _of_instances(gap, own)
     if not names:
-        simple = len(gap.terms) == 2 and all(
-            len(m) == 1 and next(iter(m))[1] == 1 for m in gap.terms
-        )
-        plain = simple and set(map(abs, gap.terms.values())) == {1}
-        if not plain or _vanishes_by_default(gap, own):
-            return POSSIBLE
-        return Verdict(Relation.DIFFERENT, own=True)
+        return _of_own(gap, own)
     if not own:
         return _of_names(gap, found)
     if len(names) == 1:
         (symbol,) = names
         return solve(gap, symbol)
     return _mixed(gap, names)
+
+
+def _of_one(gap: Size, symbol: Sym, common: Monomial) -> Verdict:
+    """Decide an equation in one symbol; `common` was a factor of both sides."""
+    verdict = solve(gap, symbol)
+    whole = not isinstance(symbol.origin, StandIn)  # what stands in for `a` is 1 where `a` is 2
+    if whole and verdict.learn == (symbol, 1) and common:  # b*t against b: a dim is missing
+        if symbol.kind is not Kind.NAME:
+            return Verdict(Relation.DIFFERENT, own=True)
+        if any(_is_name(atom) for atom, _ in common):
+            return DIFFERENT
+    return verdict
+
+
+def _of_own(gap: Size, own: frozenset[Sym]) -> Verdict:
+    """Decide an equation between several of the program's own sizes."""
+    if len({symbol.owner for symbol in own}) > 1:
+        return _of_instances(gap, own)
+    simple = len(gap.terms) == 2 and all(len(m) == 1 and next(iter(m))[1] == 1 for m in gap.terms)
+    plain = simple and set(map(abs, gap.terms.values())) == {1}
+    if not plain or _vanishes_by_default(gap, own):
+        return POSSIBLE
+    return Verdict(Relation.DIFFERENT, own=True)
 
 
 def _vanishes_by_default(gap: Size, own: frozenset[Sym]) -> bool:

@@ -74,28 +74,27 @@ def broadcast_dim(
     if verdict.relation is Relation.SAME:
         return x if isinstance(x, Composite) or not isinstance(y, Composite) else y
     if verdict.relation is Relation.DIFFERENT:
-        ones = [_loose(dim) and not facts.differ(dim, 1) for dim in (p, q)]
-        if not any(ones):
-            raise Clash(axis, x, y)
-        return dims.unknown() if all(ones) else y if ones[0] else x
+        return _if_one(facts, x, y, axis)
     left, right = _loose(p), _loose(q)
-    if left and right and _supposed(p) and _supposed(q) and verdict.learn is not None:
-        facts.learn(*verdict.learn)
-        return x
+    sure = (not left or _supposed(p)) and (not right or _supposed(q))
     if left and right:
-        return _of_either(p, q)
-    if (left or right) and facts.stand_together(p, q, beside):
+        if not sure or verdict.learn is None:
+            return _of_either(p, q)
+    elif facts.stand_together(p, q, beside):
         raise Clash(axis, x, y)
-    if (left and _supposed(p)) or (right and _supposed(q)):
-        if verdict.learn is not None:
-            facts.learn(*verdict.learn)
-    if left or right:
-        return y if left else x
-    if facts.stand_together(p, q, beside):
-        raise Clash(axis, x, y)
-    if verdict.learn is not None:
+    if sure and verdict.learn is not None:
         facts.learn(*verdict.learn)
+    if left is not right:
+        return y if left else x
     return y if isinstance(x, int) else x
+
+
+def _if_one(facts: Facts, x: DimExpr, y: DimExpr, axis: int) -> DimExpr:
+    """Broadcast two dimensions that differ: one of them is a 1, of which nothing else is known."""
+    ones = [_loose(dim) and not facts.differ(dim, 1) for dim in map(facts.dim, (x, y))]
+    if not any(ones):
+        raise Clash(axis, x, y)
+    return dims.unknown() if all(ones) else y if ones[0] else x
 
 
 def _reaches(facts: Facts, supposed: Sequence[Item], fixed: Sequence[Item]) -> bool:

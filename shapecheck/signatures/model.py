@@ -318,17 +318,32 @@ class Signature:
                 kind = _of_category(param.name, tensor, form.category)
                 checked.append(replace(tensor, dtype=kind))
             if form.text is not None and param.meets is None:
-                misfit = matcher.match(form.text, tensor.shape)
-                if misfit is not None:
-                    raise Mismatch(self._problem(param, tensor, misfit, bound))
+                self._fit(param, form.text, tensor, matcher, bound)
         for group, tensors in meeting.items():
             matcher.runs[group] = call.broadcast(tensors).dims
+        self._settle(matcher, bound)
+        _one_kind(equal)
+        return promote_values(*(following or checked)) if following or checked else None
+
+    def _fit(
+        self,
+        param: Param,
+        text: spec.Spec,
+        tensor: Tensor,
+        matcher: Matcher,
+        bound: Mapping[str, Value],
+    ) -> None:
+        """Fit an argument to the shape of its parameter."""
+        misfit = matcher.match(text, tensor.shape)
+        if misfit is not None:
+            raise Mismatch(self._problem(param, tensor, misfit, bound))
+
+    def _settle(self, matcher: Matcher, bound: Mapping[str, Value]) -> None:
+        """Solve what the arguments one by one have left open; the first is blamed."""
         misfit = matcher.settle()
         if misfit is not None:
             param = next(p for p in self.params if p.tensor is not None)
             raise Mismatch(self._problem(param, bound[param.name], misfit, bound))
-        _one_kind(equal)
-        return promote_values(*(following or checked)) if following or checked else None
 
     def _problem(
         self, param: Param, value: Value, misfit: Misfit, bound: Mapping[str, Value]

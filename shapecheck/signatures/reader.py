@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -375,7 +375,7 @@ class Table:
         self._malformed(node, file)
 
     def _parse_edit(self, kind: str, node: ast.Subscript, file: StubFile) -> Edit:
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        parts = _elements(node.slice)
         if kind == "Sizes" and len(parts) == 1 and isinstance(parts[0], ast.Name):
             return Edit(kind, "", parts[0].id, None, None)
         group = self._text(parts[0], file).lstrip("*")
@@ -398,23 +398,11 @@ class Table:
                 return Result(nothing=True)
             case ast.Name(id=head) if head in NUMBERS:
                 return Result(number=head)
-            case ast.Name(id=head) if head in _PLAIN:
-                return Result()
             case ast.Name(id="Tensor"):
                 return Result(tensor=TensorForm("Shaped", None))
-            case ast.Subscript(value=ast.Name(id="Rule"), slice=inner):
-                parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-                name = self._text(parts[0], file)
-                if name not in RULES:
-                    raise StubError(file.path, node.lineno, f"there is no rule '{name}'")
-                return Result(rule=name, extra=tuple(_literal(part) for part in parts[1:]))
-            case ast.Subscript(value=ast.Name(id="Blank"), slice=inner):
-                return replace(self.result(inner, file), blank=True)
-            case ast.Subscript(value=ast.Name(id="Is"), slice=inner):
-                return Result(same=_Qualify(file).visit(inner))
-            case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=elements)):
-                return Result(items=tuple(self.result(element, file) for element in elements))
-            case ast.Subscript(value=ast.Name(id=head)) if head in _PLAIN:
+            case ast.Subscript(value=ast.Name(id=head), slice=inner) if head in _RESULTS:
+                return _RESULTS[head](self, inner, file)
+            case ast.Name(id=head) | ast.Subscript(value=ast.Name(id=head)) if head in _PLAIN:
                 return Result()
             case ast.BinOp(op=ast.BitOr()):
                 return Result()
@@ -422,6 +410,24 @@ class Table:
                 return Result(tensor=self._tensor(node, file))
             case _:
                 self._malformed(node, file)
+
+    def _of_rule(self, inner: ast.expr, file: StubFile) -> Result:
+        parts = _elements(inner)
+        name = self._text(parts[0], file)
+        if name not in RULES:
+            raise StubError(file.path, inner.lineno, f"there is no rule '{name}'")
+        return Result(rule=name, extra=tuple(_literal(part) for part in parts[1:]))
+
+    def _of_blank(self, inner: ast.expr, file: StubFile) -> Result:
+        return replace(self.result(inner, file), blank=True)
+
+    def _of_expression(self, inner: ast.expr, file: StubFile) -> Result:
+        return Result(same=_Qualify(file).visit(inner))
+
+    def _of_tuple(self, inner: ast.expr, file: StubFile) -> Result:
+        if not isinstance(inner, ast.Tuple):
+            return Result()
+        return Result(items=tuple(self.result(element, file) for element in inner.elts))
 
     def size(self, source: str, scope: Mapping[str, Value]) -> IntSize | None:
         """Return the value of a `{...}` expression as a size, None where it isn't known."""
@@ -437,6 +443,17 @@ class Table:
         return evaluate(self, node, scope, call)
 
 
+def _elements(inner: ast.expr) -> list[ast.expr]:
+    """Return what stands between brackets, one or several."""
+    return inner.elts if isinstance(inner, ast.Tuple) else [inner]
+
+
+_RESULTS: Final[Mapping[str, Callable[[Table, ast.expr, StubFile], Result]]] = {
+    "Rule": Table._of_rule,
+    "Blank": Table._of_blank,
+    "Is": Table._of_expression,
+    "tuple": Table._of_tuple,
+}
 _PLAIN: Final = frozenset(
     "int float bool str Any None Number Sequence list tuple object Module Size "
     "Generator Callable dict".split()

@@ -116,6 +116,7 @@ _BEFORE: Final = {
     "<": "write a name, or '{...}' around a Python expression",
 }
 _NEGATIVE: Final = "a size can't be negative; arithmetic is written without spaces: 'h-1'"
+_ONE_LABEL: Final = "one '=' is enough: 'name=size'"
 _DIGITS: Final = 18
 
 
@@ -195,50 +196,63 @@ class _Parser:
     def entry(self, start: int, stop: int) -> Entry:
         """Parse one entry: modifiers and a label in any order, then an expression."""
         self.at, self.stop = start, stop
-        star = broadcast = leaf = anonymous = False
+        star, marks = self.marks(start, stop)
+        if self.at == stop:
+            return self.nameless(start, stop, star, marks)
+        if self.peek()[1] == "...":
+            marked = star or marks.broadcast or marks.leaf
+            return self.ellipsis(start, stop, marked, marks.label)
+        if star or self.peek()[1] in ("*", "**"):
+            return self.group(start, stop, marks)
+        return self.axis(start, stop, marks)
+
+    def marks(self, start: int, stop: int) -> tuple[bool, Group]:
+        """Parse what stands before a name: whether it is a group, and what is said of it.
+
+        The name is `_` so far where it is anonymous.
+        """
+        seen: set[str] = set()
+        anonymous = False
         label: str | None = None
         while True:
             kind, token = self.peek()
             if token == "_" and self.text[self.at + 1 : stop][:1] in ("*", "?"):
                 anonymous = True
-            elif token == "*" and not star:
-                star = True
-            elif token == "#" and not broadcast:
-                broadcast = True
-            elif token == "?" and not leaf:
-                leaf = True
+            elif token in ("*", "#", "?") and token not in seen:
+                seen.add(token)
             elif kind == "name" and self.text[self.at + len(token) : stop][:1] == "=":
                 if label is not None:
-                    self.fail("one '=' is enough: 'name=size'", self.at, stop)
-                label = token
-                self.at += len(token) + 1
-                if self.at == stop:
-                    self.fail(f"'{token}=' needs a size after it", start, stop)
-                if self.peek()[1] == "=":
-                    self.fail("one '=' is enough: 'name=size'", self.at, stop)
+                    self.fail(_ONE_LABEL, self.at, stop)
+                label = self.label(token, start, stop)
                 continue
             else:
                 break
             self.at += 1
         anonymous = anonymous or (label or "").startswith("_")
+        return "*" in seen, Group("_" * anonymous, "#" in seen, "?" in seen, label)
+
+    def label(self, name: str, start: int, stop: int) -> str:
+        self.at += len(name) + 1
         if self.at == stop:
-            return self.nameless(start, stop, star, Group("_" * anonymous, broadcast, leaf, label))
-        if self.peek()[1] == "...":
-            return self.ellipsis(start, stop, star or broadcast or leaf, label)
-        if star or self.peek()[1] in ("*", "**"):
-            return self.group(start, stop, Group("_" * anonymous, broadcast, leaf, label))
+            self.fail(f"'{name}=' needs a size after it", start, stop)
+        if self.peek()[1] == "=":
+            self.fail(_ONE_LABEL, self.at, stop)
+        return name
+
+    def axis(self, start: int, stop: int, marks: Group) -> Axis:
+        """Parse an expression, and see that the marks before it go with it."""
         expr = self.sum()
-        if anonymous and isinstance(expr, Name):
+        if marks.name and isinstance(expr, Name):
             expr = Wild(f"_{expr.id}")
         if self.at != stop:
             self.unexpected()
-        if broadcast and isinstance(expr, Wild):
+        if marks.broadcast and isinstance(expr, Wild):
             self.fail("'#' needs a name or a size: '_' is never checked", start, stop)
-        if leaf and not isinstance(expr, Name | Wild):
+        if marks.leaf and not isinstance(expr, Name | Wild):
             self.fail("'?' takes one name, such as '?b'", start, stop)
         if isinstance(expr, Negate) and isinstance(expr.operand, Number) and not self.depth:
             self.fail(_NEGATIVE, start, stop)
-        return Axis(expr, broadcast, leaf, label)
+        return Axis(expr, marks.broadcast, marks.leaf, marks.label)
 
     def ellipsis(self, start: int, stop: int, marked: bool, label: str | None) -> Group:
         if marked:

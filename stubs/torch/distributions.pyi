@@ -29,14 +29,17 @@ class _OfVectors(Distribution):
 
 @also("torch.distributions.independent.Independent")
 class Independent(Distribution):
+    _form: str = "distribution.independent"
     def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.mixture_same_family.MixtureSameFamily")
 class MixtureSameFamily(Distribution):
+    _form: str = "distribution.mixture"
     def __init__(self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.transformed_distribution.TransformedDistribution")
 class TransformedDistribution(Distribution):
+    _form: str = "distribution.transformed"
     def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.normal.Normal")
@@ -183,14 +186,20 @@ class LowRankMultivariateNormal(_OfVectors):
 
 @also("torch.distributions.logistic_normal.LogisticNormal")
 class LogisticNormal(_OfVectors):
+    """An event has one element more than the parameters."""
+    _adds_one: bool = True
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.lkj_cholesky.LKJCholesky")
 class LKJCholesky(Distribution):
+    """An event is a matrix of `dim` rows and columns."""
+    _draws_squares: bool = True
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.wishart.Wishart")
 class Wishart(Distribution):
+    """An event is a matrix such as its last parameter."""
+    _draws_matrices: bool = True
     def __init__(self, df: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None, validate_args: bool | None = None) -> None: ...
 
 @also("torch.distributions.kl.kl_divergence")

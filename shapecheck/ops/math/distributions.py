@@ -26,9 +26,7 @@ from shapecheck.ops.call import (
 from shapecheck.ops.promotion import promote_values
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
-_SETTINGS: Final = frozenset(
-    "__class__ validate_args temperature lims dim _last_axes _draws_indices _is_elementwise".split()
-)
+_SETTINGS: Final = frozenset("validate_args temperature lims dim".split())
 _MATRICES: Final = frozenset("covariance_matrix precision_matrix scale_tril cov_factor".split())
 
 
@@ -58,14 +56,21 @@ def form(call: Call, owner: Value) -> Form:
     if _EXPANDED in owner:
         rest = {key: value for key, value in owner.items() if key != _EXPANDED}
         return replace(form(call, rest), batch=as_shape(owner[_EXPANDED]))
-    name = _name(owner)
-    if name in _COMPOSED:
-        return _COMPOSED[name](call, owner)
-    return _plain(call, name, owner)
+    if not _is_composed(owner):
+        return _plain(call, owner)
+    found = RULES[str(owner["_form"])](call, self=owner)
+    assert isinstance(found, Form)
+    return found
 
 
-def _name(owner: Mapping[str, Value]) -> str:
-    return str(owner.get("__class__", "")).rpartition(".")[2]
+def _is_composed(owner: Mapping[str, Value]) -> bool:
+    """Whether it is made of other distributions; `_form` is then the rule that says how."""
+    return "_form" in owner
+
+
+def _is_setting(key: str) -> bool:
+    """Whether an attribute is no parameter; what begins with `_` is said of the whole class."""
+    return key.startswith("_") or key in _SETTINGS
 
 
 def _last_axes(owner: Mapping[str, Value]) -> int:
@@ -81,7 +86,7 @@ def _draws_indices(owner: Mapping[str, Value]) -> bool:
 
 def _parameters(owner: Mapping[str, Value]) -> Mapping[str, Value]:
     """Return what a distribution was made of, settings left out."""
-    given = {key: v for key, v in owner.items() if key not in _SETTINGS and v is not None}
+    given = {key: v for key, v in owner.items() if v is not None and not _is_setting(key)}
     if _last_axes(owner):  # a number is how often a multinomial draws
         return {key: value for key, value in given.items() if isinstance(value, Tensor)}
     return given
@@ -95,12 +100,12 @@ def _events(owner: Mapping[str, Value], key: str) -> int:
 _ANY: Final = Form(Shape.unknown(), Shape.unknown(), dtypes.ANY, Shape.unknown())
 
 
-def _plain(call: Call, name: str, owner: Mapping[str, Value]) -> Form:
+def _plain(call: Call, owner: Mapping[str, Value]) -> Form:
     last = _last_axes(owner)
     given = _parameters(owner)
-    said = (value for key, value in owner.items() if key not in _SETTINGS)
+    said = (value for key, value in owner.items() if not _is_setting(key))
     if not given or UNKNOWN in said:
-        return Form(Shape.unknown(), _event(name, Shape.of_rank(last), owner), dtypes.ANY)
+        return Form(Shape.unknown(), _event(Shape.of_rank(last), owner), dtypes.ANY)
     kind = dtypes.to_float(promote_values(*given.values()))
     batches: list[Tensor] = []
     ends: list[Shape] = []
@@ -108,21 +113,21 @@ def _plain(call: Call, name: str, owner: Mapping[str, Value]) -> Form:
         shape = call.facts.shape(as_tensor(value).shape)
         parts = _parted(shape, _events(owner, key))
         if parts is None:
-            return Form(Shape.unknown(), _event(name, Shape.of_rank(last), owner), kind)
+            return Form(Shape.unknown(), _event(Shape.of_rank(last), owner), kind)
         batches.append(Tensor(parts[0]))
         ends.append(parts[1])
     batch = call.broadcast(batches)
-    end = ends[-1] if name == "Wishart" else ends[0]
+    end = ends[-1] if owner.get("_draws_matrices") is True else ends[0]
     if _draws_indices(owner):
         return Form(batch, Shape(()), kind, end)
-    return Form(batch, _event(name, end, owner), kind, end)
+    return Form(batch, _event(end, owner), kind, end)
 
 
-def _event(name: str, last: Shape, owner: Mapping[str, Value]) -> Shape:
+def _event(last: Shape, owner: Mapping[str, Value]) -> Shape:
     """Return the event shape of a distribution whose parameters end in some axes."""
-    if name == "LKJCholesky":
+    if owner.get("_draws_squares") is True:
         return Shape((as_size(owner.get("dim")),) * 2)
-    if name == "LogisticNormal":
+    if owner.get("_adds_one") is True:
         return Shape(tuple(as_size(item) + 1 for item in last.dims if not isinstance(item, Run)))
     return Shape(()) if _draws_indices(owner) else last
 
@@ -135,10 +140,11 @@ def _parted(shape: Shape, count: int) -> tuple[Shape, Shape] | None:
     return Shape(shape.dims[:at]), Shape(shape.dims[at:])
 
 
-def _independent(call: Call, owner: Mapping[str, Value]) -> Form:
+@rule("distribution.independent")
+def independent(call: Call, self: Mapping[str, Value]) -> Form:
     """Return a distribution some of whose batch axes are of the event."""
-    base = form(call, owner["base_distribution"])
-    count = owner["reinterpreted_batch_ndims"]
+    base = form(call, self["base_distribution"])
+    count = self["reinterpreted_batch_ndims"]
     if isinstance(count, bool) or not isinstance(count, int):
         return Form(Shape.unknown(), Shape.unknown(), base.kind)
     if base.batch.rank is not None and count > base.batch.rank:
@@ -152,10 +158,11 @@ def _independent(call: Call, owner: Mapping[str, Value]) -> Form:
     return Form(parts[0], Shape((*parts[1].dims, *base.event.dims)), base.kind)
 
 
-def _mixture(call: Call, owner: Mapping[str, Value]) -> Form:
+@rule("distribution.mixture")
+def mixture(call: Call, self: Mapping[str, Value]) -> Form:
     """Return a mixture: the component's batch without its last axis."""
-    mixed = form(call, owner["mixture_distribution"])
-    component = form(call, owner["component_distribution"])
+    mixed = form(call, self["mixture_distribution"])
+    component = form(call, self["component_distribution"])
     parts = _parted(component.batch, 1)
     if parts is None:
         return Form(Shape.unknown(), component.event, component.kind)
@@ -168,22 +175,15 @@ def _mixture(call: Call, owner: Mapping[str, Value]) -> Form:
     return Form(parts[0], component.event, component.kind)
 
 
-def _transformed(call: Call, owner: Mapping[str, Value]) -> Form:
+@rule("distribution.transformed")
+def transformed(call: Call, self: Mapping[str, Value]) -> Form:
     """Return a distribution whose samples are changed, one by one as far as is known."""
-    base = form(call, owner["base_distribution"])
-    given = owner["transforms"]
+    base = form(call, self["base_distribution"])
+    given = self["transforms"]
     parts = given if isinstance(given, (tuple, list)) else (given,)
     if all(isinstance(part, Mapping) and part.get("_is_elementwise") is True for part in parts):
         return base
     return Form(Shape.unknown(), Shape.unknown(), base.kind)
-
-
-_COMPOSED: Final = {
-    "Independent": _independent,
-    "MixtureSameFamily": _mixture,
-    "TransformedDistribution": _transformed,
-}
-"""Those that are made of other distributions."""
 
 
 def _joined(*parts: Shape) -> Shape:
@@ -205,7 +205,7 @@ def expanded(call: Call, self: Mapping[str, Value], batch_shape: Value, **rest: 
     if not isinstance(batch_shape, (tuple, list)):
         return UNKNOWN
     batch = as_tensor(RULES["expand"](call, Tensor(form(call, self).batch), batch_shape)).shape
-    if _name(self) in _COMPOSED:
+    if _is_composed(self):
         return {**self, _EXPANDED: Sizes(batch.dims)}
     return {**self, **{k: _grown(self, k, v, batch) for k, v in _parameters(self).items()}}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -142,6 +142,42 @@ def multihead(
     shapes = [call.facts.shape(part.shape) for part in parts]
     q, k, v = shapes
     headline = f"can't attend from {q} to {k} and {v}"
+    _fits_module(call, self, shapes, headline)
+    first = self.get("batch_first")
+    rank = next((shape.rank for shape in shapes if shape.rank is not None), None)
+    if rank is None or not isinstance(first, bool):
+        return (Tensor(q, parts[0].dtype), UNKNOWN)
+    batch, length = (0, 1) if first else (1, 0)
+    if rank == 2:
+        length = 0
+    _same(call, (k, v), length, ("key", "value"), headline)
+    if rank == 3:
+        _same(call, (q, k), batch, ("query", "key"), headline)
+        _same(call, (k, v), batch, ("key", "value"), headline)
+    if rank == 3 and isinstance(key_padding_mask, Tensor):
+        _padding(call, key_padding_mask.shape, (k.at(batch), k.at(length)), headline)
+    result = Tensor(q, parts[0].dtype)
+    if need_weights is False:
+        return (result, None)
+    if need_weights is not True or not isinstance(average_attn_weights, bool):
+        return (result, UNKNOWN)
+    queries, keys = _known(q.at(length)), _known(k.at(length))
+    for extra in (self.get("add_bias_kv"), self.get("add_zero_attn")):
+        if extra is not False:
+            keys = size_of(keys) + 1 if extra is True else dims.unknown()
+    lead = (_known(q.at(batch)),) if rank == 3 else ()
+    heads = () if average_attn_weights else (size(self.get("num_heads")),)
+    return (result, Tensor(Shape((*lead, *heads, queries, keys)), parts[0].dtype))
+
+
+def _known(dim: DimExpr | None) -> DimExpr:
+    return dims.unknown() if dim is None else dim
+
+
+def _fits_module(
+    call: Call, self: Mapping[str, Value], shapes: Sequence[Shape], headline: str
+) -> None:
+    """Refuse queries, keys and values that aren't such as a module was made for."""
     width, heads = size(self.get("embed_dim")), size(self.get("num_heads"))
     if isinstance(width, int) and isinstance(heads, int) and heads > 0 and width % heads:
         raise mismatch(f"embed_dim {width} isn't divisible by {heads} heads", headline)
@@ -161,35 +197,6 @@ def multihead(
                 "shape",
                 "transpose",
             )
-    first = self.get("batch_first")
-    rank = next((shape.rank for shape in shapes if shape.rank is not None), None)
-    if rank is None or not isinstance(first, bool):
-        return (Tensor(q, parts[0].dtype), UNKNOWN)
-    batch, length = (0, 1) if first else (1, 0)
-    if rank == 2:
-        length = 0
-    _same(call, (k, v), length, ("key", "value"), headline)
-    if rank == 3:
-        _same(call, (q, k), batch, ("query", "key"), headline)
-        _same(call, (k, v), batch, ("key", "value"), headline)
-    if rank == 3 and isinstance(key_padding_mask, Tensor):
-        _padding(call, key_padding_mask.shape, (k.at(batch), k.at(length)), headline)
-    result = Tensor(q, parts[0].dtype)
-    if need_weights is False:
-        return (result, None)
-    if need_weights is not True or not isinstance(average_attn_weights, bool):
-        return (result, UNKNOWN)
-    sizes = [dims.unknown() if one is None else one for one in (q.at(length), k.at(length))]
-    for extra in (self.get("add_bias_kv"), self.get("add_zero_attn")):
-        more = size_of(sizes[1]) + 1
-        sizes[1] = more if extra is True else sizes[1] if extra is False else dims.unknown()
-    lead: tuple[Item, ...] = ()
-    if rank == 3:
-        found = q.at(batch)
-        lead = (dims.unknown() if found is None else found,)
-    if not average_attn_weights:
-        lead = (*lead, heads)
-    return (result, Tensor(Shape((*lead, *sizes)), parts[0].dtype))
 
 
 def _padding(

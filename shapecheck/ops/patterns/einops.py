@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NoReturn
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -64,47 +65,69 @@ def _check(
     left: Side, right: Side, operation: str, lengths: Mapping[str, Value], headline: str
 ) -> None:
     """Refuse what einops refuses of a pattern, whatever the tensor."""
-
-    def fail(reason: str) -> NoReturn:
+    own = _PROBLEMS[operation](left, right, lengths)
+    given = (
+        f'"{name}" is given and isn\'t in the pattern'
+        for name in lengths
+        if name not in left.names and name not in right.names
+    )
+    for reason in itertools.chain(_of_names(left, right), _of_ellipsis(left, right), own, given):
         raise mismatch(reason, headline)
 
+
+def _of_names(left: Side, right: Side) -> Iterator[str]:
     for one, label in ((left, "left"), (right, "right")):
         for name in one.names:
             if one.names.count(name) > 1:
-                fail(f'"{name}" is twice on the {label} side')
+                yield f'"{name}" is twice on the {label} side'
             if name == "_":
-                fail("'_' isn't a name here; only parse_shape has it")
+                yield "'_' isn't a name here; only parse_shape has it"
+
+
+def _of_ellipsis(left: Side, right: Side) -> Iterator[str]:
     if ELLIPSIS in right.parts and ELLIPSIS not in left.parts:
-        fail("'...' is on the right side only")
+        yield "'...' is on the right side only"
     if ELLIPSIS in left.parts and left.ellipsis is None:
-        fail("'...' can't stand in parentheses on the left side")
-    lost = [name for name in left.names if name not in right.names]
-    new = [name for name in right.names if name not in left.names]
-    numbers = [p for p in right.parts if isinstance(p, int)]
-    if operation == "rearrange":
-        if strays := [*lost, *new]:
-            fail(f"{_quoted(strays)} on one side only")
-        if numbers or any(isinstance(p, int) for p in left.parts):
-            fail("a number other than 1 can't stand in the pattern of rearrange")
-        if ELLIPSIS in left.parts and ELLIPSIS not in right.parts:
-            fail("'...' is on one side only")
-    elif operation == "repeat":
-        if lost:
-            fail(f"{_quoted(lost)} on the left side only")
-        if ELLIPSIS in left.parts and ELLIPSIS not in right.parts:
-            fail("'...' is on one side only")
-        if any(isinstance(p, int) for p in left.parts):
-            fail("a number can't stand on the left side of repeat")
-        if unsized := [name for name in new if name not in lengths]:
-            fail(f"the size of {listed(_quotes(unsized))} isn't given")
-    else:
-        if new:
-            fail(f"{_quoted(new)} on the right side only")
-        if numbers:
-            fail("a number can't stand on the right side of reduce")
-    for name in lengths:
-        if name not in left.names and name not in right.names:
-            fail(f'"{name}" is given and isn\'t in the pattern')
+        yield "'...' can't stand in parentheses on the left side"
+
+
+def _of_rearrange(left: Side, right: Side, lengths: Mapping[str, Value]) -> Iterator[str]:
+    if strays := [*_only(left, right), *_only(right, left)]:
+        yield f"{_quoted(strays)} on one side only"
+    if _has_number(left) or _has_number(right):
+        yield "a number other than 1 can't stand in the pattern of rearrange"
+    if ELLIPSIS in left.parts and ELLIPSIS not in right.parts:
+        yield "'...' is on one side only"
+
+
+def _of_repeat(left: Side, right: Side, lengths: Mapping[str, Value]) -> Iterator[str]:
+    if lost := _only(left, right):
+        yield f"{_quoted(lost)} on the left side only"
+    if ELLIPSIS in left.parts and ELLIPSIS not in right.parts:
+        yield "'...' is on one side only"
+    if _has_number(left):
+        yield "a number can't stand on the left side of repeat"
+    if unsized := [name for name in _only(right, left) if name not in lengths]:
+        yield f"the size of {listed(_quotes(unsized))} isn't given"
+
+
+def _of_reduce(left: Side, right: Side, lengths: Mapping[str, Value]) -> Iterator[str]:
+    if new := _only(right, left):
+        yield f"{_quoted(new)} on the right side only"
+    if _has_number(right):
+        yield "a number can't stand on the right side of reduce"
+
+
+_PROBLEMS: Final = {"rearrange": _of_rearrange, "repeat": _of_repeat, "reduce": _of_reduce}
+"""What is wrong with the pattern of an operation, the first of which is said."""
+
+
+def _only(one: Side, other: Side) -> list[str]:
+    return [name for name in one.names if name not in other.names]
+
+
+def _has_number(side: Side) -> bool:
+    return any(isinstance(part, int) for part in side.parts)
 
 
 def _quotes(names: Sequence[str]) -> list[str]:

@@ -66,11 +66,7 @@ def concatenate(call: Call, parts: Sequence[Tensor], dim: Value) -> Tensor:
         return Tensor.unknown()
     kind = promote_all(parts)
     shapes = [call.facts.shape(part.shape) for part in parts]
-    for index, shape in enumerate(shapes):
-        if shape.rank == 0:
-            raise mismatch(
-                f"operand {index + 1} has no axis", f"can't concatenate {_both(shapes, 0, index)}"
-            )
+    _refuse_scalars(shapes)
     if all(shape.dims == (0,) for shape in shapes):
         return Tensor(shapes[0], kind)
     whole = [i for i, shape in enumerate(shapes) if not _may_be_empty(call, shape, shapes)]
@@ -91,17 +87,24 @@ def concatenate(call: Call, parts: Sequence[Tensor], dim: Value) -> Tensor:
     if position is None:
         return Tensor(Shape.of_rank(rank), kind)
     result: list[Item] = list(rows[0].dims)
-    for index, row in enumerate(rows[1:], 1):
-        for axis in range(rank):
-            if axis != position:
-                one, other = result[axis], row.dims[axis]
-                assert not isinstance(one, Run) and not isinstance(other, Run)
-                try:
-                    result[axis] = meet(call, one, other)
-                except Clash:
-                    raise _clash(call, shapes, whole, index, axis, headline) from None
+    others = [axis for axis in range(rank) if axis != position]
+    for (index, row), axis in itertools.product(enumerate(rows[1:], 1), others):
+        one, other = result[axis], row.dims[axis]
+        assert not isinstance(one, Run) and not isinstance(other, Run)
+        try:
+            result[axis] = meet(call, one, other)
+        except Clash:
+            raise _clash(call, shapes, whole, index, axis, headline) from None
     result[position] = tidy(call, _total(row.dims[position] for row in rows))
     return Tensor(Shape(tuple(result)), kind)
+
+
+def _refuse_scalars(shapes: Sequence[Shape]) -> None:
+    for index, shape in enumerate(shapes):
+        if shape.rank == 0:
+            raise mismatch(
+                f"operand {index + 1} has no axis", f"can't concatenate {_both(shapes, 0, index)}"
+            )
 
 
 def _total(items: Iterable[Item]) -> IntSize:
@@ -299,36 +302,35 @@ def _insert(call: Call, shape: Shape, dim: Value, item: DimExpr) -> Shape:
     return Shape((*shape.dims[:position], item, *shape.dims[position:]))
 
 
-_LEAST = {"hstack": 1, "vstack": 2, "dstack": 3, "column_stack": 2}
-
-
 @rule("joined stack")
 def joined_stack(call: Call, tensors: Value, **rest: Value) -> Value:
-    """Concatenate after raising each tensor to a least rank: `hstack`, `vstack`, `dstack`."""
-    family = call.word()
+    """Concatenate after raising each tensor to a least rank: `hstack`, `vstack`, `dstack`.
+
+    The constants are what `raised` is told, and the axis; a vector is joined along its only one.
+    """
+    least, ahead, axis = map(call.number, range(3))
     parts = tensors_of(tensors)
     if parts is None:
         return Tensor.unknown()
     found = []
     for part in parts:
         shape = call.facts.shape(part.shape)
-        if shape.rank is None and shape.least_rank < _LEAST[family]:
+        if shape.rank is None and shape.least_rank < least:
             return Tensor(Shape.unknown(), promote_all(parts))
-        found.append(Tensor(raised(shape, family), part.dtype))
-    flat = family == "hstack" and found and found[0].shape.rank == 1
-    axis = {"hstack": 0 if flat else 1, "vstack": 0, "dstack": 2, "column_stack": 1}[family]
+        found.append(Tensor(raised(shape, least, ahead), part.dtype))
+    if found and found[0].shape.rank == 1:
+        axis = 0
     return concatenate(call, found, axis)
 
 
-def raised(shape: Shape, family: str) -> Shape:
-    """Return a shape with the axes that a family of stacks puts in: `vstack` makes rows."""
-    if shape.rank is None or shape.rank >= _LEAST[family]:
+def raised(shape: Shape, least: int, ahead: int) -> Shape:
+    """Return a shape of a rank of `least` or more: with axes of 1 put in, up to rank `ahead` first.
+
+    Further ones come behind: `vstack` (2, 2) makes a row of a vector, `column_stack` (2, 1) a
+    column.
+    """
+    if shape.rank is None:
         return shape
-    old: tuple[Item, ...] = shape.dims
-    if family == "hstack":
-        return Shape((1,))
-    if family == "vstack":
-        return Shape((1, *(old or (1,))))
-    if family == "column_stack":
-        return Shape((*(old or (1,)), 1))
-    return Shape(((1, *(old or (1,))) if len(old) < 2 else old) + (1,))
+    first = (1,) * max(ahead - shape.rank, 0)
+    last = (1,) * (least - max(shape.rank, ahead))
+    return Shape((*first, *shape.dims, *last))

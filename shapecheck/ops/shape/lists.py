@@ -89,15 +89,17 @@ def each(call: Call, tensors: Value, **rest: Value) -> Value:
 
 @rule("atleast")
 def atleast(call: Call, tensors: Value, **rest: Value) -> Value:
-    """Raise tensors to a least rank: `atleast_1d`, `atleast_2d`, `atleast_3d`."""
-    least = call.number()
+    """Raise tensors to a least rank: `atleast_1d`, `atleast_2d`, `atleast_3d`.
+
+    The constants are what `raised` is told.
+    """
+    least, ahead = call.number(), call.number(1)
     parts = tensors_of(tensors)
     if parts is None:
         return UNKNOWN
-    family = {1: "hstack", 2: "vstack", 3: "dstack"}[least]
     found = []
     for part in parts:
         shape = call.facts.shape(part.shape)
         known = shape.rank is not None or shape.least_rank >= least
-        found.append(Tensor(raised(shape, family) if known else Shape.unknown(), part.dtype))
+        found.append(Tensor(raised(shape, least, ahead) if known else Shape.unknown(), part.dtype))
     return found[0] if len(found) == 1 else tuple(found)
