@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from shapecheck.analysis.annotations.reader import AnyDecl, CallableDecl, Declared, reader, texts
+from shapecheck.analysis.annotations.declared import AnyDecl, CallableDecl, Declared
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.model import Dotted, Function
 from shapecheck.analysis.program.modules import Module
 
@@ -39,7 +40,7 @@ class Declaration:
 
 def speaks(declared: Declared) -> bool:
     """Whether a declaration says anything about a shape."""
-    return any(True for _ in texts(declared))
+    return any(True for _ in declared.texts())
 
 
 def speaks_of_calls(declared: CallableDecl) -> bool:
@@ -99,7 +100,7 @@ def own_names(function: Function) -> set[str]:
     """Return the dimension names in a function's annotations."""
     says = declaration(function)
     declared = (*(param.declared for param in says.params), says.result)
-    return {name for one in declared for text in texts(one) for name in text.names()}
+    return {name for one in declared for text in one.texts() for name in text.names()}
 
 
 def decorator_names(

@@ -6,11 +6,28 @@ Float[Tensor, "b c"]   Annotated[Tensor, "b c"]   list[Image]   tuple[Float[...]
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
 
 from shapecheck import dtypes, spec
+from shapecheck.analysis.annotations.declared import (
+    ANY,
+    AnyDecl,
+    CallableDecl,
+    ClassDecl,
+    Declared,
+    DictDecl,
+    FieldsDecl,
+    ListDecl,
+    ModuleDecl,
+    NoneDecl,
+    ScalarDecl,
+    TensorDecl,
+    TupleDecl,
+    UnionDecl,
+    union,
+)
 from shapecheck.analysis.host import Span
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, ModuleRef, Value
 from shapecheck.analysis.program.modules import Module
@@ -21,135 +38,6 @@ from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Unknown
 from shapecheck.signatures import Table
 from shapecheck.spec.objects import Objects, Part, is_part, of_objects
-
-
-@dataclass(frozen=True, slots=True)
-class TensorDecl:
-    """A tensor; `text` is None where its shape isn't declared.
-
-    `dims` are the names in it that are dimension objects.
-    """
-
-    text: spec.Spec | None = None
-    dtype: dtypes.DTypes = dtypes.ANY
-    dims: Objects = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ScalarDecl:
-    """An `int`, `float`, `bool` or `str`."""
-
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class NoneDecl:
-    """None."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnyDecl:
-    """Anything: a type that says nothing about shapes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListDecl:
-    """A list or another collection with elements of one type.
-
-    `admits_tensors`: it is a protocol such as `Iterable`, which a tensor has too.
-    """
-
-    element: Declared
-    admits_tensors: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TupleDecl:
-    """A tuple: of these items, or (`items` None) of any number of elements."""
-
-    items: tuple[Declared, ...] | None
-    element: Declared = field(default_factory=AnyDecl)
-
-
-@dataclass(frozen=True, slots=True)
-class DictDecl:
-    """A mapping with values of one type."""
-
-    value: Declared
-
-
-@dataclass(frozen=True, slots=True)
-class FieldsDecl:
-    """A dict of which each key is declared: a `TypedDict`."""
-
-    fields: tuple[tuple[str, Declared], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CallableDecl:
-    """A `Callable[[...], ...]`; `params` is None where it takes anything."""
-
-    params: tuple[Declared, ...] | None
-    result: Declared
-
-
-@dataclass(frozen=True, slots=True)
-class ClassDecl:
-    """An instance of a class of analysed source."""
-
-    cls: Class
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleDecl:
-    """An instance of a class of a signature file, such as `nn.Linear`."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnionDecl:
-    """One of several."""
-
-    options: tuple[Declared, ...]
-
-
-Declared: TypeAlias = (
-    TensorDecl
-    | ScalarDecl
-    | NoneDecl
-    | AnyDecl
-    | ListDecl
-    | TupleDecl
-    | DictDecl
-    | FieldsDecl
-    | CallableDecl
-    | ClassDecl
-    | ModuleDecl
-    | UnionDecl
-)
-
-ANY: Final = AnyDecl()
-
-
-def texts(declared: Declared) -> Iterator[spec.Spec]:
-    """Yield the shapes that a declaration speaks of."""
-    match declared:
-        case TensorDecl(text=text):
-            if text is not None:
-                yield text
-        case UnionDecl(options=parts):
-            for part in parts:
-                yield from texts(part)
-        case TupleDecl(items=items, element=element):
-            for part in (element,) if items is None else items:
-                yield from texts(part)
-        case ListDecl(element=part) | DictDecl(value=part):
-            yield from texts(part)
-        case FieldsDecl(fields=fields):
-            for _, part in fields:
-                yield from texts(part)
-
 
 _SHAPED_MODULES: Final = ("jaxtyping", "shapecheck", "shapecheck.types")
 _ANNOTATED: Final = ("typing.Annotated", "typing_extensions.Annotated")
@@ -253,7 +141,7 @@ class Reader:
             case ast.Constant(value=str() as text):
                 return self._quoted(text, node)
             case ast.BinOp(op=ast.BitOr(), left=left, right=right):
-                return _union(self.read(left), self.read(right))
+                return union(self.read(left), self.read(right))
             case ast.Name() | ast.Attribute():
                 return self._named(node)
             case ast.Subscript(value=head, slice=inner):
@@ -271,7 +159,7 @@ class Reader:
         """Return what a type variable stands for: its bound, or one of its constraints."""
         bound = [keyword.value for keyword in node.keywords if keyword.arg == "bound"]
         kinds = [self.read(one) for one in bound or node.args[1:]]
-        return _union(*kinds) if len(kinds) > 1 else kinds[0] if kinds else ANY
+        return union(*kinds) if len(kinds) > 1 else kinds[0] if kinds else ANY
 
     def _quoted(self, text: str, node: ast.expr) -> Declared:
         try:
@@ -392,9 +280,9 @@ class Reader:
             kind = next(iter(kinds)) if len(kinds) == 1 else None
             return ANY if kind not in (bool, int, str) else ScalarDecl(f"{kind.__name__}")
         if name == "typing.Optional":
-            return _union(self.read(args[0]), NoneDecl())
+            return union(self.read(args[0]), NoneDecl())
         if name == "typing.Union":
-            return _union(*(self.read(arg) for arg in args))
+            return union(*(self.read(arg) for arg in args))
         if name in _LISTS:
             return ListDecl(self.read(args[0]), name.rpartition(".")[2] in _OF_TENSORS)
         if name in _CALLABLES and len(args) == 2:
@@ -605,10 +493,3 @@ def _within(
 
 def _written(node: ast.expr) -> str:
     return ast.unparse(node).replace("'", '"')
-
-
-def _union(*options: Declared) -> Declared:
-    flat: list[Declared] = []
-    for option in options:
-        flat.extend(option.options if isinstance(option, UnionDecl) else (option,))
-    return UnionDecl(tuple(dict.fromkeys(flat)))

@@ -11,7 +11,6 @@ from typing import Final, Protocol, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations
-from shapecheck.analysis.annotations.reader import Declared, NoneDecl, ScalarDecl, UnionDecl
 from shapecheck.analysis.coverage.source_words import bindings, each, operands, within, words
 from shapecheck.analysis.host import Cause, Span
 from shapecheck.analysis.interpreter.calls import follows
@@ -392,18 +391,11 @@ def _parameter(function: Function, name: str) -> Cause | None:
         declared = next(
             (p.declared for p in declarations.declaration(function).params if p.name == name), None
         )
-        if declared is not None and _is_number(declared):
+        if declared is not None and declared.is_plain:
             return None
         is_open = declared is not None and declarations.speaks(declared)
         return Cause("open" if is_open else "declared", name)
     return None
-
-
-def _is_number(declared: Declared) -> bool:
-    """Whether an annotation says that there is no tensor."""
-    if isinstance(declared, UnionDecl):
-        return all(map(_is_number, declared.options))
-    return isinstance(declared, (ScalarDecl, NoneDecl))
 
 
 def _method(cls: Class, names: Sequence[str]) -> Definition | None:

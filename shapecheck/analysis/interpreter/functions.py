@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from shapecheck.analysis.annotations.declarations import Declaration, Parameter, declaration, speaks
-from shapecheck.analysis.annotations.reader import (
+from shapecheck.analysis.annotations.declared import (
     AnyDecl,
     CallableDecl,
     ClassDecl,

@@ -22,7 +22,8 @@ from shapecheck.analysis.annotations.classes import (
     is_module,
     members,
 )
-from shapecheck.analysis.annotations.reader import AnyDecl, Declared, FieldsDecl, TensorDecl, reader
+from shapecheck.analysis.annotations.declared import AnyDecl, Declared, FieldsDecl, TensorDecl
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import body, decorators, first_class, fitting, functions
 from shapecheck.analysis.interpreter.frame import PARTS, Frame
 from shapecheck.analysis.interpreter.methods import ITSELF

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shapecheck.analysis.annotations import classes, declarations
-from shapecheck.analysis.annotations.reader import AnyDecl, TensorDecl
+from shapecheck.analysis.annotations.declared import AnyDecl, TensorDecl
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.model import Study
