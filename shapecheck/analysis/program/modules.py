@@ -8,15 +8,17 @@ import contextlib
 import math
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from shapecheck import dtypes
-from shapecheck.analysis.host import Host, Options, Source
+from shapecheck.analysis.host import Host, Options, Source, Span
 from shapecheck.analysis.program.answers import Memory
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef, Value
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import DEFINITIONS, syntax
+from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType
 from shapecheck.signatures import Table, table
 
@@ -183,6 +185,20 @@ def _memo(signatures: Table) -> Memo:
     return Memo()
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with an annotation, and where."""
+
+    module: Module
+    span: Span
+    message: Message
+
+    def tell(self) -> None:
+        """Report it where the module's own diagnostics are wanted."""
+        if self.module.reporter is not None:
+            self.module.reporter.error_at(self.span, self.message)
+
+
 class Program:
     """All modules of the program, read when they are needed.
 
@@ -201,7 +217,7 @@ class Program:
         self.evaluate: Evaluate = lambda module, node, names: UNKNOWN
         self.decorate: Callable[[Function], Value] = lambda function: function
         self.memory = Memory(traces)
-        self.problems: list[Any] = []
+        self.problems: list[Problem] = []
         self.memo = _memo(self.table)
         self._modules: dict[str, Module | None] = {}
 

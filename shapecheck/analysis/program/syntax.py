@@ -7,7 +7,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias, TypeGuard
 
 from shapecheck.analysis.host import Source, Span
 
@@ -35,6 +35,43 @@ def words_in(node: ast.AST) -> frozenset[str]:
             case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
                 found.add(word)
     return frozenset(found)
+
+
+Def: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_DEFS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def is_def(node: object) -> TypeGuard[Def]:
+    """Whether something is the `def` of a function."""
+    return isinstance(node, _DEFS)
+
+
+def text_of(node: ast.AST | None) -> str | None:
+    """Return the text that an expression spells out, None where it is anything else."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+    return None
+
+
+def name_of(node: ast.AST | None) -> str | None:
+    """Return the variable that an expression is, None where it is anything else."""
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def last_word(node: ast.AST) -> str:
+    """Return the last name in a dotted one: `field` of `dataclasses.field`; "" for none."""
+    return node.attr if isinstance(node, ast.Attribute) else name_of(node) or ""
+
+
+def called(node: ast.expr) -> ast.expr:
+    """Return what a call calls, and anything else as it is: decorators may be either."""
+    return node.func if isinstance(node, ast.Call) else node
+
+
+def elements(node: ast.AST) -> list[ast.expr] | None:
+    """Return the items of a tuple or list that is spelled out, None for anything else."""
+    return node.elts if isinstance(node, (ast.Tuple, ast.List)) else None
 
 
 class Survey:
