@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias, TypeGuard
 
@@ -44,6 +44,11 @@ _DEFS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 def is_def(node: object) -> TypeGuard[Def]:
     """Whether something is the `def` of a function."""
     return isinstance(node, _DEFS)
+
+
+def defs(body: Iterable[ast.AST]) -> Iterator[Def]:
+    """Yield the functions among statements."""
+    return filter(is_def, body)
 
 
 def text_of(node: ast.AST | None) -> str | None:
