@@ -59,6 +59,14 @@ def text_of(node: ast.AST | None) -> str | None:
     return None
 
 
+def is_none(node: ast.AST) -> bool:
+    """Whether an expression is `None`."""
+    match node:
+        case ast.Constant(value=None):
+            return True
+    return False
+
+
 def name_of(node: ast.AST | None) -> str | None:
     """Return the variable that an expression is, None where it is anything else."""
     return node.id if isinstance(node, ast.Name) else None
