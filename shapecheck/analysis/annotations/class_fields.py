@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.analysis.program.model import Class
+from shapecheck.analysis.program.syntax import last_word, text_of
 
 HOOKS: Final = ("__post_init__", "__attrs_post_init__", "model_post_init")
 """What a generated constructor calls once it has filled the fields."""
 _MAKERS: Final = frozenset(("field", "Field", "ib", "attrib"))
+_QUOTED: Final = ("InitVar[", "dataclasses.InitVar[")
 _FACTORIES: Final = frozenset(("default_factory", "factory"))
 
 
@@ -35,44 +37,46 @@ class Field:
 def field(name: str, node: ast.AnnAssign, owner: Class) -> Field:
     """Return what an annotated name in the body of a class says of a field."""
     annotation, is_kept = _without_init_var(node.annotation)
-    made = node.value
-    if not isinstance(made, ast.Call) or _last_word(made.func) not in _MAKERS:
-        return Field(name, annotation, owner, made, is_kept=is_kept)
-    said = {word.arg: word.value for word in made.keywords if word.arg is not None}
-    given = said.get("init")
-    return Field(
-        name,
-        annotation,
-        owner,
-        said.get("default"),
-        next((said[word] for word in _FACTORIES if word in said), None),
-        is_kept,
-        not (isinstance(given, ast.Constant) and given.value is False),
-        "converter" in said,
-    )
+    match node.value:
+        case ast.Call(func=func, keywords=keywords) if last_word(func) in _MAKERS:
+            said = {word.arg: word.value for word in keywords if word.arg is not None}
+            return Field(
+                name,
+                annotation,
+                owner,
+                said.get("default"),
+                next((said[word] for word in _FACTORIES if word in said), None),
+                is_kept,
+                not _is_false(said.get("init")),
+                "converter" in said,
+            )
+    return Field(name, annotation, owner, node.value, is_kept=is_kept)
+
+
+def _is_false(node: ast.expr | None) -> bool:
+    match node:
+        case ast.Constant(value=False):
+            return True
+    return False
 
 
 def _without_init_var(annotation: ast.expr) -> tuple[ast.expr, bool]:
     """Return an annotation without the `InitVar` around it, and whether there was none."""
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        if not annotation.value.lstrip().startswith(("InitVar[", "dataclasses.InitVar[")):
-            return annotation, True
-        annotation = ast.parse(annotation.value.strip(), mode="eval").body
-    if isinstance(annotation, ast.Subscript) and _last_word(annotation.value) == "InitVar":
-        return annotation.slice, False
+    match annotation:
+        case ast.Constant(value=str(text)) if text.lstrip().startswith(_QUOTED):
+            annotation = ast.parse(text.strip(), mode="eval").body
+    match annotation:
+        case ast.Subscript(value=head, slice=inner) if last_word(head) == "InitVar":
+            return inner, False
     return annotation, True
-
-
-def _last_word(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def set_by_name(node: ast.AST) -> set[str]:
     """Return the attributes that `setattr(self, "name", value)` and its like set in a function."""
     return {
-        given.value
+        text
         for call in ast.walk(node)
-        if isinstance(call, ast.Call) and _last_word(call.func) in ("setattr", "__setattr__")
-        for given in call.args
-        if isinstance(given, ast.Constant) and isinstance(given.value, str)
+        if isinstance(call, ast.Call) and last_word(call.func) in ("setattr", "__setattr__")
+        for text in map(text_of, call.args)
+        if text is not None
     }

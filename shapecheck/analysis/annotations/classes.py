@@ -8,17 +8,22 @@ from typing import Final
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.program.model import Class, Dotted, Function, Value
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted
+from shapecheck.analysis.program.syntax import Def, called, is_def, name_of
 
 
 def bases(cls: Class) -> list[Value]:
     """Return the values of a class' bases."""
 
     def found() -> list[Value]:
-        heads = (b.value if isinstance(b, ast.Subscript) else b for b in cls.node.bases)
-        return [reader(cls.module).resolve(head) for head in heads]
+        return [reader(cls.module).resolve(_head(base)) for base in cls.node.bases]
 
     return cls.module.program.memory.recall(("bases", cls.node), found, [])
+
+
+def _head(base: ast.expr) -> ast.expr:
+    """Return a base without its type arguments: `Generic` of `Generic[T]`."""
+    return base.value if isinstance(base, ast.Subscript) else base
 
 
 def ancestry(cls: Class) -> Iterator[Class | str]:
@@ -26,30 +31,38 @@ def ancestry(cls: Class) -> Iterator[Class | str]:
     seen: set[object] = set()
     waiting: list[Value] = [cls]
     while waiting:
-        current = waiting.pop(0)
-        if isinstance(current, Class) and current.node not in seen:
-            seen.add(current.node)
-            yield current
-            waiting = [*bases(current), *waiting]
-        elif isinstance(current, Dotted) and current.name not in seen:
-            seen.add(current.name)
-            yield current.name
+        match waiting.pop(0):
+            case Class(node=node) as current if node not in seen:
+                seen.add(node)
+                yield current
+                waiting = [*bases(current), *waiting]
+            case Dotted(name=name) if name not in seen:
+                seen.add(name)
+                yield name
+
+
+def own_ancestry(cls: Class) -> Iterator[Class]:
+    """Yield a class and those of its ancestors that are of analysed source, left to right."""
+    return (parent for parent in ancestry(cls) if isinstance(parent, Class))
+
+
+def library_ancestry(cls: Class) -> Iterator[str]:
+    """Yield the dotted names of the ancestors of a class that are of libraries."""
+    return (parent for parent in ancestry(cls) if isinstance(parent, str))
 
 
 def is_module(cls: Class) -> bool:
     """Whether a class is a `torch.nn.Module`."""
-    for parent in ancestry(cls):
-        if isinstance(parent, str):
-            if parent in ("torch.nn.Module", "torch.nn.modules.Module"):
-                return True
-            if cls.module.program.table.lookup_class(parent) is not None:
-                return True
-    return False
+    lookup = cls.module.program.table.lookup_class
+    return any(
+        parent in ("torch.nn.Module", "torch.nn.modules.Module") or lookup(parent) is not None
+        for parent in library_ancestry(cls)
+    )
 
 
 def is_protocol(cls: Class) -> bool:
     """Whether a class is a `typing.Protocol` itself."""
-    names = (base.name for base in bases(cls) if isinstance(base, Dotted))
+    names = map(dotted, bases(cls))
     return any(name in ("typing.Protocol", "typing_extensions.Protocol") for name in names)
 
 
@@ -61,26 +74,28 @@ def members(cls: Class) -> Mapping[str, ast.stmt]:
 def _members(cls: Class) -> dict[str, ast.stmt]:
     found: dict[str, ast.stmt] = {}
     for node in cls.node.body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if _accessor(node) is None and "typing.overload" not in declarations.decorator_names(
-                cls.module, node
-            ):
-                found[node.name] = node
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found[node.target.id] = node
-        elif isinstance(node, ast.Assign):
-            same = found.get(node.value.id) if isinstance(node.value, ast.Name) else None
-            made = same if isinstance(same, (ast.FunctionDef, ast.AsyncFunctionDef)) else node
-            found.update({t.id: made for t in node.targets if isinstance(t, ast.Name)})
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                names = declarations.decorator_names(cls.module, node)
+                if _accessor(node) is None and "typing.overload" not in names:
+                    found[node.name] = node
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                found[name] = node
+            case ast.Assign(targets=targets, value=value):
+                same = found.get(name_of(value) or "")  # `__call__ = forward`
+                made = same if is_def(same) else node
+                found.update({t.id: made for t in targets if isinstance(t, ast.Name)})
     return found
 
 
-def _accessor(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
+def _accessor(node: Def) -> str | None:
     """Return which part of a property a method is: under `@width.setter`, its `setter`."""
     for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "deleter"):
-            if isinstance(decorator.value, (ast.Name, ast.Attribute)):
-                return decorator.attr
+        match decorator:
+            case ast.Attribute(
+                value=ast.Name() | ast.Attribute(), attr="setter" | "deleter" as accessor
+            ):
+                return accessor
     return None
 
 
@@ -88,14 +103,14 @@ def find_setter(cls: Class, name: str) -> Function | None:
     """Return the function that assigns to a property; None for what isn't a property with one."""
 
     def found() -> Function | None:
-        for parent in ancestry(cls):
-            if isinstance(parent, Class):
-                for node in parent.node.body:
-                    if isinstance(node, ast.FunctionDef) and node.name == name:
+        for parent in own_ancestry(cls):
+            for node in parent.node.body:
+                match node:
+                    case ast.FunctionDef(name=defined) if defined == name:
                         if _accessor(node) == "setter":
                             return Function(node, parent.module, parent, parent.home)
-                if name in members(parent):
-                    return None
+            if name in members(parent):
+                return None
         return None
 
     return cls.module.program.memory.recall(("setter", cls, name), found, None)
@@ -104,11 +119,10 @@ def find_setter(cls: Class, name: str) -> Function | None:
 def find_member(cls: Class, name: str, after: Class | None = None) -> tuple[Class, ast.stmt] | None:
     """Return the class and statement that define a member; `after`: look behind that class."""
     passed = after is None
-    for parent in ancestry(cls):
-        if isinstance(parent, Class):
-            if passed and name in members(parent):
-                return parent, members(parent)[name]
-            passed = passed or parent.node is after.node if after is not None else True
+    for parent in own_ancestry(cls):
+        if passed and name in members(parent):
+            return parent, members(parent)[name]
+        passed = passed or parent.node is after.node if after is not None else True
     return None
 
 
@@ -117,9 +131,8 @@ def defaults(cls: Class) -> frozenset[str]:
 
     def found() -> frozenset[str]:
         nodes: dict[str, ast.stmt] = {}
-        for parent in ancestry(cls):
-            if isinstance(parent, Class):
-                nodes = {**members(parent), **nodes}
+        for parent in own_ancestry(cls):
+            nodes = {**members(parent), **nodes}
         return frozenset(name for name in nodes if getattr(nodes[name], "value", None) is not None)
 
     return cls.module.program.memory.recall(("defaults", cls.node), found, frozenset())
@@ -128,7 +141,7 @@ def defaults(cls: Class) -> frozenset[str]:
 def find_method(cls: Class, name: str, after: Class | None = None) -> Function | None:
     """Return a method of a class or its ancestors."""
     found = find_member(cls, name, after)
-    if found is None or not isinstance(found[1], (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if found is None or not is_def(found[1]):
         return None
     return Function(found[1], found[0].module, found[0], found[0].home)
 
@@ -136,25 +149,20 @@ def find_method(cls: Class, name: str, after: Class | None = None) -> Function |
 def instance_fields(cls: Class) -> list[tuple[str, ast.AnnAssign, Class]]:
     """Return the annotated fields of a dataclass or NamedTuple, the inherited ones first."""
     found: dict[str, tuple[str, ast.AnnAssign, Class]] = {}
-    for parent in reversed([p for p in ancestry(cls) if isinstance(p, Class)]):
+    for parent in reversed([*own_ancestry(cls)]):
         for name, node in members(parent).items():
             if isinstance(node, ast.AnnAssign) and "ClassVar" not in ast.unparse(node.annotation):
                 found[name] = (name, node, parent)
     return list(found.values())
 
 
+_RECORDS: Final = frozenset(("typing.NamedTuple", "pydantic.BaseModel", "flax.struct.PyTreeNode"))
 _GENERATED: Final = frozenset(("dataclass", "define", "frozen", "mutable"))
 
 
 def is_dataclass(cls: Class) -> bool:
     """Whether a class gets its constructor from its annotated fields."""
-    for parent in ancestry(cls):
-        if not isinstance(parent, Class):
-            if parent in ("typing.NamedTuple", "pydantic.BaseModel", "flax.struct.PyTreeNode"):
-                return True
-            continue
-        for decorator in parent.node.decorator_list:
-            target = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if ast.unparse(target).rpartition(".")[2] in _GENERATED:
-                return True
-    return False
+    decorators = (one for parent in own_ancestry(cls) for one in parent.node.decorator_list)
+    return any(
+        ast.unparse(called(one)).rpartition(".")[2] in _GENERATED for one in decorators
+    ) or not _RECORDS.isdisjoint(library_ancestry(cls))

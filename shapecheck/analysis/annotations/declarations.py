@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from shapecheck.analysis.annotations.reader import AnyDecl, CallableDecl, Declared, reader, texts
-from shapecheck.analysis.program.model import Dotted, Function
+from shapecheck.analysis.annotations.declared import AnyDecl, CallableDecl, Declared
+from shapecheck.analysis.annotations.reader import reader
+from shapecheck.analysis.program.model import Function, dotted
 from shapecheck.analysis.program.modules import Module
+from shapecheck.analysis.program.syntax import Def, called
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Declaration:
 
 def speaks(declared: Declared) -> bool:
     """Whether a declaration says anything about a shape."""
-    return any(True for _ in texts(declared))
+    return any(True for _ in declared.texts())
 
 
 def speaks_of_calls(declared: CallableDecl) -> bool:
@@ -85,9 +87,7 @@ def _read(function: Function) -> Declaration:
     return Declaration(tuple(params), read(returns))
 
 
-def arguments_of(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, *, stars: bool = False
-) -> list[ast.arg]:
+def arguments_of(node: Def | ast.Lambda, *, stars: bool = False) -> list[ast.arg]:
     """Return the arguments of a `def` or a lambda; `stars`: with `*args` and `**kwargs`, last."""
     given = node.args
     more = (given.vararg, given.kwarg) if stars else ()
@@ -99,17 +99,14 @@ def own_names(function: Function) -> set[str]:
     """Return the dimension names in a function's annotations."""
     says = declaration(function)
     declared = (*(param.declared for param in says.params), says.result)
-    return {name for one in declared for text in texts(one) for name in text.names()}
+    return {name for one in declared for text in one.texts() for name in text.names()}
 
 
-def decorator_names(
-    module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-) -> Iterator[str]:
+def decorator_names(module: Module, node: Def | ast.ClassDef) -> Iterator[str]:
     """Yield the dotted names of a function's or class' decorators, `?` for what isn't known."""
     for decorator in node.decorator_list:
-        target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if isinstance(decorator, ast.Call) and ast.unparse(target).endswith("jaxtyped"):
+        target = called(decorator)
+        if target is not decorator and ast.unparse(target).endswith("jaxtyped"):
             yield "jaxtyping.jaxtyped"
             continue
-        value = reader(module).resolve(target)
-        yield value.name if isinstance(value, Dotted) else "?"
+        yield dotted(reader(module).resolve(target)) or "?"

@@ -6,14 +6,26 @@ Float[Tensor, "b c"]   Annotated[Tensor, "b c"]   list[Image]   tuple[Float[...]
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 from shapecheck import dtypes, spec
+from shapecheck.analysis.annotations.declared import (
+    ANY,
+    ClassDecl,
+    Declared,
+    FieldsDecl,
+    ModuleDecl,
+    NoneDecl,
+    ScalarDecl,
+    TensorDecl,
+    UnionDecl,
+    union,
+)
+from shapecheck.analysis.annotations.generics import BARE, GENERICS
 from shapecheck.analysis.host import Span
-from shapecheck.analysis.program.model import NOTHING, Class, Dotted, ModuleRef, Value
-from shapecheck.analysis.program.modules import Module
+from shapecheck.analysis.program.model import NOTHING, Class, Dotted, ModuleRef, Value, dotted
+from shapecheck.analysis.program.modules import Module, Problem
+from shapecheck.analysis.program.syntax import name_of, text_of
 from shapecheck.analysis.values.model import Ref, Shaped
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
@@ -22,177 +34,20 @@ from shapecheck.ops.call import Unknown
 from shapecheck.signatures import Table
 from shapecheck.spec.objects import Objects, Part, is_part, of_objects
 
-
-@dataclass(frozen=True, slots=True)
-class TensorDecl:
-    """A tensor; `text` is None where its shape isn't declared.
-
-    `dims` are the names in it that are dimension objects.
-    """
-
-    text: spec.Spec | None = None
-    dtype: dtypes.DTypes = dtypes.ANY
-    dims: Objects = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ScalarDecl:
-    """An `int`, `float`, `bool` or `str`."""
-
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class NoneDecl:
-    """None."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnyDecl:
-    """Anything: a type that says nothing about shapes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListDecl:
-    """A list or another collection with elements of one type.
-
-    `admits_tensors`: it is a protocol such as `Iterable`, which a tensor has too.
-    """
-
-    element: Declared
-    admits_tensors: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TupleDecl:
-    """A tuple: of these items, or (`items` None) of any number of elements."""
-
-    items: tuple[Declared, ...] | None
-    element: Declared = field(default_factory=AnyDecl)
-
-
-@dataclass(frozen=True, slots=True)
-class DictDecl:
-    """A mapping with values of one type."""
-
-    value: Declared
-
-
-@dataclass(frozen=True, slots=True)
-class FieldsDecl:
-    """A dict of which each key is declared: a `TypedDict`."""
-
-    fields: tuple[tuple[str, Declared], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CallableDecl:
-    """A `Callable[[...], ...]`; `params` is None where it takes anything."""
-
-    params: tuple[Declared, ...] | None
-    result: Declared
-
-
-@dataclass(frozen=True, slots=True)
-class ClassDecl:
-    """An instance of a class of analysed source."""
-
-    cls: Class
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleDecl:
-    """An instance of a class of a signature file, such as `nn.Linear`."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnionDecl:
-    """One of several."""
-
-    options: tuple[Declared, ...]
-
-
-Declared: TypeAlias = (
-    TensorDecl
-    | ScalarDecl
-    | NoneDecl
-    | AnyDecl
-    | ListDecl
-    | TupleDecl
-    | DictDecl
-    | FieldsDecl
-    | CallableDecl
-    | ClassDecl
-    | ModuleDecl
-    | UnionDecl
-)
-
-ANY: Final = AnyDecl()
-
-
-def texts(declared: Declared) -> Iterator[spec.Spec]:
-    """Yield the shapes that a declaration speaks of."""
-    match declared:
-        case TensorDecl(text=text):
-            if text is not None:
-                yield text
-        case UnionDecl(options=parts):
-            for part in parts:
-                yield from texts(part)
-        case TupleDecl(items=items, element=element):
-            for part in (element,) if items is None else items:
-                yield from texts(part)
-        case ListDecl(element=part) | DictDecl(value=part):
-            yield from texts(part)
-        case FieldsDecl(fields=fields):
-            for _, part in fields:
-                yield from texts(part)
-
-
 _SHAPED_MODULES: Final = ("jaxtyping", "shapecheck", "shapecheck.types")
 _ANNOTATED: Final = ("typing.Annotated", "typing_extensions.Annotated")
-_LISTS: Final = frozenset(
-    "builtins.list typing.List typing.Sequence collections.abc.Sequence typing.Iterable "
-    "collections.abc.Iterable builtins.set typing.Set typing.Iterator collections.abc.Iterator "
-    "typing.Collection collections.abc.Collection typing.Generator collections.abc.Generator "
-    "typing.AsyncIterator collections.abc.AsyncIterator typing.AsyncIterable "
-    "collections.abc.AsyncIterable typing.AsyncGenerator collections.abc.AsyncGenerator "
-    "typing.Deque collections.deque typing.FrozenSet builtins.frozenset "
-    "typing.MutableSequence collections.abc.MutableSequence".split()
-)
-_OF_TENSORS: Final = frozenset(("Collection", "Iterable"))
-_DICTS: Final = frozenset(
-    "builtins.dict typing.Dict typing.Mapping collections.abc.Mapping "
-    "typing.MutableMapping collections.abc.MutableMapping".split()
-)
-_LITERALS: Final = ("typing.Literal", "typing_extensions.Literal")
-_CALLABLES: Final = ("typing.Callable", "collections.abc.Callable")
-_BARE: Final[Mapping[str, Declared]] = {
-    "builtins.list": ListDecl(AnyDecl()),
-    "typing.List": ListDecl(AnyDecl()),
-    "builtins.tuple": TupleDecl(None),
-    "typing.Tuple": TupleDecl(None),
-    "builtins.dict": DictDecl(AnyDecl()),
-    "typing.Dict": DictDecl(AnyDecl()),
-}
+_SCALARS: Final = ("jaxtyping.Scalar", "jaxtyping.ScalarLike")
 _TYPE_VARIABLES: Final = ("typing.TypeVar", "typing_extensions.TypeVar")
 _TYPED_DICTS: Final = ("typing.TypedDict", "typing_extensions.TypedDict")
-_TRANSPARENT: Final = frozenset(
-    f"{module}.{name}"
-    for module in ("typing", "typing_extensions")
-    for name in ("Final", "ClassVar", "Required", "NotRequired", "ReadOnly")
-)
+
+_MADE: Final = (ast.JoinedStr, ast.Name, ast.Attribute, ast.BinOp, ast.Call)
+"""What may make a text that isn't spelled out, so that there is nothing to say of it."""
 
 
 def shape_type(value: Value) -> str | None:
     """Return the dtype category if a value is one of the annotation types, `Float` and so on."""
-    if isinstance(value, Dotted):
-        module, _, name = value.name.rpartition(".")
-        if module in _SHAPED_MODULES and name in dtypes.CATEGORIES:
-            return name
-    return None
+    module, _, name = (dotted(value) or "").rpartition(".")
+    return name if module in _SHAPED_MODULES and name in dtypes.CATEGORIES else None
 
 
 def shaped_type(head: Dotted, index: Value, table: Table) -> Value:
@@ -202,20 +57,6 @@ def shaped_type(head: Dotted, index: Value, table: Table) -> Value:
         case (Dotted(name=kind), str(text)) if category is not None:
             return Shaped(category, text) if kind in table.flagged("tensor_type") else UNKNOWN
     return UNKNOWN
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with an annotation, and where."""
-
-    module: Module
-    span: Span
-    message: Message
-
-    def tell(self) -> None:
-        """Report it where the module's own diagnostics are wanted."""
-        if self.module.reporter is not None:
-            self.module.reporter.error_at(self.span, self.message)
 
 
 class Reader:
@@ -253,25 +94,22 @@ class Reader:
             case ast.Constant(value=str() as text):
                 return self._quoted(text, node)
             case ast.BinOp(op=ast.BitOr(), left=left, right=right):
-                return _union(self.read(left), self.read(right))
+                return union(self.read(left), self.read(right))
             case ast.Name() | ast.Attribute():
                 return self._named(node)
-            case ast.Subscript(value=head, slice=inner):
-                return self._subscript(node, self.resolve(head), inner)
+            case ast.Subscript():
+                return self._subscript(node)
             case ast.Call(func=func):
-                return self._variable(node) if self._makes_variable(func) else ANY
+                is_variable = dotted(self.resolve(func)) in _TYPE_VARIABLES
+                return self._variable(node) if is_variable else ANY
             case _:
                 return ANY
-
-    def _makes_variable(self, node: ast.expr) -> bool:
-        made = self.resolve(node)
-        return isinstance(made, Dotted) and made.name in _TYPE_VARIABLES
 
     def _variable(self, node: ast.Call) -> Declared:
         """Return what a type variable stands for: its bound, or one of its constraints."""
         bound = [keyword.value for keyword in node.keywords if keyword.arg == "bound"]
         kinds = [self.read(one) for one in bound or node.args[1:]]
-        return _union(*kinds) if len(kinds) > 1 else kinds[0] if kinds else ANY
+        return union(*kinds) if len(kinds) > 1 else kinds[0] if kinds else ANY
 
     def _quoted(self, text: str, node: ast.expr) -> Declared:
         try:
@@ -285,28 +123,33 @@ class Reader:
 
     def resolve(self, node: ast.expr) -> Value:
         """Return what a name in an annotation means."""
-        if isinstance(node, ast.Name):
-            found = self.module.resolve(node.id)
-            return Dotted(f"builtins.{node.id}") if found is NOTHING else found
-        if isinstance(node, ast.Attribute):
-            owner = self.resolve(node.value)
-            if isinstance(owner, Dotted):
-                return Dotted(f"{owner.name}.{node.attr}")
-            if isinstance(owner, ModuleRef):
-                return self.module.program.member(owner.name, node.attr)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return Dotted(node.value)  # the base of a class that a call makes
-        if isinstance(node, ast.Call):
-            return self.module.program.evaluate(self.module, node, {})
+        match node:
+            case ast.Name(id=name):
+                found = self.module.resolve(name)
+                return Dotted(f"builtins.{name}") if found is NOTHING else found
+            case ast.Attribute(value=owner, attr=name):
+                return self._member(self.resolve(owner), name)
+            case ast.Constant(value=str(name)):
+                return Dotted(name)  # the base of a class that a call makes
+            case ast.Call():
+                return self.module.program.evaluate(self.module, node, {})
+        return UNKNOWN
+
+    def _member(self, owner: Value, name: str) -> Value:
+        match owner:
+            case Dotted(name=library):
+                return Dotted(f"{library}.{name}")
+            case ModuleRef(name=module):
+                return self.module.program.member(module, name)
         return UNKNOWN
 
     def _named(self, node: ast.Name | ast.Attribute) -> Declared:
-        value = self.resolve(node)
-        if isinstance(value, Class):
-            fields = self.fields(value)
-            return ClassDecl(value) if fields is None else FieldsDecl(tuple(fields.items()))
-        if isinstance(value, Dotted):
-            return self._library(value.name)
+        match self.resolve(node):
+            case Class() as cls:
+                fields = self.fields(cls)
+                return ClassDecl(cls) if fields is None else FieldsDecl(tuple(fields.items()))
+            case Dotted(name=library):
+                return self._library(library)
         home, name = self._home(node)
         right = home.alias(name) if home is not None else None
         return ANY if home is None or right is None else reader(home).read(right)
@@ -320,171 +163,146 @@ class Reader:
         found: dict[str, Declared] | None = None
         below = (*below, cls.node)
         for base in cls.node.bases:
-            parent = home.resolve(base)
-            if isinstance(parent, Dotted) and parent.name in _TYPED_DICTS:
-                found = found or {}
-            elif isinstance(parent, Class) and parent.node not in below:
-                inherited = self.fields(parent, below)
-                if inherited is not None:
-                    found = {**(found or {}), **inherited}
+            inherited: dict[str, Declared] | None = None
+            match home.resolve(base):
+                case Dotted(name=library) if library in _TYPED_DICTS:
+                    inherited = {}
+                case Class() as parent if parent.node not in below:
+                    inherited = self.fields(parent, below)
+            if inherited is not None:
+                found = {**(found or {}), **inherited}
         if found is not None:
             for node in cls.node.body:
-                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                    found[node.target.id] = home.read(node.annotation)
+                match node:
+                    case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation):
+                        found[name] = home.read(annotation)
         return found
 
     def _home(self, node: ast.Name | ast.Attribute) -> tuple[Module | None, str]:
         """Return the module that defines a name, and the name there."""
-        if isinstance(node, ast.Attribute):
-            owner = self.resolve(node.value)
-            if isinstance(owner, ModuleRef):
-                return _follow(self.module.program.module(owner.name), node.attr)
-            return None, ""
-        return _follow(self.module, node.id)
+        match node:
+            case ast.Name(id=name):
+                return _follow(self.module, name)
+            case ast.Attribute(value=value, attr=name):
+                match self.resolve(value):
+                    case ModuleRef(name=owner):
+                        return _follow(self.module.program.module(owner), name)
+        return None, ""
 
     def _library(self, name: str) -> Declared:
         table = self.module.program.table
         if name in table.flagged("tensor_type"):
             return TensorDecl()
-        short = name.removeprefix("builtins.")
-        if short in ("int", "float", "bool", "str"):
-            return ScalarDecl(short)
+        if name in BARE:
+            return BARE[name]
         if table.lookup_class(name) is not None:
             return ModuleDecl(name)
-        if name in _BARE:
-            return _BARE[name]
-        if name in ("jaxtyping.Scalar", "jaxtyping.ScalarLike"):
-            return TensorDecl(spec.parse(""))
-        return ANY
+        return TensorDecl(spec.parse("")) if name in _SCALARS else ANY
 
     def _wrapper(self, head: ast.expr) -> str | None:
         """Return the dtype category of a name that the settings declare to be an annotation's."""
         wrappers = self.module.program.options.wrappers
-        if not wrappers or not isinstance(head, (ast.Name, ast.Attribute)):
+        if not wrappers:
             return None
-        home, name = self._home(head)
-        value = self.resolve(head)
-        names = {f"{home.name}.{name}"} if home is not None else set()
-        names |= {value.name} if isinstance(value, Dotted) else set()
-        if names.isdisjoint(wrappers):
-            return None
-        return name if name in dtypes.CATEGORIES else "Shaped"
+        match head:
+            case ast.Name() | ast.Attribute():
+                home, name = self._home(head)
+                here = None if home is None else f"{home.name}.{name}"
+                if here in wrappers or dotted(self.resolve(head)) in wrappers:
+                    return name if name in dtypes.CATEGORIES else "Shaped"
+        return None
 
-    def _subscript(self, node: ast.Subscript, head: Value, inner: ast.expr) -> Declared:
+    def _subscript(self, node: ast.Subscript) -> Declared:
+        head, args = self.resolve(node.value), _arguments(node.slice)
         wrapper = self._wrapper(node.value)
-        if wrapper is not None and not isinstance(inner, ast.Tuple):
-            return self._with_text(TensorDecl(), inner, dtypes.CATEGORIES[wrapper])
+        if wrapper is not None and not isinstance(node.slice, ast.Tuple):
+            return self._with_text(TensorDecl(), node.slice, dtypes.CATEGORIES[wrapper])
         category = wrapper or shape_type(head)
         if category is not None:
-            return self._shaped(node, category, inner)
-        if isinstance(head, Ref):
-            return self._made(node, inner)
-        if not isinstance(head, Dotted):
-            return ANY
-        name = head.name
-        args = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-        if name in _ANNOTATED:
-            return self._annotated(node, args)
-        if name in _TRANSPARENT:
-            return self.read(args[0])
-        if name in _LITERALS:
-            kinds = {type(arg.value) for arg in args if isinstance(arg, ast.Constant)}
-            kind = next(iter(kinds)) if len(kinds) == 1 else None
-            return ANY if kind not in (bool, int, str) else ScalarDecl(f"{kind.__name__}")
-        if name == "typing.Optional":
-            return _union(self.read(args[0]), NoneDecl())
-        if name == "typing.Union":
-            return _union(*(self.read(arg) for arg in args))
-        if name in _LISTS:
-            return ListDecl(self.read(args[0]), name.rpartition(".")[2] in _OF_TENSORS)
-        if name in _CALLABLES and len(args) == 2:
-            listed = isinstance(args[0], ast.List)
-            params = [self.read(arg) for arg in args[0].elts] if listed else []  # type: ignore[attr-defined]
-            return CallableDecl(tuple(params) if listed else None, self.read(args[1]))
-        if name in _DICTS and len(args) == 2:
-            return DictDecl(self.read(args[1]))
-        if name in ("builtins.tuple", "typing.Tuple"):
-            if len(args) == 2 and isinstance(args[1], ast.Constant) and args[1].value is ...:
-                return TupleDecl(None, self.read(args[0]))
-            items = tuple(self.read(arg) for arg in args)
-            if items == (ScalarDecl("int"),):  # people write `Tuple[int]` for sizes, however many
-                return TupleDecl(None, items[0])
-            return TupleDecl(items)
+            return self._shaped(node, category)
+        match head:
+            case Ref():
+                return self._made(node)
+            case Dotted(name=name) if name in _ANNOTATED:
+                return self._annotated(node, args)
+            case Dotted(name=name) if name in GENERICS:
+                return GENERICS[name](self.read, args)
         return ANY
 
-    def _made(self, node: ast.Subscript, inner: ast.expr) -> Declared:
+    def _made(self, node: ast.Subscript) -> Declared:
         """Read `Floats["b c"]` where an object of the program's own makes the annotation."""
-        made = self.module.program.evaluate(self.module, node, {})
-        if not isinstance(made, Shaped):
-            return ANY
-        text = ast.copy_location(ast.Constant(made.text), inner)
-        return self._with_text(TensorDecl(), text, dtypes.CATEGORIES[made.category])
+        match self.module.program.evaluate(self.module, node, {}):
+            case Shaped(category=category, text=text):
+                written = ast.copy_location(ast.Constant(text), node.slice)
+                return self._with_text(TensorDecl(), written, dtypes.CATEGORIES[category])
+        return ANY
 
     def _annotated(self, node: ast.Subscript, args: list[ast.expr]) -> Declared:
         base = self.read(args[0])
-        if isinstance(base, TensorDecl):
-            parts = self._parts(args[1:])
-            if parts is not None:
-                return self._with_parts(node, base, parts, dtypes.ANY)
-            for extra in args[1:]:
-                if isinstance(extra, ast.Constant) and isinstance(extra.value, str):
-                    return self._with_text(base, extra, dtypes.ANY)
-        return base
-
-    def _shaped(self, node: ast.Subscript, category: str, inner: ast.expr) -> Declared:
-        parts = self._parts(inner.elts[1:]) if isinstance(inner, ast.Tuple) else None
-        if parts is not None and isinstance(inner, ast.Tuple):
-            base = self.read(inner.elts[0])
-            if not isinstance(base, TensorDecl):
-                return ANY
-            return self._with_parts(node, base, parts, dtypes.CATEGORIES[category])
-        if not isinstance(inner, ast.Tuple) or len(inner.elts) != 2:
-            self.fail(
-                node,
-                f"{category}[...] takes a tensor type and a text, "
-                f'such as {category}[Tensor, "batch channels"]',
-            )
-            return ANY
-        kind, text = inner.elts
-        base = self.read(kind)
-        if isinstance(base, ScalarDecl):
-            declared = self._with_text(TensorDecl(), text, dtypes.ANY).text
-            if declared is not None and any(isinstance(e, spec.Axis) for e in declared.entries):
-                self.fail(kind, f"{category}[...] takes a tensor type, not {ast.unparse(kind)}")
-            return ANY
         if not isinstance(base, TensorDecl):
-            return self._other_array(base, category, text)
-        held = dtypes.CATEGORIES[category]
-        if not base.dtype & held:
-            self.fail(
-                node,
-                f"{category}[...] holds {dtypes.describe(held)}, but what it is put around, "
-                f"{_written(kind)}, holds {dtypes.describe(base.dtype)}",
-            )
-            return TensorDecl()
-        return self._with_text(base, text, held)
+            return base
+        parts = self._parts(args[1:])
+        if parts is not None:
+            return self._with_parts(node, base, parts, dtypes.ANY)
+        text = next((extra for extra in args[1:] if text_of(extra) is not None), None)
+        return base if text is None else self._with_text(base, text, dtypes.ANY)
 
-    def _other_array(self, base: Declared, category: str, text: ast.expr) -> Declared:
-        """Read an annotation of an array that isn't torch's: its text is checked all the same."""
-        if isinstance(base, UnionDecl):
-            return UnionDecl(
-                tuple(
-                    self._with_text(option, text, dtypes.CATEGORIES[category])
-                    if isinstance(option, TensorDecl)
-                    else option
-                    for option in base.options
-                )
-            )
-        self._with_text(TensorDecl(), text, dtypes.ANY)
-        if isinstance(base, ModuleDecl):
-            self.fail(text, f"{category}[...] takes a tensor type, and {base.name} is a module")
+    def _shaped(self, node: ast.Subscript, category: str) -> Declared:
+        match node.slice:
+            case ast.Tuple(elts=[kind, *rest]) if (parts := self._parts(rest)) is not None:
+                base = self.read(kind)
+                if not isinstance(base, TensorDecl):
+                    return ANY
+                return self._with_parts(node, base, parts, dtypes.CATEGORIES[category])
+            case ast.Tuple(elts=[kind, text]):
+                return self._around(node, category, kind, text)
+        self.fail(
+            node,
+            f"{category}[...] takes a tensor type and a text, "
+            f'such as {category}[Tensor, "batch channels"]',
+        )
         return ANY
+
+    def _around(
+        self, node: ast.Subscript, category: str, kind: ast.expr, text: ast.expr
+    ) -> Declared:
+        """Return what a type declares with a dtype and a shape around it."""
+        held = dtypes.CATEGORIES[category]
+        match self.read(kind):
+            case TensorDecl() as base if base.dtype & held:
+                return self._with_text(base, text, held)
+            case TensorDecl(dtype=inner):
+                self.fail(
+                    node,
+                    f"{category}[...] holds {dtypes.describe(held)}, but what it is put around, "
+                    f"{_written(kind)}, holds {dtypes.describe(inner)}",
+                )
+                return TensorDecl()
+            case UnionDecl(options=options):
+                return UnionDecl(
+                    tuple(
+                        self._with_text(one, text, held) if isinstance(one, TensorDecl) else one
+                        for one in options
+                    )
+                )
+            case base:
+                self._around_other(category, kind, base, text)
+                return ANY
+
+    def _around_other(self, category: str, kind: ast.expr, base: Declared, text: ast.expr) -> None:
+        """Check an annotation of an array that isn't torch's: its text all the same."""
+        said = self._with_text(TensorDecl(), text, dtypes.ANY).text
+        match base:
+            case ScalarDecl() if said is not None and _has_axis(said):
+                self.fail(kind, f"{category}[...] takes a tensor type, not {ast.unparse(kind)}")
+            case ModuleDecl(name=name):
+                self.fail(text, f"{category}[...] takes a tensor type, and {name} is a module")
 
     def _with_text(self, base: TensorDecl, node: ast.expr, dtype: dtypes.DTypes) -> TensorDecl:
         known = base.dtype & dtype
         text = self._text(node)
         if text is None:
-            if not isinstance(node, (ast.JoinedStr, ast.Name, ast.Attribute, ast.BinOp, ast.Call)):
+            if not isinstance(node, _MADE):
                 self.fail(node, f'the shape is a text such as "b c", not {ast.unparse(node)}')
             return TensorDecl(None, known)
         try:
@@ -516,12 +334,13 @@ class Reader:
 
     def _part(self, node: ast.expr) -> Part | Unknown:
         value: object
-        if isinstance(node, ast.Constant):
-            value = node.value
-        elif isinstance(node, ast.Name):
-            value = self.module.resolve(node.id)
-        else:
-            value = self.module.program.evaluate(self.module, node, {})
+        match node:
+            case ast.Constant(value=value):
+                pass
+            case ast.Name(id=name):
+                value = self.module.resolve(name)
+            case _:
+                value = self.module.program.evaluate(self.module, node, {})
         return value if is_part(value) else UNKNOWN
 
     def _with_parts(
@@ -543,12 +362,10 @@ class Reader:
         return _within(base, parsed, known, (*self._objects(parsed), *objects))
 
     def _text(self, node: ast.expr) -> str | None:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return node.value
-        if isinstance(node, ast.Name):
-            right = self.module.alias(node.id)
-            return None if right is None or right is node else self._text(right)
-        return None
+        if (name := name_of(node)) is None:
+            return text_of(node)
+        right = self.module.alias(name)
+        return None if right is None or right is node else self._text(right)
 
     def _malformed(self, node: ast.expr, error: spec.SpecError) -> None:
         lines = self.module.lines
@@ -583,14 +400,14 @@ def _follow(module: Module | None, name: str) -> tuple[Module | None, str]:
     for _ in range(8):
         if module is None:
             return None, name
-        nodes = module.bindings.get(name, [])
-        node = nodes[-1] if nodes else None
-        if not isinstance(node, ast.ImportFrom):
-            return module, name
-        for alias in node.names:
-            if (alias.asname or alias.name) == name:
-                name = alias.name
-        module = module.program.module(module.absolute(node))
+        match module.bindings.get(name):
+            case [*_, ast.ImportFrom() as node]:
+                for alias in node.names:
+                    if (alias.asname or alias.name) == name:
+                        name = alias.name
+                module = module.program.module(module.absolute(node))
+            case _:
+                return module, name
     return None, name
 
 
@@ -603,12 +420,13 @@ def _within(
     return TensorDecl(parsed, dtype, (*objects, *base.dims))
 
 
+def _arguments(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def _has_axis(text: spec.Spec) -> bool:
+    return any(isinstance(one, spec.Axis) for one in text.entries)
+
+
 def _written(node: ast.expr) -> str:
     return ast.unparse(node).replace("'", '"')
-
-
-def _union(*options: Declared) -> Declared:
-    flat: list[Declared] = []
-    for option in options:
-        flat.extend(option.options if isinstance(option, UnionDecl) else (option,))
-    return UnionDecl(tuple(dict.fromkeys(flat)))

@@ -15,14 +15,6 @@ import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.declarations import Parameter
-from shapecheck.analysis.annotations.reader import (
-    Declared,
-    DictDecl,
-    ListDecl,
-    TupleDecl,
-    UnionDecl,
-    texts,
-)
 from shapecheck.analysis.host import Diagnostic
 from shapecheck.analysis.interpreter import body
 from shapecheck.analysis.program.model import Function, Value
@@ -94,16 +86,7 @@ def _key(group: spec.Group) -> str:
 
 def _has_many(param: Parameter) -> bool:
     """Whether a parameter holds any number of tensors, each of which has its own `...`."""
-    return param.kind in ("star", "double-star") or _is_many(param.declared)
-
-
-def _is_many(declared: Declared) -> bool:
-    match declared:
-        case UnionDecl(options=parts) | TupleDecl(items=tuple() as parts):
-            return any(map(_is_many, parts))
-        case ListDecl() | DictDecl() | TupleDecl():
-            return True
-    return False
+    return param.kind in ("star", "double-star") or param.declared.has_many
 
 
 def _only_group(function: Function) -> tuple[spec.Group | None, list[str]]:
@@ -117,7 +100,7 @@ def _only_group(function: Function) -> tuple[spec.Group | None, list[str]]:
     holders = 0
     broadcasting: dict[str, None] = {}
     for param in declarations.declaration(function).params:
-        for text in texts(param.declared):
+        for text in param.declared.texts():
             for entry in text.entries:
                 if isinstance(entry, spec.Group):
                     found[_key(entry)] = entry

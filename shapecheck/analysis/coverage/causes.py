@@ -7,23 +7,21 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol
 
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations
-from shapecheck.analysis.annotations.reader import Declared, NoneDecl, ScalarDecl, UnionDecl
 from shapecheck.analysis.coverage.source_words import bindings, each, operands, within, words
 from shapecheck.analysis.host import Cause, Span
 from shapecheck.analysis.interpreter.calls import follows
-from shapecheck.analysis.program.model import Class, Dotted, Function, Value
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted
 from shapecheck.analysis.program.modules import Module
+from shapecheck.analysis.program.syntax import Def, defs
 from shapecheck.analysis.values.model import Bound, Content, Instance, OpInstance
 from shapecheck.ops import UNKNOWN
-from shapecheck.shapes import Run, Tensor
+from shapecheck.shapes import Item, Run, Tensor
 
-Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _NEVER: Final = sys.maxsize
-_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _EACH: Final = frozenset(
     f"{prefix}{name}"
     for name in ("parameters", "buffers", "modules", "children")
@@ -162,9 +160,8 @@ class Causes:
                 return None if bound and parameter.kind == "open" else parameter
             if name in {a.arg for a in declarations.arguments_of(self._function.node, stars=True)}:
                 return None
-        value = self._value(node)
-        if isinstance(value, Dotted):
-            return self._library(value.name)
+        if (library := dotted(self._value(node))) is not None:
+            return self._library(library)
         if bound:
             return None
         return self._global(name)
@@ -179,116 +176,128 @@ class Causes:
         if not nodes:
             return None
         found = module.resolve(name)
-        if isinstance(found, Dotted):
-            return self._library(found.name)
-        last = nodes[-1]
-        if isinstance(last, (ast.Assign, ast.AnnAssign)) and last.value and last not in self._busy:
-            outer = Causes(self._analysis, module.tree.body, None, self._busy | {last})
-            return outer.of(last.value) or Cause("name", name)
+        if (library := dotted(found)) is not None:
+            return self._library(library)
+        match nodes[-1]:
+            case (ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value)) as last if (
+                last not in self._busy
+            ):
+                outer = Causes(self._analysis, module.tree.body, None, self._busy | {last})
+                return outer.of(value) or Cause("name", name)
         return Cause("name", name) if found is UNKNOWN else None
 
     def _attribute(self, node: ast.Attribute) -> Cause | None:
+        library = self._dotted(node)
+        if library is not None:
+            is_number = library.partition(".")[0] in sys.stdlib_module_names  # `math.pi`
+            return None if is_number else self._library(library)
         seen = self._analysis.observed.get(node.value)
-        value = UNKNOWN if seen is None else seen.value
-        dotted = self._dotted(node)
-        if dotted is not None:
-            is_number = dotted.partition(".")[0] in sys.stdlib_module_names  # `math.pi`
-            return None if is_number else self._library(dotted)
-        own = self._function.owner if self._function is not None else None
-        if isinstance(node.value, ast.Name) and node.value.id == "self" and own is not None:
-            return self._of_class(own, node.attr) if self._is_unclear(node) else None
-        if seen is not None and isinstance(seen.held, Instance):
-            return self._of_class(seen.held.cls, node.attr) if self._is_unclear(node) else None
-        if isinstance(value, Tensor) and not seen_lost(seen):
+        cls = self._class_of(node.value, seen)
+        if cls is not None:
+            return self._of_class(cls, node.attr) if self._is_unclear(node) else None
+        if seen is not None and isinstance(seen.value, Tensor) and not seen.is_lost:
             return Cause("data", f".{node.attr}") if self._is_lost(node) else None
         return self.of(node.value)
+
+    def _class_of(self, node: ast.expr, seen: Seen | None) -> Class | None:
+        """Return the class of the instance that an expression is."""
+        match node, self._function:
+            case ast.Name(id="self"), Function(owner=Class() as own):
+                return own
+        match seen.held if seen is not None else None:
+            case Instance(cls=cls):
+                return cls
+        return None
 
     def _dotted(self, node: ast.expr) -> str | None:
         """Return the full name of something imported."""
         value = self._value(node)
-        if isinstance(value, Dotted):
-            return value.name
-        if isinstance(node, ast.Attribute):
-            base = self._dotted(node.value)
-            return None if base is None else f"{base}.{node.attr}"
-        if isinstance(node, ast.Name) and node.id not in self._bound and value is None:
-            found = self._analysis.module.resolve(node.id)
-            return found.name if isinstance(found, Dotted) else None
+        if (name := dotted(value)) is not None:
+            return name
+        match node:
+            case ast.Attribute(value=owner, attr=attr):
+                base = self._dotted(owner)
+                return None if base is None else f"{base}.{attr}"
+            case ast.Name(id=variable) if variable not in self._bound and value is None:
+                return dotted(self._analysis.module.resolve(variable))
         return None
 
     def _of_class(self, cls: Class, name: str) -> Cause | None:
         """Return why an attribute of a class' instances isn't known."""
-        plain = Cause("attribute", f"{cls.name}.{name}")
+        full = f"{cls.name}.{name}"
         for part in cls.node.body:
-            if isinstance(part, ast.AnnAssign) and getattr(part.target, "id", None) == name:
-                return Cause("declared", f"{cls.name}.{name}")
-            if isinstance(part, _DEFINITIONS) and part.name == name:
-                return self._own(Function(part, cls.module, cls), f"{cls.name}.{name}")
+            match part:
+                case ast.AnnAssign(target=ast.Name(id=field)) if field == name:
+                    return Cause("declared", full)
+                case ast.FunctionDef(name=method) | ast.AsyncFunctionDef(name=method) if (
+                    method == name
+                ):
+                    return self._own(Function(part, cls.module, cls), full)
+        plain = Cause("attribute", full)
         if cls.module is not self._analysis.module or cls.node in self._busy:
             return plain
-        assigned = False
-        for method in (node for node in cls.node.body if isinstance(node, _DEFINITIONS)):
-            inside = None
-            for node in (one for line in method.body for one in within(line)):
-                for target, value in bindings(node):
-                    if isinstance(target, ast.Attribute) and words(target) == f"self.{name}":
-                        assigned = True
-                        function = Function(method, cls.module, cls)
-                        busy = self._busy | {cls.node}
-                        inside = inside or Causes(self._analysis, method.body, function, busy)
-                        found = inside.of(value)
-                        if found is not None:
-                            return found
-        if assigned:
-            return plain
-        for base in cls.node.bases:
-            found = self.of(base)
-            if found is not None:
-                return found
-        return plain
+        each = ((method, _assigned(method, f"self.{name}")) for method in defs(cls.node.body))
+        assigned = [(method, values) for method, values in each if values]
+        for node, values in assigned:
+            function, busy = Function(node, cls.module, cls), self._busy | {cls.node}
+            inside = Causes(self._analysis, node.body, function, busy)
+            for found in map(inside.of, values):
+                if found is not None:
+                    return found
+        inherited = () if assigned else map(self.of, cls.node.bases)
+        return next(filter(None, inherited), plain)
 
     # Calls ------------------------------------------------------------------------------------
 
     def _call(self, node: ast.Call) -> Cause | None:
         seen = self._analysis.observed.get(node.func)
         target = UNKNOWN if seen is None else seen.value
+        if seen is None and (name := self._dotted(node.func)) is not None:
+            target = Dotted(name)
+        is_own = isinstance(target, Bound) and target.function is not None
+        match node.func:
+            case ast.Attribute(attr=name) if name in _EACH and not is_own:
+                return Cause("each", f"{words(node.func)}()")
+        match target:
+            case Dotted(name=name):
+                return self._call_of_library(node, name)
+        match node.func:
+            case ast.Attribute(value=owner, attr=name) if isinstance(self._value(owner), Tensor):
+                return self._call_of_tensor(node, name)
         given = operands(node)
-        own = isinstance(target, Bound) and target.function is not None
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _EACH and not own:
-            return Cause("each", f"{words(node.func)}()")
-        if seen is None and (dotted := self._dotted(node.func)) is not None:
-            target = Dotted(dotted)
-        if isinstance(target, Dotted):
-            root = target.name.partition(".")[0]
-            if root == "builtins":
+        match target:
+            case (Function() as function) | Bound(function=Function() as function):
+                unclear = self._is_unclear(node)
+                return self._own(function, _full_name(function), given) if unclear else None
+            case OpInstance():
+                return self._first(given) or Cause("data", words(node.func))
+            case Class():
                 return self._first(given)
-            if not self._is_unclear(node):
-                return None
-            found = self._library(target.name) or self._first(given)
-            return found or self._data(node, given, target.name)
-        receiver = self._value(node.func.value) if isinstance(node.func, ast.Attribute) else None
-        if isinstance(node.func, ast.Attribute) and isinstance(receiver, Tensor):
-            name = node.func.attr
-            method, is_known = f".{name}()", self._rule(f"torch.Tensor.{name}")
-            if not is_known and self._is_unclear(node):
-                return Cause("rule", method)
-            return self._first(given) or self._data(node, given, method)
-        function = target.function if isinstance(target, Bound) else target
-        if isinstance(function, Function):
-            if not self._is_unclear(node):
-                return None
-            return self._own(function, _full_name(function), given)
-        if isinstance(target, OpInstance):
-            return self._first(given) or Cause("data", words(node.func))
-        if isinstance(function, Class):
-            return self._first(given)
-        if seen is not None and isinstance(seen.held, Instance):
-            method_node = _method(seen.held.cls, ("forward", "__call__"))
-            if method_node is None:
-                return self._first(given) or Cause("function", seen.held.cls.name)
-            cls = seen.held.cls
-            return self._own(Function(method_node, cls.module, cls), cls.name, given)
+        match seen.held if seen is not None else None:
+            case Instance(cls=cls):
+                return self._call_of_instance(cls, given)
         return self.of(node.func) or self._first(given)
+
+    def _call_of_library(self, node: ast.Call, name: str) -> Cause | None:
+        given = operands(node)
+        if name.partition(".")[0] == "builtins":
+            return self._first(given)
+        if not self._is_unclear(node):
+            return None
+        return self._library(name) or self._first(given) or self._data(node, given, name)
+
+    def _call_of_tensor(self, node: ast.Call, name: str) -> Cause | None:
+        given, method = operands(node), f".{name}()"
+        if not self._rule(f"torch.Tensor.{name}") and self._is_unclear(node):
+            return Cause("rule", method)
+        return self._first(given) or self._data(node, given, method)
+
+    def _call_of_instance(self, cls: Class, given: Sequence[ast.expr]) -> Cause | None:
+        methods = {node.name: node for node in defs(cls.node.body)}
+        method = methods.get("forward") or methods.get("__call__")
+        if method is None:
+            return self._first(given) or Cause("function", cls.name)
+        return self._own(Function(method, cls.module, cls), cls.name, given)
 
     def _data(self, node: ast.expr, given: Sequence[ast.expr], subject: str) -> Cause | None:
         """Return why an op that is known gives what isn't, where its arguments don't tell."""
@@ -344,7 +353,8 @@ class Causes:
         return None if seen is None else seen.value
 
     def _is_lost(self, node: ast.AST) -> bool:
-        return seen_lost(self._analysis.observed.get(node))
+        seen = self._analysis.observed.get(node)
+        return seen is not None and seen.is_lost
 
     def _is_unclear(self, node: ast.AST) -> bool:
         """Whether something of a value isn't known, or nobody has looked at it."""
@@ -361,23 +371,21 @@ class Causes:
 _OF_PARAMETERS: Final = ("parameter", "declared", "open")
 
 
-def seen_lost(seen: Seen | None) -> bool:
-    """Whether what was observed of an expression isn't all that there is to know."""
-    return seen is not None and seen.is_lost
-
-
 def _is_vague(value: Value) -> bool:
     """Whether something isn't known of a tensor, or of one of several."""
-    if isinstance(value, tuple):
-        return any(map(_is_vague, value))
-    if not isinstance(value, Tensor):
-        return value is UNKNOWN
-    return not all(
-        item.symbol.has_name
-        if isinstance(item, Run)
-        else all(symbol.has_name for symbol in dims.symbols(item))
-        for item in value.shape.dims
-    )
+    match value:
+        case tuple():
+            return any(map(_is_vague, value))
+        case Tensor(shape=shape):
+            return not all(map(is_named, shape.dims))
+    return value is UNKNOWN
+
+
+def is_named(item: Item) -> bool:
+    """Whether a dimension is made of numbers and of symbols that have a name."""
+    if isinstance(item, Run):
+        return item.symbol.has_name
+    return all(symbol.has_name for symbol in dims.symbols(item))
 
 
 def _parameter(function: Function, name: str) -> Cause | None:
@@ -392,23 +400,22 @@ def _parameter(function: Function, name: str) -> Cause | None:
         declared = next(
             (p.declared for p in declarations.declaration(function).params if p.name == name), None
         )
-        if declared is not None and _is_number(declared):
+        if declared is not None and declared.is_plain:
             return None
         is_open = declared is not None and declarations.speaks(declared)
         return Cause("open" if is_open else "declared", name)
     return None
 
 
-def _is_number(declared: Declared) -> bool:
-    """Whether an annotation says that there is no tensor."""
-    if isinstance(declared, UnionDecl):
-        return all(map(_is_number, declared.options))
-    return isinstance(declared, (ScalarDecl, NoneDecl))
-
-
-def _method(cls: Class, names: Sequence[str]) -> Definition | None:
-    found = {node.name: node for node in cls.node.body if isinstance(node, _DEFINITIONS)}
-    return next((found[name] for name in names if name in found), None)
+def _assigned(method: Def, attribute: str) -> list[ast.AST]:
+    """Return what a method assigns to an attribute, `self.weight`."""
+    return [
+        value
+        for line in method.body
+        for node in within(line)
+        for target, value in bindings(node)
+        if isinstance(target, ast.Attribute) and words(target) == attribute
+    ]
 
 
 def _full_name(function: Function) -> str:

@@ -16,17 +16,18 @@ from enum import IntEnum
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias
 
-import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.check.module import check_module, program_of
-from shapecheck.analysis.coverage.causes import Analysis, Causes, fallback
+from shapecheck.analysis.coverage.causes import Analysis, Causes, fallback, is_named
 from shapecheck.analysis.coverage.source_words import operands, within
 from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen, Source
 from shapecheck.analysis.interpreter.frame import Frame, observing
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.program.report import Reporter
+from shapecheck.analysis.program.syntax import Def, last_word, name_of
 from shapecheck.analysis.values.model import Argument, Bound, Content, OneOf
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import Unknown
 from shapecheck.shapes import Facts, Run, Tensor
 
 
@@ -157,53 +158,45 @@ _GRADE: Final = attrgetter("grade")
 
 
 def _grade(value: Value, facts: Facts) -> Grade:
-    if isinstance(value, OneOf):
-        tensors = [option for option in value.options if isinstance(option, Tensor)]
-        return max((_grade(tensor, facts) for tensor in tensors), default=Grade.OTHER)
-    if value is UNKNOWN:
-        return Grade.BLANK
-    if not isinstance(value, Tensor):
-        return Grade.OTHER
-    items = facts.items(value.shape.dims)
-    if all(map(_named, items)):
-        return Grade.KNOWN
-    opaque = not any(map(_named, items)) and any(isinstance(item, Run) for item in items)
-    return Grade.OPAQUE if opaque else Grade.PARTIAL
-
-
-def _named(item: object) -> bool:
-    """Whether a dimension is made of numbers and of symbols that have a name."""
-    if isinstance(item, Run):
-        return item.symbol.has_name
-    return all(symbol.has_name for symbol in dims.symbols(item))  # type: ignore[arg-type]  # no run
+    match value:
+        case OneOf(options=options):
+            tensors = (option for option in options if isinstance(option, Tensor))
+            return max((_grade(tensor, facts) for tensor in tensors), default=Grade.OTHER)
+        case Tensor(shape=shape):
+            items = facts.items(shape.dims)
+            if all(map(is_named, items)):
+                return Grade.KNOWN
+            opaque = not any(map(is_named, items)) and any(isinstance(one, Run) for one in items)
+            return Grade.OPAQUE if opaque else Grade.PARTIAL
+    return Grade.BLANK if value is UNKNOWN else Grade.OTHER
 
 
 def _shape(value: Value, facts: Facts) -> str | None:
     """Return what is known of a tensor's shape, None where nothing is or it is no tensor."""
-    if isinstance(value, OneOf):
-        shapes = (_shape(option, facts) for option in value.options if isinstance(option, Tensor))
-        return " | ".join(dict.fromkeys("..." if shape is None else shape for shape in shapes))
-    if not isinstance(value, Tensor):
-        return None
-    shape = facts.shape(value.shape)
-    return None if shape.opaque else shape.text()
+    match value:
+        case OneOf(options=options):
+            shapes = (_shape(option, facts) for option in options if isinstance(option, Tensor))
+            return " | ".join(dict.fromkeys("..." if one is None else one for one in shapes))
+        case Tensor():
+            shape = facts.shape(value.shape)
+            return None if shape.opaque else shape.text()
+    return None
 
 
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def _named_functions(
-    node: ast.AST, around: str
-) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+def _named_functions(node: ast.AST, around: str) -> Iterator[tuple[str, Def]]:
     """Yield the functions in a node with their names, nested ones included, in order."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, _DEFINITIONS):
-            name = f"{around}{child.name}"
-            if not isinstance(child, ast.ClassDef):
-                yield name, child
-            yield from _named_functions(child, f"{name}.")
-        else:
-            yield from _named_functions(child, around)
+        inner = around
+        match child:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield f"{around}{name}", child
+                inner = f"{around}{name}."
+            case ast.ClassDef(name=name):
+                inner = f"{around}{name}."
+        yield from _named_functions(child, inner)
 
 
 _PLAIN: Final = frozenset(sys.stdlib_module_names) | {"builtins", "numpy"}
@@ -266,7 +259,7 @@ class _Code:
         shaped = {param.name for param in params if declarations.speaks(param.declared)}
         cause = Cause("budget", self.function.name)
         for node in expressions:
-            if isinstance(node, ast.Name) and node.id in shaped:
+            if name_of(node) in shaped:
                 yield Seen(self.spans.span(node), None, "unknown", cause)
 
     def _told(self, node: ast.expr, grade: Grade) -> Seen:
@@ -290,20 +283,25 @@ class _Code:
 
     def _bind(self, node: ast.AST) -> None:
         """Remember that a variable is likely to be a tensor of which something isn't known."""
-        if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For)):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                self._bind_to(targets, value)
+            case (
+                ast.AnnAssign(target=target, value=ast.expr() as value)
+                | ast.NamedExpr(target=target, value=value)
+                | ast.AugAssign(target=target, value=value)
+                | ast.For(target=target, iter=value)
+            ):
+                self._bind_to([target], value)
+
+    def _bind_to(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
+        if not self._is_lost(value) or not (self._tensor(value) or self._likely(value)):
             return
-        value = node.iter if isinstance(node, ast.For) else node.value
-        if value is None or not self._is_lost(value):
-            return
-        if not (self._tensor(value) or self._likely(value)):
-            return
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         key = _key_of(targets[0], value)
-        for target in targets:
-            for child in ast.walk(target):
-                if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-                    if child is not key:
-                        self.likely.add(child.id)
+        for child in (one for target in targets for one in ast.walk(target)):
+            match child:
+                case ast.Name(id=name, ctx=ast.Store()) if child is not key:
+                    self.likely.add(name)
 
     def _is_lost(self, node: ast.expr) -> bool:
         observed = self.observed.get(node)
@@ -323,35 +321,35 @@ class _Code:
             case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn(), *_]):
                 return False
             case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.Subscript() | ast.IfExp():
-                parts = operands(node)
-                return any(map(self._tensor, parts)) or any(
-                    self._blank(part) and self._likely(part) for part in parts
-                )
+                return any(map(self._may_be_tensor, operands(node)))
         return False
 
     def _call(self, node: ast.Call) -> bool:
         target = self._target(node.func)
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else _called(node.func)
+        name = last_word(node.func)
         if not self._gives_tensors(name) or isinstance(target, Class) or _is_class_name(name):
             return False
-        if isinstance(target, Dotted):
-            root = target.name.partition(".")[0]
-            if root in _PLAIN or self.table.lookup_class(target.name) is not None:
-                return False
-            of_a_class = name[:1].isupper() and not name.endswith("Tensor")
-            if root in ("torch", "einops") and target.name.count(".") < 3 and not of_a_class:
-                return True
-        elif isinstance(target, Bound) and target.function is None:
-            return isinstance(target.receiver, Tensor)
-        elif isinstance(node.func, ast.Attribute) and target is UNKNOWN:
-            blank = self._blank(node.func.value)
-            is_method = self.table.signature(f"torch.Tensor.{name}") is not None
-            if is_method and blank and (self._likely(node.func.value) or name not in _AMBIGUOUS):
-                return True
+        match target, node.func:
+            case Dotted(name=library), _:
+                root = library.partition(".")[0]
+                if root in _PLAIN or self.table.lookup_class(library) is not None:
+                    return False
+                of_a_class = name[:1].isupper() and not name.endswith("Tensor")
+                if root in ("torch", "einops") and library.count(".") < 3 and not of_a_class:
+                    return True
+            case Bound(receiver=receiver, function=None), _:
+                return isinstance(receiver, Tensor)
+            case Unknown(), ast.Attribute(value=owner):
+                is_method = self.table.signature(f"torch.Tensor.{name}") is not None
+                if is_method and self._blank(owner):
+                    if self._likely(owner) or name not in _AMBIGUOUS:
+                        return True
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        return any(
-            self._tensor(one) or (self._blank(one) and self._likely(one)) for one in arguments
-        )
+        return any(map(self._may_be_tensor, arguments))
+
+    def _may_be_tensor(self, node: ast.expr) -> bool:
+        """Whether an expression is a tensor, or isn't known and likely to be one."""
+        return self._tensor(node) or (self._blank(node) and self._likely(node))
 
     def _gives_tensors(self, name: str) -> bool:
         """Whether a method, attribute or function of this name may give a tensor."""
@@ -368,17 +366,13 @@ class _Code:
 
 def _key_of(target: ast.expr, value: ast.expr) -> ast.expr | None:
     """Return what the keys of a dict are bound to in `for key, value in held.items()`."""
-    called = value.func if isinstance(value, ast.Call) else None
-    items = isinstance(called, ast.Attribute) and called.attr == "items"
-    return target.elts[0] if items and isinstance(target, ast.Tuple) else None
+    match target, value:
+        case ast.Tuple(elts=[key, *_]), ast.Call(func=ast.Attribute(attr="items")):
+            return key
+    return None
 
 
 def _is_class_name(name: str) -> bool:
     """Whether a library's name is spelled like that of a class: what it makes is no tensor."""
     plain = name.rpartition(".")[2]
     return plain[:1].isupper() and not plain.isupper() and not plain.endswith("Tensor")
-
-
-def _called(node: ast.expr) -> str:
-    """Return the name by which something is called, if it has one."""
-    return node.id if isinstance(node, ast.Name) else ""

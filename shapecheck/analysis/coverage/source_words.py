@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from shapecheck.analysis.program.syntax import elements, is_def
+
 _LONGEST: Final = 30
 
 
@@ -31,25 +33,25 @@ def bindings(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
 
 def each(target: ast.AST, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """Yield the names in a target, each with its part of the value where that is spelled out."""
-    if isinstance(target, (ast.Tuple, ast.List)):
-        parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
-        matching = len(parts) == len(target.elts) and not any(
-            isinstance(one, ast.Starred) for one in (*parts, *target.elts)
-        )
-        for index, inner in enumerate(target.elts):
-            yield from each(inner, parts[index] if matching else value)
-    elif isinstance(target, ast.Starred):
-        yield from each(target.value, value)
-    elif isinstance(target, ast.Name):
-        yield target.id, value
-    elif isinstance(target, ast.Subscript):  # `frames[i] = ...` says what is in `frames`
-        yield from each(target.value, value)
+    match target:
+        case ast.Tuple(elts=inner) | ast.List(elts=inner):
+            parts = elements(value) or []
+            matching = len(parts) == len(inner) and not any(
+                isinstance(one, ast.Starred) for one in (*parts, *inner)
+            )
+            for index, one in enumerate(inner):
+                yield from each(one, parts[index] if matching else value)
+        case ast.Name(id=name):
+            yield name, value
+        # `frames[i] = ...` says what is in `frames`
+        case ast.Starred(value=held) | ast.Subscript(value=held):
+            yield from each(held, value)
 
 
 def within(node: ast.AST) -> Iterator[ast.AST]:
     """Yield a node and those inside of it, in order, without the functions and classes there."""
     yield node
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+    if is_def(node) or isinstance(node, (ast.ClassDef, ast.Lambda)):
         return
     for child in ast.iter_child_nodes(node):
         yield from within(child)
@@ -58,37 +60,44 @@ def within(node: ast.AST) -> Iterator[ast.AST]:
 def operands(node: ast.AST) -> list[ast.expr]:
     """Return the expressions that an expression gets its shape from."""
     match node:
-        case ast.Call(func=func, args=args, keywords=keywords):
-            receiver = [func.value] if isinstance(func, ast.Attribute) else []
-            named = (k.value for k in keywords if k.arg not in ("device", "dtype"))
-            given = [*receiver, *args, *named]
-            lists = [part.elts for part in given if isinstance(part, (ast.List, ast.Tuple))]
-            return [*given, *(item for items in lists for item in items)]
-        case ast.BinOp(left=left, right=right):
-            return [left, right]
-        case ast.UnaryOp(operand=operand):
-            return [operand]
-        case ast.Compare(left=left, comparators=comparators):
-            return [left, *comparators]
-        case ast.Subscript(value=value, slice=ast.Tuple(elts=elts)):
-            return [value, *elts]
-        case ast.Subscript(value=value, slice=index):
-            return [value, index]
-        case ast.Attribute(value=value) | ast.Starred(value=value) | ast.Await(value=value):
-            return [value]
-        case ast.NamedExpr(value=value):
-            return [value]
-        case ast.IfExp(body=body, orelse=orelse):
-            return [body, orelse]
-        case ast.BoolOp(values=values):
-            return values
-        case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
-            return elts
-        case ast.Dict(values=values):
-            return values
-        case ast.DictComp(key=_, value=value):
-            return [value, *(one.iter for one in node.generators)]
-    return []
+        case ast.Call():
+            return _given(node)
+        case ast.Subscript(value=value, slice=ast.Tuple(elts=indices)):
+            return [value, *indices]
+        case ast.DictComp(value=value, generators=generators):
+            return [value, *(one.iter for one in generators)]
+    found: list[ast.expr] = []
+    for field in _OPERANDS.get(type(node), ()):
+        part = getattr(node, field)
+        found += part if isinstance(part, list) else [part]
+    return found
+
+
+_OPERANDS: Final[dict[type[ast.AST], tuple[str, ...]]] = {
+    ast.Attribute: ("value",),
+    ast.Await: ("value",),
+    ast.BinOp: ("left", "right"),
+    ast.BoolOp: ("values",),
+    ast.Compare: ("left", "comparators"),
+    ast.Dict: ("values",),
+    ast.IfExp: ("body", "orelse"),
+    ast.List: ("elts",),
+    ast.NamedExpr: ("value",),
+    ast.Set: ("elts",),
+    ast.Starred: ("value",),
+    ast.Subscript: ("value", "slice"),
+    ast.Tuple: ("elts",),
+    ast.UnaryOp: ("operand",),
+}
+"""The fields of an expression that its shape comes from."""
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    """Return what a call is given: its receiver, its arguments, and what is in lists of these."""
+    receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    named = (word.value for word in call.keywords if word.arg not in ("device", "dtype"))
+    given = [*receiver, *call.args, *named]
+    return [*given, *(item for part in given for item in elements(part) or ())]
 
 
 def words(node: ast.AST) -> str:

@@ -18,14 +18,8 @@ from shapecheck.analysis.annotations.declarations import (
     own_names,
     speaks,
 )
-from shapecheck.analysis.annotations.reader import (
-    Declared,
-    ListDecl,
-    TensorDecl,
-    TupleDecl,
-    reader,
-    texts,
-)
+from shapecheck.analysis.annotations.declared import Declared, ListDecl, TensorDecl, TupleDecl
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import autocast, first_class, fitting, instance_dims, strict
 from shapecheck.analysis.interpreter.frame import Budget, Frame
 from shapecheck.analysis.interpreter.generators import is_generator
@@ -62,7 +56,7 @@ def check_braces(frame: Frame, function: Function) -> None:
     known = {arg.arg for arg in every}
     returns = getattr(function.node, "returns", None)
     for node in [arg.annotation for arg in every] + [returns]:
-        for text in texts(reader(function.module).read(node)) if node is not None else ():
+        for text in reader(function.module).read(node).texts() if node is not None else ():
             for source in re.findall(r"\{([^{}]*)\}", str(text)):
                 for name in sorted(names_in(parse_expression(source)) - known):
                     if frame.lookup(name) == Dotted(f"builtins.{name}") and not hasattr(
@@ -137,7 +131,7 @@ def _take_over(frame: Frame, matcher: Matcher) -> None:
     assert frame.function is not None
     says = declaration(frame.function)
     every = (*(param.declared for param in says.params), says.result)
-    parts = {name for one in every for text in texts(one) for name in spec.composed_names(text)}
+    parts = {name for one in every for text in one.texts() for name in spec.composed_names(text)}
     for param in says.params:
         value = frame.given.get(param.name)
         if not isinstance(value, Size) or param.name not in parts:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+import shapecheck.dims as dims
 from shapecheck.analysis.annotations.declarations import Declaration, Parameter, declaration, speaks
-from shapecheck.analysis.annotations.reader import (
+from shapecheck.analysis.annotations.declared import (
     AnyDecl,
     CallableDecl,
     ClassDecl,
@@ -28,10 +29,10 @@ from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.values.model import Argument, DictContent, Instance
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
-from shapecheck.dims import IntSize
+from shapecheck.dims import IntSize, Kind, Size
 from shapecheck.explain import with_origins
 from shapecheck.ops import UNKNOWN
-from shapecheck.shapes import Matcher, Tensor
+from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor
 
 _MAX_CLOSER: Final = 2
 """As deep as this, functions are looked into whose annotation leaves open what they return."""
@@ -136,9 +137,9 @@ def _closer(
         errors = frame.errors
         found = look_into(frame, function, values, node, matcher, apart=True)
         frame.errors = errors  # what goes wrong in there leaves the annotation to go on with
-        return fitting.closer(frame, promised, found)
-    apart = not fitting.leaves_open(promised)
-    if apart and (frame.budget.spare is None or not fitting.has_new_names(promised)):
+        return _with_found(frame, promised, found)
+    apart = not _has_unknown(promised, Run)
+    if apart and (frame.budget.spare is None or not _has_unknown(promised, Size)):
         return promised
     if frame.depth >= _MAX_CLOSER:
         frame.program.memory.limited()
@@ -146,14 +147,87 @@ def _closer(
     outer = frame.fork()
     found = frame.hush(look_into, function, values, node, matcher, apart)
     if apart:
-        found = fitting.resolved(frame, found)
+        found = _resolved(frame, found)
         if found is not UNKNOWN:
             outer.facts = frame.state.facts
         frame.state = outer
-        return fitting.closer(frame, promised, found)
-    closer = fitting.closer(frame, promised, found)
+        return _with_found(frame, promised, found)
+    closer = _with_found(frame, promised, found)
     frame.state = outer
     return closer
+
+
+def _has_unknown(value: Value, kind: type[Run | Size]) -> bool:
+    """Whether a result's annotation leaves something open of a tensor.
+
+    That is how many axes it has (`Run`), or how long one is that no parameter names (`Size`).
+    """
+    if isinstance(value, tuple):
+        return any(_has_unknown(item, kind) for item in value)
+    items = value.shape.dims if isinstance(value, Tensor) else ()
+    return any(
+        isinstance(item, kind) and item.symbol is not None and item.symbol.kind is Kind.UNKNOWN
+        for item in items
+    )
+
+
+def _resolved(frame: Frame, value: Value) -> Value:
+    """Return tensors with all that is known here of their sizes put in."""
+    if isinstance(value, tuple):
+        return tuple(_resolved(frame, item) for item in value)
+    if not isinstance(value, Tensor):
+        return value
+    return replace(value, shape=Shape(frame.state.facts.items(value.shape.dims)))
+
+
+def _with_found(frame: Frame, promised: Value, found: Value) -> Value:
+    """Return what an annotation promises, with what was found in the function added to it."""
+    if isinstance(promised, tuple) and isinstance(found, tuple) and len(promised) == len(found):
+        return tuple(_with_found(frame, p, f) for p, f in zip(promised, found, strict=True))
+    if not isinstance(promised, Tensor) or not isinstance(found, Tensor):
+        return promised
+    said = frame.state.facts.shape(promised.shape)
+    shape = Shape(frame.state.facts.items(found.shape.dims))
+    if said.rank is not None and said.rank == shape.rank:
+        _count(frame, said, shape)
+        return promised
+    vague = any(isinstance(item, Run) and not item.symbol.has_name for item in shape.dims)
+    if said.rank is not None or vague or shape.least_rank < said.least_rank:
+        return promised
+    _call_as_promised(said, shape)
+    dtype = promised.dtype & found.dtype or promised.dtype
+    return replace(promised, shape=shape, dtype=dtype)
+
+
+def _count(frame: Frame, said: Shape, found: Shape) -> None:
+    """Learn which numbers, and which sizes of instances, a result has names for.
+
+    What is made of the caller's own names stays new: the caller may have that under its name too.
+    """
+    for name, dim in zip(said.known or (), found.known or (), strict=True):
+        if all(symbol.kind is Kind.OWN for symbol in dims.symbols(dim)):
+            frame.state.facts.unify(name, dim)
+
+
+def _call_as_promised(said: Shape, found: Shape) -> None:
+    """Give unknown dimensions of a result the names that its annotation has for them."""
+    at = next(i for i, item in enumerate(said.dims) if isinstance(item, Run))
+    behind = len(said.dims) - at - 1
+    inner = found.dims[at : len(found.dims) - behind]
+    labels: list[str] = [*map(str, said.dims[:at]), *_labels(said.dims[at], len(inner))]
+    labels += map(str, said.dims[at + 1 :])
+    for item, label in zip(found.dims, labels, strict=True):
+        if isinstance(item, Size) and (symbol := item.symbol) is not None:
+            symbol.label(label)
+
+
+def _labels(run: Item, count: int) -> list[str]:
+    """Return names for the dimensions that a run of an annotation turned out to be."""
+    assert isinstance(run, Run)
+    name = run.symbol.name.removeprefix("#")
+    if name in ("...", ""):
+        return ["_"] * count
+    return [name] if count == 1 else [f"{name}[{axis}]" for axis in range(count)]
 
 
 def _is_particular(frame: Frame, values: Collection[Value]) -> bool:

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shapecheck.analysis.annotations.reader import ClassDecl, TensorDecl, reader
+from shapecheck.analysis.annotations.declared import ClassDecl, TensorDecl
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.truth import compared, equal, identical, instance_of, truth

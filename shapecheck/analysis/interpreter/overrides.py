@@ -9,7 +9,7 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from shapecheck.analysis.annotations import classes, declarations
-from shapecheck.analysis.annotations.reader import CallableDecl, ClassDecl, Declared
+from shapecheck.analysis.annotations.declared import CallableDecl, ClassDecl, Declared
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, spec
-from shapecheck.analysis.annotations.reader import TensorDecl
+from shapecheck.analysis.annotations.declared import TensorDecl
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import first, iterate, length

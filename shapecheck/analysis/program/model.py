@@ -38,6 +38,11 @@ class Dotted(Opaque):
         return self.name.removeprefix("builtins.")
 
 
+def dotted(value: Value) -> str | None:
+    """Return what a library calls a value of its own; None for any other."""
+    return value.name if isinstance(value, Dotted) else None
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class ModuleRef(Opaque):
     """A module whose source the analysis has."""

@@ -8,15 +8,17 @@ import contextlib
 import math
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from shapecheck import dtypes
-from shapecheck.analysis.host import Host, Options, Source
+from shapecheck.analysis.host import Host, Options, Source, Span
 from shapecheck.analysis.program.answers import Memory
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef, Value
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import DEFINITIONS, syntax
+from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType
 from shapecheck.signatures import Table, table
 
@@ -53,24 +55,33 @@ class Module:
         return recall((self, name), lambda: self._define(name, nodes), UNKNOWN)
 
     def _define(self, name: str, nodes: Sequence[ast.stmt]) -> Value:
-        node = nodes[-1]
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return self.program.decorate(Function(node, self))
-        if isinstance(node, ast.ClassDef):
-            return Class(node, self)
-        redefined = isinstance(node, ast.Assign) and node in self.tree.body
-        imports = [one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom))]
-        if imports and not redefined:
-            return self._imported(name, imports[0])
-        if len(nodes) > 1 and not (redefined and isinstance(nodes[-2], DEFINITIONS)):
+        match nodes[-1]:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() as function:
+                return self.program.decorate(Function(function, self))
+            case ast.ClassDef() as cls:
+                return Class(cls, self)
+            case ast.Assign() as last if last in self.tree.body:
+                return self._assigned(name, nodes)
+        # One of several imports, under `try` and `if`: the first, which is what authors prefer.
+        imports = (one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom)))
+        imported = next(imports, None)
+        if imported is not None:
+            return self._imported(name, imported)
+        return self._assigned(name, nodes) if len(nodes) == 1 else UNKNOWN
+
+    def _assigned(self, name: str, nodes: Sequence[ast.stmt]) -> Value:
+        """Return what an assignment gives a name, which a definition may have bound before."""
+        if len(nodes) > 1 and not isinstance(nodes[-2], DEFINITIONS):
             return UNKNOWN
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if len(targets) == 1 and isinstance(targets[0], ast.Name):
+        match nodes[-1]:
+            case (
+                ast.Assign(targets=[ast.Name()], value=value)
+                | ast.AnnAssign(target=ast.Name(), value=ast.expr() as value)
+            ):
                 before = {name: self._define(name, nodes[:-1])} if len(nodes) > 1 else {}
-                return self.program.evaluate(self, node.value, before)
-            if len(nodes) == len(targets) == 1 and isinstance(targets[0], ast.Tuple):
-                return self._unpacked(name, targets[0], node.value)
+                return self.program.evaluate(self, value, before)
+            case ast.Assign(targets=[ast.Tuple() as target], value=value) if len(nodes) == 1:
+                return self._unpacked(name, target, value)
         return UNKNOWN
 
     def _unpacked(self, name: str, target: ast.Tuple, right: ast.expr) -> Value:
@@ -93,26 +104,26 @@ class Module:
 
     def alias(self, name: str) -> ast.expr | None:
         """Return the right side of a global assignment, for names that stand for types."""
-        nodes = self.bindings.get(name, [])
-        if len(nodes) == 1 and isinstance(nodes[0], (ast.Assign, ast.AnnAssign)):
-            return nodes[0].value
-        if len(nodes) == 1 and type(nodes[0]).__name__ == "TypeAlias":
-            value: ast.expr = nodes[0].value  # type: ignore[attr-defined]  # Python 3.12
-            return value
+        match self.bindings.get(name):
+            case [ast.Assign(value=value) | ast.AnnAssign(value=value)]:
+                return value
+            case [node] if type(node).__name__ == "TypeAlias":
+                right: ast.expr = node.value  # type: ignore[attr-defined]  # Python 3.12
+                return right
         return None
 
     def _imported(self, name: str, node: ast.Import | ast.ImportFrom) -> Value:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.asname == name:
-                    return self.program.package(alias.name)
-                if alias.asname is None and alias.name.partition(".")[0] == name:
-                    return self.program.package(name)
-            return UNKNOWN
-        base = self.absolute(node)
-        for alias in node.names:
-            if (alias.asname or alias.name) == name:
-                return self.program.member(base, alias.name)
+        match node:
+            case ast.Import(names=names):
+                for alias in names:
+                    if alias.asname == name:
+                        return self.program.package(alias.name)
+                    if alias.asname is None and alias.name.partition(".")[0] == name:
+                        return self.program.package(name)
+            case ast.ImportFrom(names=names):
+                for alias in names:
+                    if (alias.asname or alias.name) == name:
+                        return self.program.member(self.absolute(node), alias.name)
         return UNKNOWN
 
     def absolute(self, node: ast.ImportFrom) -> str:
@@ -183,6 +194,20 @@ def _memo(signatures: Table) -> Memo:
     return Memo()
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with an annotation, and where."""
+
+    module: Module
+    span: Span
+    message: Message
+
+    def tell(self) -> None:
+        """Report it where the module's own diagnostics are wanted."""
+        if self.module.reporter is not None:
+            self.module.reporter.error_at(self.span, self.message)
+
+
 class Program:
     """All modules of the program, read when they are needed.
 
@@ -201,7 +226,7 @@ class Program:
         self.evaluate: Evaluate = lambda module, node, names: UNKNOWN
         self.decorate: Callable[[Function], Value] = lambda function: function
         self.memory = Memory(traces)
-        self.problems: list[Any] = []
+        self.problems: list[Problem] = []
         self.memo = _memo(self.table)
         self._modules: dict[str, Module | None] = {}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias, TypeGuard
 
 from shapecheck.analysis.host import Source, Span
 
@@ -37,6 +37,56 @@ def words_in(node: ast.AST) -> frozenset[str]:
     return frozenset(found)
 
 
+Def: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_DEFS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def is_def(node: object) -> TypeGuard[Def]:
+    """Whether something is the `def` of a function."""
+    return isinstance(node, _DEFS)
+
+
+def defs(body: Iterable[ast.AST]) -> Iterator[Def]:
+    """Yield the functions among statements."""
+    return filter(is_def, body)
+
+
+def text_of(node: ast.AST | None) -> str | None:
+    """Return the text that an expression spells out, None where it is anything else."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+    return None
+
+
+def is_none(node: ast.AST) -> bool:
+    """Whether an expression is `None`."""
+    match node:
+        case ast.Constant(value=None):
+            return True
+    return False
+
+
+def name_of(node: ast.AST | None) -> str | None:
+    """Return the variable that an expression is, None where it is anything else."""
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def last_word(node: ast.AST) -> str:
+    """Return the last name in a dotted one: `field` of `dataclasses.field`; "" for none."""
+    return node.attr if isinstance(node, ast.Attribute) else name_of(node) or ""
+
+
+def called(node: ast.expr) -> ast.expr:
+    """Return what a call calls, and anything else as it is: decorators may be either."""
+    return node.func if isinstance(node, ast.Call) else node
+
+
+def elements(node: ast.AST) -> list[ast.expr] | None:
+    """Return the items of a tuple or list that is spelled out, None for anything else."""
+    return node.elts if isinstance(node, (ast.Tuple, ast.List)) else None
+
+
 class Survey:
     """What one pass over a module's syntax collects.
 
@@ -60,28 +110,10 @@ class Survey:
             kind = type(node)
             if kind in _FUNCTIONS:
                 inside = node
-                self.stores[node], self.alters[node], self.mentions[node] = set(), set(), set()
-                returns = getattr(node, "returns", None)
-                if returns is not None:
-                    self.annotations.append(returns)
-            elif kind is ast.arg:
-                if node.annotation is not None:  # type: ignore[attr-defined]
-                    self.annotations.append(node.annotation)  # type: ignore[attr-defined]
-                continue
-            elif kind is ast.Call:
-                if type(node.func) is ast.Name:  # type: ignore[attr-defined]
-                    self.calls.setdefault(node.func.id, []).append(node)  # type: ignore[attr-defined, arg-type]
-            elif kind is ast.AnnAssign:
-                self.annotations.append(node.annotation)  # type: ignore[attr-defined]
-            elif inside is not None:
-                if kind is ast.Yield or kind is ast.YieldFrom:
-                    self.generators.add(inside)
-                elif kind is ast.Attribute:
-                    self._attribute(node, inside)  # type: ignore[arg-type]
-                elif kind is ast.Subscript:
-                    self._subscript(node, inside)  # type: ignore[arg-type]
-                elif kind is ast.Global:
-                    self._global(node, inside)  # type: ignore[arg-type]
+            if (look := _LOOKS.get(kind)) is not None:
+                look(self, node)
+            if inside is not None and (look := _LOOKS_INSIDE.get(kind)) is not None:
+                look(self, node, inside)
             fields = _CHILDREN.get(kind)
             if fields is None:
                 fields = _CHILDREN[kind] = tuple(f for f in kind._fields if f not in _LEAVES)
@@ -92,45 +124,83 @@ class Survey:
                 elif isinstance(value, ast.AST):
                     stack.append((value, inside))
 
+    def _function(self, node: Def | ast.Lambda) -> None:
+        self.stores[node], self.alters[node], self.mentions[node] = set(), set(), set()
+        returns = getattr(node, "returns", None)
+        if returns is not None:
+            self.annotations.append(returns)
+
+    def _annotated(self, node: ast.arg | ast.AnnAssign) -> None:
+        if node.annotation is not None:
+            self.annotations.append(node.annotation)
+
+    def _call(self, node: ast.Call) -> None:
+        if type(node.func) is ast.Name:
+            self.calls.setdefault(node.func.id, []).append(node)
+
+    def _yield(self, node: ast.Yield | ast.YieldFrom, inside: ast.AST) -> None:
+        self.generators.add(inside)
+
     def _attribute(self, node: ast.Attribute, inside: ast.AST) -> None:
-        if isinstance(node.value, ast.Name) and node.value.id == "self":
-            kept = self.stores if isinstance(node.ctx, ast.Store) else self.mentions
-            kept[inside].add(node.attr)
-        elif node.attr in _MUTATORS:
-            self._changed(node.value, inside)
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+                self.stores[inside].add(name)
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                self.mentions[inside].add(name)
+            case ast.Attribute(value=owner, attr=name) if name in _MUTATORS:
+                self._changed(owner, inside)
 
     def _subscript(self, node: ast.Subscript, inside: ast.AST) -> None:
-        if not isinstance(node.ctx, ast.Load):
+        if type(node.ctx) is not ast.Load:
             self._changed(node.value, inside)
 
     def _changed(self, node: ast.expr, inside: ast.AST) -> None:
         """Take note of `self.items.append(...)` and `self.items[0] = ...`."""
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.value.id == "self":
-                self.alters[inside].add(node.attr)
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                self.alters[inside].add(name)
 
     def _global(self, node: ast.Global, inside: ast.AST) -> None:
-        stored = (n.id for n in ast.walk(inside) if isinstance(n, ast.Name) and _is_store(n))
-        self.reassigned |= set(node.names) & set(stored)
+        self.reassigned |= set(node.names) & _names_stored(inside)
 
 
-def _is_store(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
+def _names_stored(tree: ast.AST) -> set[str]:
+    """Return the variables that a piece of source assigns to."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+    return found
 
+
+_LOOKS: Final[dict[type[ast.AST], Callable[..., None]]] = {
+    ast.FunctionDef: Survey._function,
+    ast.AsyncFunctionDef: Survey._function,
+    ast.Lambda: Survey._function,
+    ast.arg: Survey._annotated,
+    ast.AnnAssign: Survey._annotated,
+    ast.Call: Survey._call,
+}
+"""What is noted of a kind of node wherever it stands."""
+
+_LOOKS_INSIDE: Final[dict[type[ast.AST], Callable[..., None]]] = {
+    ast.Yield: Survey._yield,
+    ast.YieldFrom: Survey._yield,
+    ast.Attribute: Survey._attribute,
+    ast.Subscript: Survey._subscript,
+    ast.Global: Survey._global,
+}
+"""What is noted of a kind of node in the function in which it stands."""
 
 _MUTATORS: Final = frozenset(
     "add append appendleft clear extend insert pop popitem remove setdefault update".split()
 )
-
-
 _FUNCTIONS: Final = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-
 
 # Half of all nodes are names, constants, operators and contexts, which hold nothing to survey.
 _LEAVES: Final = frozenset(("attr", "ctx", "id", "kind", "op", "ops", "type_comment"))
-
-
-_CHILDREN: Final[dict[type[ast.AST], tuple[str, ...]]] = {ast.Constant: ()}
+_CHILDREN: Final[dict[type[ast.AST], tuple[str, ...]]] = {ast.Constant: (), ast.arg: ()}
 
 
 class Syntax:
@@ -178,49 +248,54 @@ def flatten(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield statements, those inside of `if`, `try` and `with` included."""
     for node in body:
         yield node
-        if isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
-            for part in ("body", "handlers", "orelse", "finalbody"):
-                for child in getattr(node, part, ()):
-                    yield from flatten(
-                        child.body if isinstance(child, ast.ExceptHandler) else [child]
-                    )
+        for block in _blocks(node):
+            yield from flatten(block)
+
+
+def _blocks(node: ast.stmt) -> Sequence[Sequence[ast.stmt]]:
+    """Return the statements inside of one that makes no scope of its own."""
+    match node:
+        case ast.If() | ast.For() | ast.While():
+            return (node.body, node.orelse)
+        case ast.With():
+            return (node.body,)
+        case ast.Try():
+            return (node.body, *(one.body for one in node.handlers), node.orelse, node.finalbody)
+    return ()
 
 
 def bound_names(node: ast.stmt) -> Iterator[str]:
     """Yield the names that a statement itself binds."""
     match node:
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            yield node.name
-        case ast.Import() | ast.ImportFrom():
-            for alias in node.names:
-                yield alias.asname or (
-                    alias.name.partition(".")[0] if isinstance(node, ast.Import) else alias.name
-                )
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Import(names=names):
+            yield from (one.asname or one.name.partition(".")[0] for one in names)
+        case ast.ImportFrom(names=names):
+            yield from (one.asname or one.name for one in names)
         case ast.Assign(targets=targets):
             for target in targets:
                 yield from target_names(target)
-        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-            yield from target_names(target)
-        case ast.For(target=target):
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target) | ast.For(target=target):
             yield from target_names(target)
         case ast.With(items=items):
             for item in items:
                 if item.optional_vars is not None:
                     yield from target_names(item.optional_vars)
-        case _:
-            if type(node).__name__ == "TypeAlias":
-                yield node.name.id  # type: ignore[attr-defined]  # Python 3.12
+        case _ if type(node).__name__ == "TypeAlias":
+            yield node.name.id  # type: ignore[attr-defined]  # Python 3.12
 
 
 def target_names(target: ast.expr) -> Iterator[str]:
     """Yield the names that an assignment target binds."""
-    if isinstance(target, ast.Name):
-        yield target.id
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        for element in target.elts:
-            yield from target_names(element)
-    elif isinstance(target, ast.Starred):
-        yield from target_names(target.value)
+    match target:
+        case ast.Name(id=name):
+            yield name
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            for part in parts:
+                yield from target_names(part)
+        case ast.Starred(value=part):
+            yield from target_names(part)
 
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")

@@ -15,7 +15,7 @@ from shapecheck.analysis.program.answers import DTYPES
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.study.study import run_again
-from shapecheck.analysis.values.model import OneOf
+from shapecheck.analysis.values.model import OneOf, options
 from shapecheck.shapes import Tensor
 
 
@@ -80,13 +80,15 @@ _NUMBERS: Final = re.compile(r"(?:^|_)(?:ids?|idxs?|inds?|index|indexes|indices)
 
 
 def _has_any_dtype(value: Value) -> bool:
-    if isinstance(value, OneOf):
-        return any(map(_has_any_dtype, value.options))
-    return isinstance(value, Tensor) and value.dtype == dtypes.ANY
+    tensors = (option for option in options(value) if isinstance(option, Tensor))
+    return any(tensor.dtype == dtypes.ANY for tensor in tensors)
 
 
 def _of(value: Value, dtype: dtypes.DTypes) -> Value:
     """Return a value with the dtype of the tensor in it."""
-    if isinstance(value, OneOf):
-        return OneOf(tuple(_of(option, dtype) for option in value.options))
-    return Tensor(value.shape, dtype) if isinstance(value, Tensor) else value
+    match value:
+        case OneOf(options=several):
+            return OneOf(tuple(_of(option, dtype) for option in several))
+        case Tensor(shape=shape):
+            return Tensor(shape, dtype)
+    return value

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import Final
 
 from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.check.module import functions as functions_of
@@ -23,7 +24,7 @@ from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.inlining import end_of
 from shapecheck.analysis.program.answers import Ground
 from shapecheck.analysis.program.model import NOTHING, Function, Value
-from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.program.syntax import Def, is_def, name_of, nodes
 from shapecheck.analysis.study.model import ListOf, Study, Subject
 from shapecheck.analysis.study.tensor_evidence import is_annotated, shown, shown_sizes, untold
 from shapecheck.analysis.values.model import (
@@ -32,12 +33,13 @@ from shapecheck.analysis.values.model import (
     ListContent,
     OneOf,
     Path,
-    Ref,
+    options,
     own_size,
 )
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import Sizes
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor
 
 
@@ -106,20 +108,22 @@ def with_known(seen: Study, known: Mapping[str, Value]) -> Study:
 def qualnames(tree: ast.AST, outer: str = "") -> Iterator[tuple[ast.AST, str]]:
     """Yield the functions and classes in a tree, in order, with their qualified names."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            name = f"{outer}{node.name}"
-            yield node, name
-            inner = "." if isinstance(node, ast.ClassDef) else ".<locals>."
-            yield from qualnames(node, name + inner)
-        else:
-            yield from qualnames(node, outer)
+        inner = outer
+        match node:
+            case ast.ClassDef(name=name):
+                yield node, f"{outer}{name}"
+                inner = f"{outer}{name}."
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield node, f"{outer}{name}"
+                inner = f"{outer}{name}.<locals>."
+        yield from qualnames(node, inner)
 
 
-def defs(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, str, int]]:
+def defs(tree: ast.AST) -> Iterator[tuple[Def, str, int]]:
     """Yield the functions in a tree, in order: the qualified name, how many had it before."""
     counts: Counter[str] = Counter()
     for node, name in qualnames(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if is_def(node):
             yield node, name, counts[name]
             counts[name] += 1
 
@@ -168,12 +172,15 @@ def _ahead(subject: Subject) -> Study:
     values: dict[ast.expr, Value] = {}
     for node in nodes(function.node):
         for used in _used(node):
-            root = used
-            while isinstance(root, ast.Attribute):
-                root = root.value
-            if isinstance(root, ast.Name) and root.id not in own:
+            root = name_of(_root(used))
+            if root is not None and root not in own:
                 values[used] = frame.eval(used)
     return Study(subject, begun, None, values, {})
+
+
+def _root(node: ast.expr) -> ast.expr:
+    """Return what attributes are asked of at first: `x` of `x.mT.shape`."""
+    return _root(node.value) if isinstance(node, ast.Attribute) else node
 
 
 def _used(node: ast.AST) -> tuple[ast.expr, ...]:
@@ -189,9 +196,7 @@ def _used(node: ast.AST) -> tuple[ast.expr, ...]:
 
 
 def _is_tensor(value: Value) -> bool:
-    return isinstance(value, Tensor) or (
-        isinstance(value, OneOf) and any(map(_is_tensor, value.options))
-    )
+    return any(isinstance(option, Tensor) for option in options(value))
 
 
 def _run(
@@ -284,8 +289,9 @@ class _Watcher:
 
 def _alike(one: Value, other: Value) -> Value:
     """Return what is known of an expression that is evaluated again, as in a loop."""
-    if isinstance(one, Tensor) and isinstance(other, Tensor) and one.shape.rank is not None:
-        return other if one.shape.rank == other.shape.rank else Tensor.unknown()
+    match one, other:
+        case Tensor(shape=before), Tensor(shape=after) if before.rank is not None:
+            return other if before.rank == after.rank else Tensor.unknown()
     return other
 
 
@@ -299,29 +305,51 @@ def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
 
 def _spelled(frame: Frame, value: Value, state: State) -> Value:
     """Return a value with the items of a list in it, where a list is all it is."""
-    content = state.content(value)
-    if isinstance(content, ListContent) and content.kind == "list":
-        items = content.items
-        element = content.element if items is None else state.either(*items) if items else UNKNOWN
-        return ListOf(element)
-    if isinstance(value, tuple):
-        return tuple(_spelled(frame, item, state) for item in value)
-    return value
+    match state.content(value):
+        case ListContent(items=None, kind="list", element=element):
+            return ListOf(element)
+        case ListContent(items=tuple() as items, kind="list"):
+            return ListOf(state.either(*items) if items else UNKNOWN)
+    return (
+        tuple(_spelled(frame, one, state) for one in value) if isinstance(value, tuple) else value
+    )
 
 
 def resolved(value: Value, facts: Facts) -> Value:
     """Return a value with all that was learned of the tensors in it put in."""
-    if isinstance(value, Tensor):
-        return replace(value, shape=Shape(_joined(facts.items(value.shape.dims))), inserted=False)
-    if isinstance(value, tuple):
-        return tuple(v if isinstance(v, Run) else resolved(v, facts) for v in value)
-    if isinstance(value, OneOf):
-        return OneOf(tuple(resolved(option, facts) for option in value.options))
-    if isinstance(value, ListOf):
-        return ListOf(resolved(value.element, facts))
-    if isinstance(value, Size):
-        return facts.size(value)
-    return value
+    of_its_kind = _RESOLVED.get(type(value))
+    return value if of_its_kind is None else of_its_kind(value, facts)
+
+
+def _tensor(value: Tensor, facts: Facts) -> Value:
+    return replace(value, shape=Shape(_joined(facts.items(value.shape.dims))), inserted=False)
+
+
+def _tuple(value: tuple[Value, ...], facts: Facts) -> Value:
+    return tuple(one if isinstance(one, Run) else resolved(one, facts) for one in value)
+
+
+def _one_of(value: OneOf, facts: Facts) -> Value:
+    return OneOf(tuple(resolved(option, facts) for option in value.options))
+
+
+def _list_of(value: ListOf, facts: Facts) -> Value:
+    return ListOf(resolved(value.element, facts))
+
+
+def _size(value: Size, facts: Facts) -> Value:
+    return facts.size(value)
+
+
+_RESOLVED: Final[dict[type, Callable[..., Value]]] = {
+    Tensor: _tensor,
+    tuple: _tuple,
+    Sizes: _tuple,
+    OneOf: _one_of,
+    ListOf: _list_of,
+    Size: _size,
+}
+"""How what was learned is put into values, by their kind; in others there is nothing to put in."""
 
 
 def _joined(items: tuple[Item, ...]) -> tuple[Item, ...]:
@@ -357,12 +385,13 @@ def _supposed(value: Value, is_bare: bool = False) -> Value:
 
     `is_bare`: no annotation says anything of the shape, so that what is known was learned.
     """
-    if isinstance(value, Tensor) and (is_bare or value.shape.opaque):
-        return Tensor(Shape((Run(Sym.suppose("...")),)), value.dtype)
-    if isinstance(value, OneOf):
-        options = tuple(_supposed(option, is_bare) for option in value.options)
-        if any(new is not old for new, old in zip(options, value.options, strict=True)):
-            return OneOf(options)
+    match value:
+        case Tensor(shape=shape, dtype=dtype) if is_bare or shape.opaque:
+            return Tensor(Shape((Run(Sym.suppose("...")),)), dtype)
+        case OneOf(options=before):
+            after = tuple(_supposed(option, is_bare) for option in before)
+            if any(new is not old for new, old in zip(after, before, strict=True)):
+                return OneOf(after)
     return value
 
 
@@ -370,13 +399,10 @@ def _sizes_of(function: Function, shown: Collection[str]) -> dict[str, Value]:
     """Return sizes for parameters without annotation that are ints, by default or as is shown."""
     found: dict[str, Value] = {name: own_size(name) for name in sorted(shown)}
     for param in declarations.declaration(function).params:
-        default = param.default
-        if (
-            isinstance(default, ast.Constant)
-            and type(default.value) is int
-            and not is_annotated(function, param.name)
-        ):
-            found[param.name] = own_size(param.name, default.value)
+        match param.default:
+            case ast.Constant(value=default) if type(default) is int:
+                if not is_annotated(function, param.name):
+                    found[param.name] = own_size(param.name, default)
     return found
 
 
@@ -406,12 +432,12 @@ def _attributes(
         return
     attrs = {n: v for n, v in content.attrs.items() if n.isidentifier() and not n.startswith("_")}
     for name, value in attrs.items():
-        if isinstance(value, Size):
-            yield f"{path}.{name}", value
-        elif isinstance(value, Path):
-            yield f"{path}.{name}", own_size(value.text)
-    for name, value in attrs.items():
-        if depth > 1 and isinstance(value, Ref):
-            inner = state.content(value)
-            if isinstance(inner, Instance) and not classes.is_module(inner.cls):
+        match value:
+            case Size():
+                yield f"{path}.{name}", value
+            case Path(text=text):
+                yield f"{path}.{name}", own_size(text)
+    for name, value in attrs.items() if depth > 1 else ():
+        match state.content(value):
+            case Instance(cls=cls) if not classes.is_module(cls):
                 yield from _attributes(state, value, f"{path}.{name}", depth - 1)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shapecheck.analysis.annotations import classes, declarations
-from shapecheck.analysis.annotations.reader import AnyDecl, TensorDecl
-from shapecheck.analysis.program.model import Class, Dotted, Function, Value
-from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.annotations.declared import AnyDecl, TensorDecl
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted
+from shapecheck.analysis.program.syntax import elements, is_none, nodes, text_of
 from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 from shapecheck.signatures import Signature
+from shapecheck.signatures.model import Param
 
 _FIRST: Final = frozenset(
     "input input1 tensor tensors tensors_and_pattern operands condition sorted_sequence anchor "
@@ -37,8 +38,10 @@ def shown(function: Function, owner: Class | None, seen: Study, counted: bool = 
     in_module = owner is not None and classes.is_module(owner) and function.name != "__init__"
     found: set[str] = set()
     for node in nodes(function.node):
-        if counted or not isinstance(node, ast.BinOp) or isinstance(node.op, ast.MatMult):
-            found |= set(_tensors_in(node, seen, in_module))
+        match node:
+            case ast.BinOp(op=op) if not counted and not isinstance(op, ast.MatMult):
+                continue
+        found |= set(_tensors_in(node, seen, in_module))
     return found & candidates
 
 
@@ -47,7 +50,7 @@ def untold(function: Function) -> set[str]:
     found = {
         param.name
         for param in _unannotated(function)
-        if param.default is None or _is_none(param.default)
+        if param.default is None or is_none(param.default)
     }
     return found - set(_told_apart(function.node)) if found else found
 
@@ -73,20 +76,25 @@ def shown_sizes(function: Function, seen: Study) -> set[str]:
     found: set[str] = set()
     for node in nodes(function.node) if candidates else ():
         match node:
-            case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args) if _takes_sizes(
-                name, seen
-            ) and not isinstance(seen.values.get(receiver), (Ref, Class)):
-                several = [
-                    *([args] if name not in ("full", "repeat") else []),
-                    *(one.elts for one in args[:1] if isinstance(one, (ast.Tuple, ast.List))),
-                ]
-                for sizes in several:
-                    is_told = len(sizes) > 1 or sizes is not args
-                    found |= {one.id for one in sizes if is_told and isinstance(one, ast.Name)}
+            case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args):
+                if _takes_sizes(name, seen) and not _is_own(receiver, seen):
+                    found |= _sizes_among(name, args)
             case ast.BinOp(left=left, op=ast.FloorDiv() | ast.Mod(), right=ast.Name(id=name)):
                 if isinstance(seen.values.get(left), Size):
                     found.add(name)
     return found & candidates
+
+
+def _is_own(node: ast.expr, seen: Study) -> bool:
+    """Whether an expression is an object or a class of the program's."""
+    return isinstance(seen.values.get(node), (Ref, Class))
+
+
+def _sizes_among(name: str, args: Sequence[ast.expr]) -> set[str]:
+    """Return the variables that are one of several sizes which a method of this name is given."""
+    first = elements(args[0]) if args else None
+    loose = args if name not in ("full", "repeat") and len(args) > 1 else ()
+    return {one.id for one in (*loose, *(first or ())) if isinstance(one, ast.Name)}
 
 
 def _told_apart(function: ast.AST) -> Iterator[str]:
@@ -97,9 +105,8 @@ def _told_apart(function: ast.AST) -> Iterator[str]:
     expected = {
         inner
         for node in nodes(function)
-        if isinstance(node, ast.Assert)
-        or (isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise))
-        for inner in ast.walk(node.test)
+        if (test := _demanded(node)) is not None
+        for inner in ast.walk(test)
     }
     for node in nodes(function):
         match node:
@@ -110,14 +117,18 @@ def _told_apart(function: ast.AST) -> Iterator[str]:
                 yield name
 
 
+def _demanded(node: ast.AST) -> ast.expr | None:
+    """Return what must hold, or must not, for a body to go on."""
+    match node:
+        case ast.Assert(test=test) | ast.If(test=test, body=[*_, ast.Raise()]):
+            return test
+    return None
+
+
 def is_annotated(function: Function, name: str) -> bool:
     """Whether a parameter has an annotation, whatever it says."""
     every = declarations.arguments_of(function.node)
     return any(one.arg == name and one.annotation is not None for one in every)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _tensors_in(node: ast.AST, seen: Study, in_module: bool) -> Iterator[str]:
@@ -128,28 +139,27 @@ def _tensors_in(node: ast.AST, seen: Study, in_module: bool) -> Iterator[str]:
                 _is(attr, "telling", seen) and _is(attr, "property", seen)
             ):
                 yield name
-        case ast.Call():
-            if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-                name = node.func.attr  # it must be called: an image has a `size` too
-                is_telling = _is(name, "telling", seen) and not _is(name, "property", seen)
-                if is_telling or _says_dim(node):
-                    yield node.func.value.id
+        case ast.Call(func=func):
+            match func:
+                case ast.Attribute(value=ast.Name(id=name), attr=attr):
+                    # It must be called: an image has a `size` too.
+                    is_telling = _is(attr, "telling", seen) and not _is(attr, "property", seen)
+                    if is_telling or _says_dim(node):
+                        yield name
             yield from _handed_over(node, seen)
-        case ast.BinOp(left=left, right=right):
+        case ast.BinOp(
+            left=left, op=ast.MatMult() | ast.Add() | ast.Sub() | ast.Mult(), right=right
+        ):
             for one, other in ((left, right), (right, left)):
                 if isinstance(seen.values.get(other), Tensor):
-                    if isinstance(node.op, (ast.MatMult, ast.Add, ast.Sub, ast.Mult)):
-                        yield from _origin(one, seen)
+                    yield from _origin(one, seen)
 
 
 def _says_dim(node: ast.Call) -> bool:
     """Whether a call names axes as torch does, by number: arrays have an `axis`."""
-    return any(
-        word.arg == "dim"
-        and isinstance(word.value, (ast.Constant, ast.UnaryOp, ast.Tuple))
-        and not (isinstance(word.value, ast.Constant) and isinstance(word.value.value, str))
-        for word in node.keywords
-    )
+    numbers = (ast.Constant, ast.UnaryOp, ast.Tuple)
+    given = (word.value for word in node.keywords if word.arg == "dim")
+    return any(isinstance(one, numbers) and text_of(one) is None for one in given)
 
 
 def _is(name: str, flag: str, seen: Study) -> bool:
@@ -183,31 +193,34 @@ def _origin(node: ast.expr, seen: Study) -> Iterator[str]:
 def _handed_over(node: ast.Call, seen: Study) -> Iterator[str]:
     """Yield the names that a call hands over where only tensors are taken."""
     target = seen.values.get(node.func, UNKNOWN)
-    if isinstance(target, Function):
-        declared = declarations.declaration(target).params
-        for takes, argument in zip(declared, node.args, strict=False):
-            if takes.kind == "positional" and isinstance(takes.declared, TensorDecl):
-                yield from _origin(argument, seen)
-        return
-    if isinstance(target, Ref):  # a module that is an attribute of this one
-        is_own = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "self"
-        if is_own and node.args and isinstance(node.args[0], ast.Name):
-            yield node.args[0].id
-        return
+    match target, node:
+        case Function(), _:
+            declared = declarations.declaration(target).params
+            for takes, argument in zip(declared, node.args, strict=False):
+                if takes.kind == "positional" and isinstance(takes.declared, TensorDecl):
+                    yield from _origin(argument, seen)
+        case Ref(), ast.Call(
+            func=ast.Attribute(value=ast.Name(id="self")), args=[ast.Name(id=name), *_]
+        ):
+            yield name  # to a module that is an attribute of this one
+        case _:
+            for param, argument in _by_parameter(target, node, seen):
+                is_first = dotted(target) is not None and param.name in _FIRST
+                if (param.tensor is not None and not param.other) or is_first:
+                    for item in elements(argument) or [argument]:
+                        yield from _origin(item, seen)
+
+
+def _by_parameter(target: Value, node: ast.Call, seen: Study) -> Iterator[tuple[Param, ast.expr]]:
+    """Yield the parameters of a library's function, each with an argument that a call gives it."""
     signature, bound = _signature(target, seen)
-    for params in () if signature is None else (signature.params[bound:],):
-        positional = [param for param in params if not param.keyword_only]
-        last = [param for param in positional if param.star][-1:]
-        pairs = list(zip(positional, node.args, strict=False))
-        pairs += [(param, argument) for param in last for argument in node.args[len(positional) :]]
-        by_name = {param.name: param for param in params}
-        pairs += [(by_name[k.arg], k.value) for k in node.keywords if k.arg in by_name]
-        for param, argument in pairs:
-            items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
-            is_first = isinstance(target, Dotted) and param.name in _FIRST
-            if (param.tensor is not None and not param.other) or is_first:
-                for item in items:
-                    yield from _origin(item, seen)
+    params = () if signature is None else signature.params[bound:]
+    positional = [param for param in params if not param.keyword_only]
+    yield from zip(positional, node.args, strict=False)
+    for param in [param for param in positional if param.star][-1:]:
+        yield from ((param, argument) for argument in node.args[len(positional) :])
+    by_name = {param.name: param for param in params}
+    yield from ((by_name[k.arg], k.value) for k in node.keywords if k.arg in by_name)
 
 
 def _signature(target: Value, seen: Study) -> tuple[Signature | None, int]:

@@ -23,7 +23,6 @@ from shapecheck.codemod.sources.comments import Claim, Claims, Comments, given, 
 from shapecheck.codemod.sources.record_check import contradiction
 from shapecheck.codemod.sources.records import known, propose
 from shapecheck.codemod.sources.static import (
-    has_tensor,
     tensor_of,
     tensors_in,
     variables,
@@ -243,7 +242,7 @@ def _open_parameters(one: Study, told: Collection[str] = ()) -> Collection[str]:
         for param in says.params
         if not speaks(param.declared)
         and (
-            has_tensor(param.declared)
+            param.declared.has_tensor
             or (param.name in bare and (not arrays or param.name in (*one.bare, *told)))
         )
     }

@@ -8,16 +8,7 @@ import re
 from typing import Final
 
 from shapecheck.analysis.annotations.declarations import arguments_of, declaration, speaks
-from shapecheck.analysis.annotations.reader import (
-    AnyDecl,
-    Declared,
-    DictDecl,
-    ListDecl,
-    TensorDecl,
-    TupleDecl,
-    UnionDecl,
-    reader,
-)
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.dtypes import with_dtypes
 from shapecheck.analysis.study.model import Study
@@ -81,10 +72,10 @@ def wanted(one: Study) -> set[str]:
         for param in says.params
         if not speaks(param.declared)
         and param.kind in ("positional", "keyword")
-        and (has_tensor(param.declared) if param.name in annotated else param.name in one.bare)
+        and (param.declared.has_tensor if param.name in annotated else param.name in one.bare)
     }
     returns = getattr(one.function.node, "returns", None)
-    if not speaks(says.result) and (returns is None or has_tensor(says.result)):
+    if not speaks(says.result) and (returns is None or says.result.has_tensor):
         found.add("return")
     return found
 
@@ -94,19 +85,3 @@ def is_shaped(one: Study) -> bool:
     read = reader(one.function.module).read
     every = (node for node in nodes(one.function.node) if isinstance(node, ast.AnnAssign))
     return declaration(one.function).shaped or any(speaks(read(n.annotation)) for n in every)
-
-
-def has_tensor(declared: Declared) -> bool:
-    """Whether a declaration speaks of a tensor."""
-    match declared:
-        case TensorDecl():
-            return True
-        case UnionDecl(options=parts):
-            return any(map(has_tensor, parts))
-        case TupleDecl(items=items, element=element):
-            return any(map(has_tensor, (element,) if items is None else items))
-        case ListDecl(element=part) | DictDecl(value=part):
-            return has_tensor(part)
-        case AnyDecl():
-            return False
-    return False
