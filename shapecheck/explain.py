@@ -28,6 +28,7 @@ from shapecheck.shapes import (
     Run,
     Shape,
     Tensor,
+    Topic,
 )
 
 
@@ -83,7 +84,7 @@ def operation(
         if operand.text is not None and operand.since is not None
     ]
     if facts is not None:
-        notes += _learned(problem.reason, operands, facts)
+        notes += _learned(problem, operands, facts)
     if retry is not None:
         fix = next(_fixes(label, problem, operands, retry), None)
         if fix is not None:
@@ -91,9 +92,9 @@ def operation(
     return Message(text, problem.code, tuple(dict.fromkeys(notes)))
 
 
-def _learned(reason: str, operands: Sequence[Operand], facts: Facts) -> Iterator[str]:
-    """Yield what is known of the names that a reason is about."""
-    said = set(re.findall(r"[^\W\d]\w*", reason))
+def _learned(problem: Problem, operands: Sequence[Operand], facts: Facts) -> Iterator[str]:
+    """Yield what is known of the names that a problem is about."""
+    said = {symbol.name for topic in problem.about for symbol in _symbols(topic)}
     for operand in operands:
         for item in operand.value.shape.dims:
             for symbol in () if isinstance(item, Run) else in_order(symbols(item)):
@@ -102,6 +103,13 @@ def _learned(reason: str, operands: Sequence[Operand], facts: Facts) -> Iterator
                     continue
                 if not any(_stands_in(found, symbol) for found in symbols(value)):
                     yield f"{symbol.name} is {facts.size(value)} here"
+
+
+def _symbols(topic: Topic) -> frozenset[Sym]:
+    """Return what dimensions are made of; the symbol of a run isn't one of a size."""
+    items = topic.dims if isinstance(topic, Shape) else (topic,)
+    sizes = (item for item in items if item is not None and not isinstance(item, Run))
+    return frozenset().union(*map(symbols, sizes))
 
 
 def _stands_in(symbol: Sym, other: Sym) -> bool:

@@ -11,7 +11,7 @@ from shapecheck.dims import DimExpr, IntSize, size_of
 from shapecheck.ops.agree import counted, fits_bias, float_of, loose, one_kind, size
 from shapecheck.ops.call import Call, Value, as_tensor, rule
 from shapecheck.ops.saying import written
-from shapecheck.ops.windows import Grid, divisible, expected, grid, numbers, positions
+from shapecheck.ops.windows import Grid, divisible, grid, numbers, positions, unexpected
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
@@ -120,6 +120,7 @@ def _weight_channels(
             "shape",
             "transpose",
             "swap",
+            about=(found.channels, channels),
         )
 
 
@@ -164,12 +165,7 @@ def _channels(call: Call, found: Grid, self: Mapping[str, Value]) -> None:
     divisible(wanted, groups, "input channels", headline)
     divisible(size(self["out_channels"]), groups, "output channels", headline)
     if found.channels is not None and not call.unify(found.channels, wanted):
-        raise mismatch(
-            expected(found.axis(-1), found.channels, wanted, "in_channels"),
-            headline,
-            "shape",
-            "transpose",
-        )
+        raise unexpected(found.axis(-1), found.channels, wanted, "in_channels", headline)
 
 
 @rule("conv transpose")
@@ -205,6 +201,7 @@ def conv_transpose(
                 "shape",
                 "transpose",
                 "swap",
+                about=(found.channels, channels),
             )
     windows = _Windows(
         kernel, numbers(stride, count), numbers(padding, count), numbers(dilation, count)
@@ -311,6 +308,7 @@ def fold(
             f"axis {found.axis(0)} is {found.spatial[0]}, and the window has {count} positions "
             f"in ({target[0]}, {target[1]})",
             headline,
+            about=(found.spatial[0], count, target[0], target[1]),
         )
     block = dims.product(kernel)
     if found.channels is None or loose(block):
