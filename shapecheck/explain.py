@@ -123,8 +123,7 @@ def _fixes(
     shapes = [operand.value.shape for operand in operands]
     broadcast = "keepdim" in problem.hints or problem.code == "shape-broadcast"
     for hint in problem.hints:
-        edits = _swap(operands, label) if hint == "swap" else _EDITS[hint](operands)
-        for indices, values, edit in edits:
+        for indices, values, edit in _EDITS[hint](operands, label):
             if any(operands[index].text is None for index in indices):
                 continue
             result = retry(values)
@@ -140,7 +139,7 @@ def _fixes(
 Edits = Iterator[tuple[tuple[int, ...], dict[int, Tensor], str]]
 
 
-def _transpose(operands: Sequence[Operand]) -> Edits:
+def _transpose(operands: Sequence[Operand], label: str) -> Edits:
     for index in reversed(range(len(operands))):
         operand = operands[index]
         rank = operand.value.shape.rank
@@ -163,7 +162,7 @@ def _swap(operands: Sequence[Operand], label: str) -> Edits:
         yield (0, 1), {0: second.value, 1: first.value}, edit
 
 
-def _unsqueeze(operands: Sequence[Operand]) -> Edits:
+def _unsqueeze(operands: Sequence[Operand], label: str) -> Edits:
     for index, operand in enumerate(operands):
         dims = operand.value.shape.dims
         rank = len(dims)
@@ -175,7 +174,7 @@ def _unsqueeze(operands: Sequence[Operand]) -> Edits:
             yield (index,), {index: Tensor(grown, operand.value.dtype, True)}, text
 
 
-def _squeeze(operands: Sequence[Operand]) -> Edits:
+def _squeeze(operands: Sequence[Operand], label: str) -> Edits:
     for index, operand in enumerate(operands):
         dims = operand.value.shape.dims
         for position in range(len(dims) - 1, -1, -1):
@@ -186,18 +185,17 @@ def _squeeze(operands: Sequence[Operand]) -> Edits:
                 yield (index,), {index: Tensor(less, operand.value.dtype)}, text
 
 
-def _keepdim(operands: Sequence[Operand]) -> Edits:
+def _keepdim(operands: Sequence[Operand], label: str) -> Edits:
     for index, operand in enumerate(operands):
         if operand.kept is not None:
             yield (index,), {index: operand.kept[0]}, operand.kept[1]
 
 
-_EDITS: Mapping[str, Callable[[Sequence[Operand]], Edits]] = {
-    "transpose": _transpose,
-    "unsqueeze": _unsqueeze,
-    "squeeze": _squeeze,
-    "keepdim": _keepdim,
+_EDITS: Mapping[str, Callable[[Sequence[Operand], str], Edits]] = {
+    edit.__name__.removeprefix("_"): edit
+    for edit in (_transpose, _swap, _unsqueeze, _squeeze, _keepdim)
 }
+"""What a hint tries, by its name; an edit may have to know how the op is written."""
 
 
 def _swapped(shape: Shape, i: int, j: int) -> Shape:

@@ -10,7 +10,6 @@ import functools
 import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from shapecheck import dtypes
 from shapecheck.analysis.annotations.declarations import declaration
@@ -22,9 +21,7 @@ from shapecheck.codemod.sources.static import tensor_of, variables, wanted
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Scalar, Value
 from shapecheck.shapes import Run, Shape, Tensor
-
-_PATTERNS: Final = {"rearrange": 1, "reduce": 1, "repeat": 1, "pack": 1, "unpack": 2}
-"""The functions of einops, and which of their arguments is the pattern."""
+from shapecheck.signatures import Table
 
 Place = tuple[str, int]
 """The path of a file and the line of a `def` in it."""
@@ -197,7 +194,10 @@ def _is_for_any(function: Function) -> bool:
             and (one.value is ... or (isinstance(one.value, str) and _is_ragged(one.value)))
             for one in nodes(function.node)
         )
-        or any(isinstance(one, ast.Call) and _is_by_pattern(one) for one in nodes(function.node))
+        or any(
+            isinstance(one, ast.Call) and _is_by_pattern(one, function.module.program.table)
+            for one in nodes(function.node)
+        )
         or any(
             isinstance(one, ast.BinOp) and (_is_rank(one.left) or _is_rank(one.right))
             for one in nodes(function.node)
@@ -215,12 +215,16 @@ def _is_rank(node: ast.expr) -> bool:
     return False
 
 
-def _is_by_pattern(node: ast.Call) -> bool:
+def _is_by_pattern(node: ast.Call, table: Table) -> bool:
     """Whether a call is one of einops with a pattern that comes from elsewhere."""
     match node.func:
         case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="einops"), attr=name):
-            at = _PATTERNS.get(name, len(node.args))
-            return at < len(node.args) and isinstance(node.args[at], (ast.Name, ast.Attribute))
+            signature = table.signature(f"einops.{name}")
+            params = () if signature is None else signature.params
+            return any(
+                param.name == "pattern" and isinstance(given, (ast.Name, ast.Attribute))
+                for param, given in zip(params, node.args, strict=False)
+            )
     return False
 
 

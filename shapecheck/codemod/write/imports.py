@@ -21,13 +21,8 @@ SHAPED: Final = (
 ).split()
 LIBRARIES: Final = ("shapecheck", "jaxtyping")
 MARK: Final = "by shapecheck annotate"
-TENSOR_TYPES: Final = {
-    "torch.Tensor": "Shaped",
-    "torch.FloatTensor": "Float",
-    "torch.LongTensor": "Int64",
-    "torch.IntTensor": "Int32",
-    "torch.BoolTensor": "Bool",
-}
+_KINDS: Final = {"": "Shaped", "Float": "Float", "Long": "Int64", "Int": "Int32", "Bool": "Bool"}
+TENSOR_TYPES: Final = {f"torch.{kind}Tensor": category for kind, category in _KINDS.items()}
 """The types that are given a shape, and of which category each of them is."""
 _IN_TEXT: Final = re.compile(r"\b[^\W\d]\w*(?=\s*\[)")
 """A name in a text that may be an annotation: `"Float[Tensor, 'b c']"`."""
