@@ -10,6 +10,7 @@ import functools
 import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from shapecheck import dtypes
 from shapecheck.analysis.annotations.declarations import declaration
@@ -22,6 +23,9 @@ from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Scalar, Value
 from shapecheck.shapes import Run, Shape, Tensor
 from shapecheck.signatures import Table
+
+_FOREIGN: Final = (int, float, str, Size, Scalar, tuple, ListOf)
+"""What is certainly no tensor, where one may be expected."""
 
 Place = tuple[str, int]
 """The path of a file and the line of a `def` in it."""
@@ -74,7 +78,7 @@ def _handed(value: Value, marks: dict[object, str]) -> Handed | None:
         return None
     tensor = tensor_of(value)
     if tensor is None or tensor.shape.rank is None:
-        return Handed(None, is_foreign=any(map(_is_foreign, options(value))))
+        return Handed(None, is_foreign=any(isinstance(one, _FOREIGN) for one in options(value)))
     if tensor.shape.dims and all(item == 1 for item in tensor.shape.dims):
         return Handed(None)  # one number may be of any shape
     sizes = (
@@ -82,10 +86,6 @@ def _handed(value: Value, marks: dict[object, str]) -> Handed | None:
         for item in tensor.shape.dims
     )
     return Handed(tuple(zip(map(_label, tensor.shape.dims), sizes, strict=True)), tensor.dtype)
-
-
-def _is_foreign(value: Value) -> bool:
-    return isinstance(value, (int, float, str, Size, Scalar, tuple, ListOf))
 
 
 def open_parameters(one: Study, said: Mapping[str, Value]) -> tuple[str, ...]:
