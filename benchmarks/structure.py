@@ -30,7 +30,8 @@ op-lists: literal lists, tuples, sets, `"...".split()` and `"a" | "b"` patterns 
     signature files with three or more names of ops in them, these being at least half. An op's
     name is one that the signature files define, dotted or its last part; names of Python itself
     (`int`, `__len__`) are none, and `__all__` is no such list.
-op-tables: dicts with such keys.
+op-tables: dicts with such keys. One from other spellings of dtypes to their names, `"double":
+    "float64"`, is none, though a method of tensors has the same name.
 messages: regular expressions and string methods put to what our own diagnostics say: to
     `.message` or `reason`, or to `str(error)` of an error class of this package. What argparse
     says (in a subclass of `ArgumentParser`) isn't ours, nor is what another program has printed:

@@ -28,6 +28,7 @@ from shapecheck.shapes import (
     Run,
     Shape,
     Tensor,
+    Topic,
 )
 
 
@@ -83,7 +84,7 @@ def operation(
         if operand.text is not None and operand.since is not None
     ]
     if facts is not None:
-        notes += _learned(problem.reason, operands, facts)
+        notes += _learned(problem, operands, facts)
     if retry is not None:
         fix = next(_fixes(label, problem, operands, retry), None)
         if fix is not None:
@@ -91,9 +92,9 @@ def operation(
     return Message(text, problem.code, tuple(dict.fromkeys(notes)))
 
 
-def _learned(reason: str, operands: Sequence[Operand], facts: Facts) -> Iterator[str]:
-    """Yield what is known of the names that a reason is about."""
-    said = set(re.findall(r"[^\W\d]\w*", reason))
+def _learned(problem: Problem, operands: Sequence[Operand], facts: Facts) -> Iterator[str]:
+    """Yield what is known of the names that a problem is about."""
+    said = {symbol.name for topic in problem.about for symbol in _symbols(topic)}
     for operand in operands:
         for item in operand.value.shape.dims:
             for symbol in () if isinstance(item, Run) else in_order(symbols(item)):
@@ -102,6 +103,13 @@ def _learned(reason: str, operands: Sequence[Operand], facts: Facts) -> Iterator
                     continue
                 if not any(_stands_in(found, symbol) for found in symbols(value)):
                     yield f"{symbol.name} is {facts.size(value)} here"
+
+
+def _symbols(topic: Topic) -> frozenset[Sym]:
+    """Return what dimensions are made of; the symbol of a run isn't one of a size."""
+    items = topic.dims if isinstance(topic, Shape) else (topic,)
+    sizes = (item for item in items if item is not None and not isinstance(item, Run))
+    return frozenset().union(*map(symbols, sizes))
 
 
 def _stands_in(symbol: Sym, other: Sym) -> bool:
@@ -115,8 +123,7 @@ def _fixes(
     shapes = [operand.value.shape for operand in operands]
     broadcast = "keepdim" in problem.hints or problem.code == "shape-broadcast"
     for hint in problem.hints:
-        edits = _swap(operands, label) if hint == "swap" else _EDITS[hint](operands)
-        for indices, values, edit in edits:
+        for indices, values, edit in _EDITS[hint](operands, label):
             if any(operands[index].text is None for index in indices):
                 continue
             result = retry(values)
@@ -132,7 +139,7 @@ def _fixes(
 Edits = Iterator[tuple[tuple[int, ...], dict[int, Tensor], str]]
 
 
-def _transpose(operands: Sequence[Operand]) -> Edits:
+def _transpose(operands: Sequence[Operand], label: str) -> Edits:
     for index in reversed(range(len(operands))):
         operand = operands[index]
         rank = operand.value.shape.rank
@@ -155,7 +162,7 @@ def _swap(operands: Sequence[Operand], label: str) -> Edits:
         yield (0, 1), {0: second.value, 1: first.value}, edit
 
 
-def _unsqueeze(operands: Sequence[Operand]) -> Edits:
+def _unsqueeze(operands: Sequence[Operand], label: str) -> Edits:
     for index, operand in enumerate(operands):
         dims = operand.value.shape.dims
         rank = len(dims)
@@ -167,7 +174,7 @@ def _unsqueeze(operands: Sequence[Operand]) -> Edits:
             yield (index,), {index: Tensor(grown, operand.value.dtype, True)}, text
 
 
-def _squeeze(operands: Sequence[Operand]) -> Edits:
+def _squeeze(operands: Sequence[Operand], label: str) -> Edits:
     for index, operand in enumerate(operands):
         dims = operand.value.shape.dims
         for position in range(len(dims) - 1, -1, -1):
@@ -178,18 +185,17 @@ def _squeeze(operands: Sequence[Operand]) -> Edits:
                 yield (index,), {index: Tensor(less, operand.value.dtype)}, text
 
 
-def _keepdim(operands: Sequence[Operand]) -> Edits:
+def _keepdim(operands: Sequence[Operand], label: str) -> Edits:
     for index, operand in enumerate(operands):
         if operand.kept is not None:
             yield (index,), {index: operand.kept[0]}, operand.kept[1]
 
 
-_EDITS: Mapping[str, Callable[[Sequence[Operand]], Edits]] = {
-    "transpose": _transpose,
-    "unsqueeze": _unsqueeze,
-    "squeeze": _squeeze,
-    "keepdim": _keepdim,
+_EDITS: Mapping[str, Callable[[Sequence[Operand], str], Edits]] = {
+    edit.__name__.removeprefix("_"): edit
+    for edit in (_transpose, _swap, _unsqueeze, _squeeze, _keepdim)
 }
+"""What a hint tries, by its name; an edit may have to know how the op is written."""
 
 
 def _swapped(shape: Shape, i: int, j: int) -> Shape:

@@ -290,9 +290,15 @@ STUBS: list[tuple[str, bytes | str, int, str]] = [
         "unknown decorator",
         f"@cached\n{HEAD} -> None: ...\n",
         1,
-        "unknown decorator 'cached'; there are method, inplace, also(...), overload, property and "
-        "reduces, normalizes, reshapes, tensor_type, metadata, telling, shared, by_axis, "
-        "sized, plain",
+        "unknown decorator 'cached'; there are method, inplace, also(...), example(...), overload, "
+        "property and reduces, normalizes, reshapes, tensor_type, metadata, telling, shared, "
+        "by_axis, sized, plain",
+    ),
+    (
+        "an empty example",
+        f"@example()\n{HEAD} -> None: ...\n",
+        1,
+        "an example is a call, in a string",
     ),
     ("a name that is no name", f"@also(3)\n{HEAD} -> None: ...\n", 1, "'3' should be a string"),
     ("unknown rule", f"{HEAD} -> Rule['stretch']: ...\n", 1, "there is no rule 'stretch'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 
 from counting.tree import DEFS, Place, Tree
@@ -63,6 +64,11 @@ def op_names(tree: Tree, tables: bool) -> tuple[list[Place], int]:
     return places, len(names)
 
 
+def is_dtype(node: ast.expr) -> bool:
+    """Whether an expression is the name of a dtype: what has them as values spells dtypes."""
+    return is_text(node) and re.fullmatch(r"(u?int|b?float|complex)\d+", node.value) is not None  # type: ignore[attr-defined]
+
+
 def is_dotted(word: str, ops: set[str]) -> bool:
     """Whether it is an op's name behind a package: `torch.cat`, `nn.Linear`."""
     package, _, last = word.rpartition(".")
@@ -82,6 +88,6 @@ def listed(node: ast.AST) -> list[str]:
 
 
 def keys(node: ast.AST) -> list[str]:
-    if not isinstance(node, ast.Dict):
+    if not isinstance(node, ast.Dict) or all(map(is_dtype, node.values)):
         return []
     return [key.value for key in node.keys if key is not None and is_text(key)]  # type: ignore[attr-defined]

@@ -35,7 +35,7 @@ from shapecheck.codemod.verify import complaints as verify
 from shapecheck.codemod.verify.blame import Blame, Place
 from shapecheck.codemod.verify.complaints import Draft
 from shapecheck.codemod.verify.doubts import Doubt, Doubts
-from shapecheck.codemod.write.annotation_types import Type, tensors
+from shapecheck.codemod.write.annotation_types import Type
 from shapecheck.codemod.write.edit import FIELD, Slot, annotate
 
 __all__ = ["SOURCES", "Changed", "Outcome", "Proposal", "Refusal", "Settings", "annotate_files"]
@@ -457,4 +457,4 @@ def _groups(proposal: Proposal) -> list[spec.Group]:
 
 
 def _texts(proposal: Proposal) -> list[spec.Spec]:
-    return [spec.parse(one.text) for one in tensors(proposal.kind)]
+    return [spec.parse(one.text) for one in proposal.kind.tensors()]

@@ -45,7 +45,9 @@ def fits_bias(call: Call, bias: Value, out: DimExpr, headline: str) -> None:
     vector = call.facts.shape(bias.shape)
     only = vector.at(0) if vector.rank == 1 else None
     if only is not None and call.facts.dim(only) != 1 and not call.unify(only, out):
-        raise mismatch(f'"bias" has {only} elements, where {out} are expected', headline)
+        raise mismatch(
+            f'"bias" has {only} elements, where {out} are expected', headline, about=(only, out)
+        )
 
 
 def meet(call: Call, a: DimExpr, b: DimExpr) -> DimExpr:

@@ -200,6 +200,7 @@ class Call:
                     "shape-broadcast",
                     "squeeze",
                     "unsqueeze",
+                    about=(name,),
                 )
             try:
                 result = Shape(shapes.broadcast(self.facts, left.dims, right.dims, self.operands))
@@ -212,6 +213,7 @@ class Call:
                     "keepdim",
                     "transpose",
                     "unsqueeze",
+                    about=(clash.left, clash.right),
                 ) from None
         return result
 

@@ -133,7 +133,11 @@ def spaced(call: Call, steps: Value, dtype: Value = None, **rest: Value) -> Valu
     count = dims.unknown() if isinstance(steps, (Unknown, Tensor)) else size(steps)
     for end in (rest.get("start"), rest.get("end")):
         if isinstance(end, Tensor) and end.shape.least_rank:
-            raise mismatch(f"an end has shape {end.shape}, not ()", "can't space numbers evenly")
+            raise mismatch(
+                f"an end has shape {end.shape}, not ()",
+                "can't space numbers evenly",
+                about=(end.shape,),
+            )
     return Tensor(_sizes(call, (count,)), _dtype(dtype, dtypes.DEFAULT_FLOAT | dtypes.COMPLEX))
 
 
@@ -190,6 +194,7 @@ def _nested(data: Sequence[Value]) -> tuple[Shape, dtypes.DTypes]:
             raise mismatch(
                 f"element 0 has shape {first} and element {index} has shape {shape}",
                 "can't make a tensor of lists of different lengths",
+                about=(first, shape),
             )
     return Shape((len(data), *first.dims)), _widest([kind for _, kind in found])
 
@@ -223,7 +228,9 @@ def meshgrid(call: Call, tensors: Value, indexing: Value = None, **rest: Value) 
         shape = resolved(call, one)[1]
         if shape.least_rank > 1:
             raise mismatch(
-                f"a grid is made of vectors, and one has shape {shape}", "can't make a grid"
+                f"a grid is made of vectors, and one has shape {shape}",
+                "can't make a grid",
+                about=(shape,),
             )
         item = shape.dims[0] if shape.rank == 1 else 1 if shape.rank == 0 else dims.unknown()
         items.append(item)

@@ -62,7 +62,9 @@ def item(call: Call, input: Value, **rest: Value) -> Value:
     tensor, found = resolved(call, input)
     whole = found.numel()
     if whole is not None and call.facts.differ(whole, 1) and _certain(whole):
-        raise mismatch(f"there are {whole} elements, not 1", f"can't take the item of {found}")
+        raise mismatch(
+            f"there are {whole} elements, not 1", f"can't take the item of {found}", about=(whole,)
+        )
     if tensor.dtype and not tensor.dtype & ~dtypes.INTEGER:
         return dims.unknown()
     return UNKNOWN if tensor.dtype == dtypes.ANY else Scalar(tensor.dtype)

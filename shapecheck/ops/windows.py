@@ -9,7 +9,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, IntSize, size_of
 from shapecheck.ops.agree import listed, loose, size, trailing
 from shapecheck.ops.call import Call, Value, as_tensor
-from shapecheck.shapes import Item, Run, Shape, mismatch
+from shapecheck.shapes import Item, Mismatch, Run, Shape, mismatch
 
 _LAYOUT = {0: "b c", 1: "b c l", 2: "b c h w", 3: "b c d h w"}
 
@@ -116,6 +116,7 @@ def positions(
             f"the kernel spans {extent}, and axis {axis} is {whole}"
             + (f" with a padding of {padding}" if padding != 0 else ""),
             f"finds no place along axis {axis}",
+            about=(extent, whole, padding),
         )
     if ceil:
         return _ceil(whole, room, stride, padding, extent)
@@ -154,10 +155,11 @@ def shown(values: Sequence[object]) -> str:
     return f"({', '.join(map(str, values))})" if len(values) != 1 else str(values[0])
 
 
-def expected(axis: int, found: object, wanted: object, name: str = "") -> str:
-    """Return the reason for a wrong number of channels or features."""
-    text = f"{wanted} ({name})" if name and str(wanted) != name else str(wanted)
-    return f'axis {axis} of "input" is {found}, where {text} is expected'
+def unexpected(axis: int, found: DimExpr, wanted: IntSize, name: str, headline: str) -> Mismatch:
+    """Return what refuses a wrong number of channels or features; `name`: what wants another."""
+    text = f"{wanted} ({name})" if str(wanted) != name else name
+    reason = f'axis {axis} of "input" is {found}, where {text} is expected'
+    return mismatch(reason, headline, "shape", "transpose", about=(found, wanted))
 
 
-__all__ = ["Grid", "divisible", "expected", "grid", "listed", "numbers", "positions", "shown"]
+__all__ = ["Grid", "divisible", "grid", "listed", "numbers", "positions", "shown", "unexpected"]

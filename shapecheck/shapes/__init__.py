@@ -19,6 +19,7 @@ from shapecheck.shapes.model import (
     Run,
     Shape,
     Tensor,
+    Topic,
     either,
     mismatch,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "Run",
     "Shape",
     "Tensor",
+    "Topic",
     "broadcast",
     "broadcast_dim",
     "either",

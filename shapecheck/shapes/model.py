@@ -219,6 +219,10 @@ class Tensor:
         return f"{self.shape} over {', '.join(map(str, self.free))}"
 
 
+Topic: TypeAlias = "Item | Shape | None"
+"""What a problem may be about; None stands for what isn't known."""
+
+
 class Mismatch(Exception):
     """Shapes that can't be; carries the `Problem` to the edge that explains it."""
 
@@ -234,14 +238,22 @@ class Problem:
     `reason`: the sentence behind the colon, in terms of names and axes.
     `headline`: what was tried, `can't multiply (b n) by (m k)`; derived from the operands if empty.
     `code`: the error code. `hints`: names of edits that might help, tried before they are told.
+    `about`: the dimensions that the reason mentions, alone or in a shape.
     """
 
     reason: str
     headline: str = ""
     code: str = "shape"
     hints: tuple[str, ...] = ()
+    about: tuple[Topic, ...] = ()
 
 
-def mismatch(reason: str, headline: str = "", code: str = "shape", *hints: str) -> Mismatch:
+def mismatch(
+    reason: str,
+    headline: str = "",
+    code: str = "shape",
+    *hints: str,
+    about: tuple[Topic, ...] = (),
+) -> Mismatch:
     """Return the exception for a problem, to be raised."""
-    return Mismatch(Problem(reason, headline, code, hints))
+    return Mismatch(Problem(reason, headline, code, hints, about))

@@ -17,7 +17,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, Final
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 FLAGS: Final[Mapping[str, str]] = {
     "reduces": "counts all elements along the axes that it takes away, padding too",
     "normalizes": "counts all elements along an axis that it keeps, padding too",
@@ -100,7 +100,7 @@ class ClassEntry:
 class StubFile:
     """One signature file: where it is, the dotted prefix of its names, and what it holds.
 
-    `imports`: what the names that it imports mean.
+    `imports`: what the names that it imports mean. `examples`: how an op is called, by its name.
     """
 
     path: Path
@@ -108,6 +108,7 @@ class StubFile:
     imports: dict[str, str] = field(default_factory=dict)
     functions: list[Function] = field(default_factory=list)
     classes: list[ClassEntry] = field(default_factory=list)
+    examples: dict[str, str] = field(default_factory=dict)
 
 
 def files(folder: Path, keep: bool) -> list[StubFile]:
@@ -152,7 +153,8 @@ def _restored(one: dict[str, Any]) -> StubFile:
         ClassEntry(name, also, bases, methods, {k: Source(*at) for k, at in fields.items()}, fixed)
         for name, also, bases, methods, fields, fixed in one["classes"]
     ]
-    return StubFile(Path(one["path"]), one["prefix"], one["imports"], functions, classes)
+    path, examples = Path(one["path"]), one["examples"]
+    return StubFile(path, one["prefix"], one["imports"], functions, classes, examples)
 
 
 def _plain(file: StubFile) -> dict[str, Any]:
@@ -169,6 +171,7 @@ def _plain(file: StubFile) -> dict[str, Any]:
         "imports": file.imports,
         "functions": functions,
         "classes": classes,
+        "examples": file.examples,
     }
 
 
@@ -240,6 +243,9 @@ class _Reader:
             if ast.unparse(decorator).startswith("also(")
             for alias in self.strings(decorator)
         ]
+        for decorator in node.decorator_list:
+            if ast.unparse(decorator).startswith("example("):
+                self.example(decorator, [name, *also])
         bases = [base for one in node.bases if (base := self.dotted(one)) is not None]
         entry = ClassEntry(name, also, bases)
         for statement in node.body:
@@ -283,6 +289,7 @@ class _Reader:
         prefix = name.rpartition(".")[0]
         kinds: set[str] = set()
         flags: list[tuple[str, ast.expr]] = []
+        examples: list[ast.expr] = []
         for decorator in node.decorator_list:
             match decorator:
                 case ast.Name(
@@ -296,6 +303,8 @@ class _Reader:
                     kinds.add(kind)
                 case ast.Name(id=flag) | ast.Call(func=ast.Name(id=flag)) if flag in FLAGS:
                     flags.append((flag, decorator))
+                case ast.Call(func=ast.Name(id="example")):
+                    examples.append(decorator)
                 case ast.Call(func=ast.Name(id="also")):
                     names += [
                         other if "." in other else f"{prefix}.{other}"
@@ -306,7 +315,8 @@ class _Reader:
                         self.file.path,
                         decorator.lineno,
                         f"unknown decorator '{ast.unparse(decorator)}'; there are method, "
-                        f"inplace, also(...), overload, property and {', '.join(FLAGS)}",
+                        f"inplace, also(...), example(...), overload, property and "
+                        f"{', '.join(FLAGS)}",
                     )
         if "method" in kinds:
             names += [
@@ -319,18 +329,29 @@ class _Reader:
         names = list(dict.fromkeys(names))
         said = {"property": names} if "property" in kinds else {}
         for flag, decorator in flags:
-            said[flag] = [*said.get(flag, ()), *self.said_of(decorator, names)]
+            given = names if isinstance(decorator, ast.Name) else list(self.strings(decorator))
+            said[flag] = [*said.get(flag, ()), *self.among(names, given, decorator)]
+        for decorator in examples:
+            self.example(decorator, names)
         self.file.functions.append(Function(names, self.source(node), said))
 
-    def said_of(self, flag: ast.expr, names: Sequence[str]) -> Iterator[str]:
-        """Yield the names that a flag is said of: all, or those given, of whatever owner."""
-        if isinstance(flag, ast.Name):
-            yield from names
-        for given in self.strings(flag):
-            found = [name for name in names if f".{name}".endswith(f".{given}")]
+    def example(self, decorator: ast.expr, names: Sequence[str]) -> None:
+        """Take in an example: its text, and the names that it is for, all if none is given."""
+        strings = list(self.strings(decorator))
+        if not strings:
+            raise StubError(self.file.path, decorator.lineno, "an example is a call, in a string")
+        text, *given = strings
+        self.file.examples |= dict.fromkeys(self.among(names, given or names, decorator), text)
+
+    def among(
+        self, names: Sequence[str], given: Sequence[str], decorator: ast.expr
+    ) -> Iterator[str]:
+        """Yield those of a signature's names that a decorator is given, of whatever owner."""
+        for one in given:
+            found = [name for name in names if f".{name}".endswith(f".{one}")]
             if not found:
-                reason = f"'{given}' is none of the names of this signature"
-                raise StubError(self.file.path, flag.lineno, reason)
+                reason = f"'{one}' is none of the names of this signature"
+                raise StubError(self.file.path, decorator.lineno, reason)
             yield from found
 
     def source(self, node: ast.FunctionDef) -> Source:

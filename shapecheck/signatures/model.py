@@ -371,6 +371,7 @@ class Signature:
             f'axis {misfit.axis} of "{param.name}" is {misfit.actual}, where {wanted} is expected',
             headline,
             hints=("transpose", "swap"),
+            about=(misfit.actual, misfit.value),
         )
 
     def _build(
@@ -523,7 +524,9 @@ def _into(facts: Facts, result: Value, out: Value) -> Value:
         for axis, (one, other) in enumerate(zip(found.dims, given.dims, strict=True)):
             if apart(facts, one, other):
                 reason = f"axis {axis} is {one} in the result and {other} there"
-                raise Mismatch(Problem(reason, f"can't write {found} into {given}"))
+                raise Mismatch(
+                    Problem(reason, f"can't write {found} into {given}", about=(one, other))
+                )
     return replace(result, dtype=out.dtype)
 
 

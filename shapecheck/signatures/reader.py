@@ -169,6 +169,7 @@ class Table:
         self._aliases: dict[str, str] = {}
         self._built: dict[str, Signature | None] = {}
         self._flagged: dict[str, set[str]] = {}
+        self._examples: dict[str, str] = {}
 
     def signature(self, name: str) -> Signature | None:
         """Return a function's or method's signature by its dotted name, None if there is none."""
@@ -201,6 +202,11 @@ class Table:
         """Return the dotted names of all functions and methods of which a flag is said."""
         self._load()
         return self._flagged.get(flag, frozenset())
+
+    def examples(self) -> Mapping[str, str]:
+        """Return how ops are called, by their dotted names, where their files say it."""
+        self._load()
+        return self._examples
 
     def knows(self, root: str) -> bool:
         """Whether there are signature files for a top-level package."""
@@ -239,7 +245,7 @@ class Table:
             return
         self._loaded = True
         for folder in self.folders:
-            earlier = frozenset(self._functions)
+            earlier = frozenset((*self._functions, *self._classes))
             for file in self._files(folder):
                 root = file.prefix.partition(".")[0]
                 self._packages.add(root)
@@ -256,7 +262,10 @@ class Table:
             raise
 
     def _add(self, file: StubFile, earlier: Set[str]) -> None:
-        """Add what a file defines; flags of the names that an earlier folder has don't count."""
+        """Add what a file defines.
+
+        Flags and examples of the names that an earlier folder has don't count.
+        """
         for entry in file.classes:
             known = self._classes.get(entry.name)
             if known is None:
@@ -276,6 +285,7 @@ class Table:
                     found.append((function, file))
             for flag, names in function.flags.items():
                 self._flagged.setdefault(flag, set()).update(set(names) - earlier)
+        self._examples |= {n: text for n, text in file.examples.items() if n not in earlier}
 
     def _build(self, name: str, node: ast.FunctionDef, file: StubFile) -> Signature:
         arguments = node.args

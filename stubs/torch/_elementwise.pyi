@@ -42,6 +42,7 @@ def nan_to_num(input: T[Tensor, "*s"], nan: float = None, posinf: float = None, 
 def abs(input: R[Tensor, "*s"]) -> R[Tensor, "*s"]: ...
 
 def real(input: R[Tensor, "*s"]) -> R[Tensor, "*s"]: ...
+@example("x: Complex b t | x")
 def imag(input: R[Tensor, "*s"]) -> R[Tensor, "*s"]: ...
 
 @also(
@@ -122,6 +123,7 @@ def mul(input: T[Tensor, "*#s"] | Number, other: T[Tensor, "*#s"] | Number) -> T
     "torch.Tensor.__add__", "torch.Tensor.__radd__", "torch.Tensor.__sub__", "torch.Tensor.__rsub__",
 )
 @method
+@example("x: b t; y: b t | x, y", "add")
 def add(input: T[Tensor, "*#s"] | Number, other: T[Tensor, "*#s"] | Number, *, alpha: Number = 1) -> T[Tensor, "*s"]: ...
 
 @also(
@@ -130,6 +132,7 @@ def add(input: T[Tensor, "*#s"] | Number, other: T[Tensor, "*#s"] | Number, *, a
     "torch.Tensor.__xor__", "torch.Tensor.__rxor__",
 )
 @method
+@example("x: Int b t; y: Int b t | x, y", "bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "lcm")
 def bitwise_and(input: Whole[Tensor, "*#s"] | Number, other: Whole[Tensor, "*#s"] | Number) -> T[Tensor, "*s"]: ...
 
 @also(
@@ -137,6 +140,7 @@ def bitwise_and(input: Whole[Tensor, "*#s"] | Number, other: Whole[Tensor, "*#s"
     "torch.Tensor.__rrshift__",
 )
 @method
+@example("x: Int b t; y: Int b t | x, y", "bitwise_left_shift", "bitwise_right_shift")
 def bitwise_left_shift(input: T[Tensor, "*#s"] | Number, other: T[Tensor, "*#s"] | Number) -> T[Tensor, "*s"]: ...
 
 def pow(input: T[Tensor, "*#s"] | Number, exponent: T[Tensor, "*#s"] | Number) -> T[Tensor, "*s"]: ...
@@ -201,7 +205,10 @@ class Tensor:
     def copy_(input: Any, other: Any, non_blocking: bool = False) -> Rule["inplace"]: ...
     @also("normal_", "random_", "bernoulli_", "exponential_", "geometric_", "log_normal_", "cauchy_", "fill_", "zero_", "fill_diagonal_", "requires_grad_", "torch.zero_", "torch.fill_", "torch.fill", "torch.resize_as_sparse_")
     @telling("normal_", "fill_", "zero_", "requires_grad_")
+    @example("x: b t | x, 0.5", "fill", "geometric_", "fill_")
+    @example("x: n n | x, 1.0", "fill_diagonal_")
     def uniform_(input: T[Tensor, "*s"], *args: Any, **kwargs: Any) -> T[Tensor, "*s"]: ...
+    @example("x: b n; c: Bool b n; y: n | x, c, y")
     def where(input: Any, condition: Any, other: Any) -> Rule["where"]: ...
     @telling
     def masked_fill(input: Any, mask: Any, value: Any) -> Rule["masked_fill"]: ...
@@ -217,14 +224,17 @@ class Tensor:
 
 # More operands -----------------------------------------------------------------------------------
 
+@example("c: Bool b n; x: b n; y: n | c, x, y")
 def where(condition: Any, input: Any, other: Any) -> Rule["where"]: ...
 def where(condition: Any) -> Rule["nonzero", "tuple"]: ...
 
+@example("x: b h t s; m: Bool t s | x, m, 0.0")
 def masked_fill(input: Any, mask: Any, value: Any) -> Rule["masked_fill"]: ...
 
 @also("clip")
 @method
 @shared("clamp")
+@example("x: b t | x, 0, 1")
 def clamp(input: T[Tensor, "*#s"], min: T[Tensor, "*#s"] | Number = None, max: T[Tensor, "*#s"] | Number = None) -> T[Tensor, "*s"]: ...
 
 @method
@@ -241,6 +251,7 @@ class Tensor:
     def clamp_max_(input: Any, max: Any) -> Rule["several_inplace"]: ...
 
 @method
+@example("x: b t; y: b t | x, y, 0.5")
 def lerp(input: Inexact[Tensor, "*#s"], end: Inexact[Tensor, "*#s"], weight: Inexact[Tensor, "*#s"] | Number) -> T[Tensor, "*s"]: ...
 
 @also("addcdiv")
@@ -260,8 +271,10 @@ def dist(input: Any, other: Any, p: Number = 2) -> Rule["dist"]: ...
 
 class Tensor:
     @shared
+    @example("x: b t | x, torch.float16")
     def to(input: Any, *args: Any, dtype: DType = None, other: Any = None, **kwargs: Any) -> Rule["convert"]: ...
     @shared
+    @example("x: b t | x, torch.int64")
     def type(input: Any, *args: Any, dtype: DType = None, **kwargs: Any) -> Rule["convert", "type"]: ...
     @telling
     def type_as(input: Any, other: Any) -> Rule["type_as"]: ...
@@ -286,7 +299,9 @@ class Tensor:
     def cdouble(input: Shaped[Tensor, "*s"], **kwargs: Any) -> Complex128[Tensor, "*s"]: ...
 
 @method
+@example("x: Complex b t | x")
 def view_as_real(input: Any) -> Rule["view_as_real"]: ...
 
 @method
+@example("x: b t 2 | x")
 def view_as_complex(input: Any) -> Rule["view_as_complex"]: ...

@@ -4,6 +4,7 @@ import torch
 @also("torch.Tensor.__matmul__", "torch.linalg.matmul")
 @method
 @telling("matmul")
+@example("x: b n d; y: b d m | x, y")
 def matmul(input: Any, other: Any) -> Rule["matmul"]: ...
 
 class Tensor:
@@ -11,13 +12,16 @@ class Tensor:
 
 @also("torch.spmm", "torch.sparse.mm")
 @method
+@example("x: n d; y: d m | x, y", "torch.mm")
 def mm(input: E[Tensor, "n m"], mat2: E[Tensor, "m p"]) -> E[Tensor, "n p"]: ...
 
 @method
 @telling
+@example("x: b n d; y: b d m | x, y")
 def bmm(input: E[Tensor, "b n m"], mat2: E[Tensor, "b m p"]) -> E[Tensor, "b n p"]: ...
 
 @method
+@example("x: n d; y: d | x, y")
 def mv(input: E[Tensor, "n m"], vec: E[Tensor, "m"]) -> E[Tensor, "n"]: ...
 
 @also("vdot")
@@ -26,45 +30,55 @@ def dot(input: E[Tensor, "n"], tensor: E[Tensor, "n"]) -> E[Tensor, ""]: ...
 
 @also("ger")
 @method
+@example("x: n; y: m | x, y", "outer")
 def outer(input: T[Tensor, "n"], vec2: T[Tensor, "m"]) -> T[Tensor, "n m"]: ...
 
 @method
 def inner(input: Any, other: Any) -> Rule["inner"]: ...
 
 @method
+@example("c: n m; x: n d; y: d m | c, x, y")
 def addmm(input: Any, left: E[Tensor, "n m"], right: E[Tensor, "m p"], *, beta: Number = 1, alpha: Number = 1) -> Rule["addmm"]: ...
 
 @method
 def addmv(input: Any, left: E[Tensor, "n m"], right: E[Tensor, "m"], *, beta: Number = 1, alpha: Number = 1) -> Rule["addmm"]: ...
 
 @method
+@example("c: b n m; x: b n d; y: b d m | c, x, y")
 def baddbmm(input: Any, left: E[Tensor, "b n m"], right: E[Tensor, "b m p"], *, beta: Number = 1, alpha: Number = 1) -> Rule["addmm"]: ...
 
 @method
+@example("c: n m; x: b n d; y: b d m | c, x, y")
 def addbmm(input: Any, batch1: E[Tensor, "b n m"], batch2: E[Tensor, "b m p"], *, beta: Number = 1, alpha: Number = 1) -> E[Tensor, "n p"]: ...
 
 @method
+@example("c: n m; x: n; y: m | c, x, y")
 def addr(input: Any, vec1: T[Tensor, "n"], vec2: T[Tensor, "m"], *, beta: Number = 1, alpha: Number = 1) -> T[Tensor, "n m"]: ...
 
+@example("x: b i j; y: i j k | x, y, dims=2")
 def tensordot(input: Any, other: Any, dims: Any = 2) -> Rule["tensordot"]: ...
 
+@example("x: b n d; y: b m d | x, y")
 def cdist(x1: Inexact[Tensor, "*#b p m"], x2: Inexact[Tensor, "*#b r m"], p: float = 2.0, compute_mode: str = "") -> T[Tensor, "*b p r"]: ...
 
 @also("torch.nn.functional.pdist")
 def pdist(input: Inexact[Tensor, "n m"], p: float = 2.0) -> T[Tensor, "n*(n-1)//2"]: ...
 
 @method
+@example("x: b 3; y: b 3 | x, y")
 def cross(input: Any, other: Any, dim: Any = None) -> Rule["along", 3]: ...
 
 @also("torch.linalg.vecdot")
 def vecdot(input: Any, other: Any, *, dim: int = -1) -> Rule["along"]: ...
 
 @method
+@example("x: n m; y: k l | x, y")
 def kron(input: Any, other: Any) -> Rule["kron"]: ...
 
 @method
 def trace(input: A[Tensor, "n m"]) -> A[Tensor, ""]: ...
 
+@example("x: n d; y: d k; z: k m | x, y, z")
 def chain_matmul(*tensors: Any) -> Rule["chain"]: ...
 
 # Square matrices ---------------------------------------------------------------------------------
@@ -135,6 +149,7 @@ def lu_solve(b: T[Tensor, "*#n m k"], LU_data: T[Tensor, "*#n m m"], LU_pivots: 
 @method
 def triangular_solve(b: T[Tensor, "*#n m k"], A: T[Tensor, "*#n m m"], upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> tuple[T[Tensor, "*n m k"], T[Tensor, "*n m m"]]: ...
 
+@example("x: 1000 200 | x")
 def svd_lowrank(A: Inexact[Tensor, "*b n m"], q: int = 6, niter: int = 2, M: Any = None) -> tuple[T[Tensor, "*b n min({q},min(n,m))"], R[Tensor, "*b min({q},min(n,m))"], T[Tensor, "*b m min({q},min(n,m))"]]: ...
 
 def pca_lowrank(A: T[Tensor, "*b n m"], q: int = None, center: bool = True, niter: int = 2) -> Is[torch.svd_lowrank(A, q if q is not None else min(6, A.shape[-2], A.shape[-1]))]: ...

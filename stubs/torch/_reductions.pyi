@@ -59,6 +59,7 @@ def aminmax(input: T[Tensor, "*s"], *, dim: Axis["*s"] = None, keepdim: bool = F
 @method
 @shared
 @by_axis
+@example("x: b t d | x, dim=1")
 def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Rule["extremum"]: ...
 
 @reduces("median")
@@ -86,6 +87,7 @@ def count_nonzero(input: Shaped[Tensor, "*s"], dim: Axes["*s"] = None) -> Int64[
 
 @also("nanquantile")
 @method
+@example("x: b t | x, 0.5, dim=1")
 def quantile(input: Inexact[Tensor, ...], q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Rule["quantile"]: ...
 
 # Along an axis, shape kept -----------------------------------------------------------------------
@@ -125,6 +127,7 @@ def msort(input: T[Tensor, "*s"]) -> T[Tensor, "*s"]: ...
 
 @method
 @telling
+@example("x: b classes | x, 5")
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Rule["topk"]: ...
 
 @method
@@ -164,9 +167,11 @@ def bincount(input: Integer[Tensor, "n"], weights: Num[Tensor, "n"] | None = Non
 @method
 def histc(input: T[Tensor, "*s"], bins: int = 100, min: Number = 0, max: Number = 0) -> T[Tensor, "{bins}"]: ...
 
+@example("x: Int b t; y: Int n | x, y")
 def isin(elements: Shaped[Tensor, "*s"], test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Bool[Tensor, "*s"]: ...
 
 @method
+@example("p: b classes | p, 3")
 def multinomial(input: Any, num_samples: int, replacement: bool = False) -> Rule["multinomial"]: ...
 
 @method

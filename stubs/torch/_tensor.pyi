@@ -4,6 +4,7 @@ class Tensor:
     @property
     @metadata
     @shared
+    @example("x: b t d | x")
     def shape(input: Any) -> Rule["shape"]: ...
     @metadata
     @telling
@@ -25,12 +26,14 @@ class Tensor:
     def __len__(input: Any) -> Rule["length"]: ...
     @plain
     @shared
+    @example("x: | x")
     def item(input: Any) -> Rule["item"]: ...
     @also("__iter__")
     def rows(input: Any) -> Rule["unbind"]: ...
     @property
     @metadata
     @shared
+    @example("x: Int b t | x")
     def dtype(input: Any) -> Rule["dtype"]: ...
     @property
     def data(input: T[Tensor, "*s"]) -> T[Tensor, "*s"]: ...

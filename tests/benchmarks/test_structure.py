@@ -226,6 +226,8 @@ def test_lists_of_op_names(tmp_path: Path, text: str, found: int) -> None:
 def test_tables_with_op_names_stand_apart(tmp_path: Path) -> None:
     files = {"cli/a.py": 'x = {"cat": 1, "stack": 2, "softmax": 3}'}
     assert count(tmp_path, "op-tables", files) == (1, ["cli/a.py:1: 3 names: cat stack softmax"])
+    files["cli/a.py"] = 'x = {"cat": "int64", "stack": "float16", "softmax": "complex64"}'
+    assert count(tmp_path, "op-tables", files) == (0, [])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from shapecheck.cli import main
 from shapecheck.cli.explain import examples, lookup
-from shapecheck.cli.explain.written import WRITTEN
 from shapecheck.signatures import table
 
 SOFTMAX: Final = """\
@@ -270,6 +269,17 @@ def test_signatures_of_the_project(tmp_path: Path, capsys: pytest.CaptureFixture
         "  x: (b t n d), y: (b t m d)\n  fastknn.knn(x, y, k=2)  ->  (b t n 2) int64\n" in printed
     )
     table.cache_clear()
+    text = stub.read_text()
+    stub.write_text('@example("points: n 3; far: m 3 | points, far, k=8")\n' + text)
+    assert main(["explain", "knn"]) == 0
+    assert "fastknn.knn(points, far, k=8)  ->  (n 8) int64\n" in capsys.readouterr().out
+    table.cache_clear()
+    stub.write_text('@example("points: n,3 | points")\n' + text)
+    assert main(["explain", "knn"]) == 2
+    assert capsys.readouterr().err == (
+        f"shapecheck explain: error: {stub}:2: the example can't be read: points: n,3 | points\n"
+    )
+    table.cache_clear()
     stub.write_text("def knn(q) -> (: ...\n")
     assert main(["explain", "knn"]) == 2
     assert capsys.readouterr().err.startswith(f"shapecheck explain: error: {stub}:1: ")
@@ -289,7 +299,7 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_written_example_works() -> None:
     """Each has a result; otherwise one that is made up would stand in its place."""
-    for name, written in WRITTEN.items():
+    for name, written in table().examples().items():
         (op, *_) = lookup.find(table(), name)
         good = examples.examples_of(table(), op)[0]
         arguments = written.partition(" | ")[0 if op.is_class else 2]

@@ -55,6 +55,15 @@ def test_of_a_name_that_is_not_there(tmp_path: Path) -> None:
         Table([own]).flagged("reduces")
 
 
+def test_an_example_of_an_earlier_file_goes_before(tmp_path: Path) -> None:
+    shipped = '@example("x: b n | x", "gain")\n' + STUB
+    own = written(tmp_path / "own", shipped.replace("b n", "n"))
+    folders = [own, written(tmp_path / "shipped", shipped)]
+    assert Table(folders).examples() == {"lib.gain": "x: n | x"}
+    (own / "lib.pyi").write_text(STUB)
+    assert Table(folders).examples() == {}
+
+
 @pytest.mark.parametrize("flag", index.FLAGS)
 def test_each_is_said_of_something(flag: str) -> None:
     assert table().flagged(flag)

@@ -17,6 +17,7 @@ class Scale(Module):
 
 @also("grow")
 @inplace
+@example("x: b t | x", "grow")
 def scale(input: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]: ...
 """
 
@@ -45,6 +46,7 @@ def test_the_same_from_the_files_and_from_what_was_kept(folder: Path) -> None:
         "lib.scale_",
         "lib.grow_",
     ]
+    assert again[0].examples == {"lib.grow": "x: b t | x"}
 
 
 def test_an_edit_counts(folder: Path) -> None:
@@ -72,4 +74,4 @@ def test_lines_of_errors_are_those_of_the_file(folder: Path) -> None:
     for _ in range(2):
         with pytest.raises(StubError) as error:
             Table([folder]).signature("lib.bad")
-        assert error.value.line == 11
+        assert error.value.line == 12

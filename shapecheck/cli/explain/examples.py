@@ -1,4 +1,10 @@
-"""Examples of ops: arguments that fit a signature, and the shapes that the op's own rule gives."""
+"""Examples of ops: arguments that fit a signature, and the shapes that the op's own rule gives.
+
+Where a signature doesn't say which arguments make sense, its `@example` does, as `tensors |
+arguments`: a shape for each tensor (`Int` before it where it holds indices), and the arguments as
+in source text; names that are no tensor are sizes. Of a module, the constructor's arguments stand
+first, `arguments | tensors`, and the tensors are what `forward` takes.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +20,13 @@ from shapecheck import dtypes, explain, spec
 from shapecheck.analysis import Options, Source, inspect
 from shapecheck.cli.explain.invented import invented
 from shapecheck.cli.explain.lookup import Op
-from shapecheck.cli.explain.written import PROGRAMS, WRITTEN
+from shapecheck.cli.explain.programs import PROGRAMS
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value
 from shapecheck.ops import Scalar as Number
 from shapecheck.shapes import Facts, Matcher, Mismatch, Run, Shape, Tensor
 from shapecheck.shapes.model import Item
-from shapecheck.signatures import Table
+from shapecheck.signatures import StubError, Table
 
 _TRIES: Final = 300
 _METHODS: Final = "torch.Tensor."
@@ -92,20 +98,21 @@ class _Call:
 
         None where the arguments don't fit the signature.
         """
-        args, kwargs = self._evaluated(self.arguments)
+        args, kwargs = self.evaluated(self.arguments)
         if not self.op.is_class:
             signature = table.signature(self.op.name)
             if signature is None:
                 return None
             return signature.apply(Facts(), args, kwargs, self.label())
         module = table.lookup_class(self.op.name)
-        attributes = None if module is None else module.construct(*self._evaluated(self.init))
+        attributes = None if module is None else module.construct(*self.evaluated(self.init))
         forward = None if module is None else module.method("forward")
         if attributes is None or forward is None:
             return None
         return forward.apply(Facts(), args, kwargs, self.label(), attributes)
 
-    def _evaluated(self, text: str) -> tuple[list[Value], dict[str, Value]]:
+    def evaluated(self, text: str) -> tuple[list[Value], dict[str, Value]]:
+        """Return the values of arguments in source text."""
         call = ast.parse(f"f({text})", mode="eval").body
         assert isinstance(call, ast.Call)
         return (
@@ -135,7 +142,7 @@ class _Call:
 def examples_of(table: Table, op: Op) -> list[Example]:
     """Return a call that fits and, where one is found, one that can't be; none if none fits."""
     is_property = not op.is_class and table.is_property(op.name)
-    for call in islice(_calls(op), _TRIES):
+    for call in islice(_calls(table, op), _TRIES):
         call.is_property = is_property
         try:
             found = call.apply(table)
@@ -176,21 +183,40 @@ def _annotated(text: str) -> str:
     return f'{kind}[Tensor, "{rest}"]' if known else f'Float[Tensor, "{text}"]'
 
 
-def _calls(op: Op) -> Iterator[_Call]:
-    """Yield calls that may make sense, the written one first.
+def _calls(table: Table, op: Op) -> Iterator[_Call]:
+    """Yield calls that may make sense: the one that is written down, or else invented ones.
 
     Ops that one rule decides are called alike; those that only share a signature aren't.
     """
     is_by_rule = any("Rule[" in definition.text for definition in op.definitions)
     alike = (op.name, *(op.others if is_by_rule else ()))
     names = (spelled for name in alike for spelled in _spellings(name))
-    written = next((WRITTEN[name] for name in names if name in WRITTEN), None)
-    for init, tensors, arguments in [_parts(op, written)] if written else invented(op):
-        call = _Call(op, init, arguments)
-        for part in filter(None, map(str.strip, tensors.split(";"))):
-            name, _, text = part.partition(":")
-            call.tensors[name] = _tensor(text.strip())
-        yield call
+    written = next(filter(None, map(table.examples().get, names)), None)
+    if written is not None:
+        yield _read(op, written)
+        return
+    for parts in invented(op):
+        yield _call(op, *parts)
+
+
+def _read(op: Op, written: str) -> _Call:
+    """Return the call that is written down; raises `StubError` where it can't be read."""
+    try:
+        call = _call(op, *_parts(op, written))
+        for text in (call.init, call.arguments):
+            call.evaluated(text)
+    except (spec.SpecError, SyntaxError, ValueError, KeyError):
+        at = op.definitions[0]
+        raise StubError(at.path, at.line, f"the example can't be read: {written}") from None
+    return call
+
+
+def _call(op: Op, init: str, tensors: str, arguments: str) -> _Call:
+    call = _Call(op, init, arguments)
+    for part in filter(None, map(str.strip, tensors.split(";"))):
+        name, _, text = part.partition(":")
+        call.tensors[name] = _tensor(text.strip())
+    return call
 
 
 def _spellings(name: str) -> Iterator[str]:

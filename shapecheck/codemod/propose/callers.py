@@ -22,9 +22,10 @@ from shapecheck.codemod.sources.static import tensor_of, variables, wanted
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Scalar, Value
 from shapecheck.shapes import Run, Shape, Tensor
+from shapecheck.signatures import Table
 
-_PATTERNS: Final = {"rearrange": 1, "reduce": 1, "repeat": 1, "pack": 1, "unpack": 2}
-"""The functions of einops, and which of their arguments is the pattern."""
+_FOREIGN: Final = (int, float, str, Size, Scalar, tuple, ListOf)
+"""What is certainly no tensor, where one may be expected."""
 
 Place = tuple[str, int]
 """The path of a file and the line of a `def` in it."""
@@ -77,7 +78,7 @@ def _handed(value: Value, marks: dict[object, str]) -> Handed | None:
         return None
     tensor = tensor_of(value)
     if tensor is None or tensor.shape.rank is None:
-        return Handed(None, is_foreign=any(map(_is_foreign, options(value))))
+        return Handed(None, is_foreign=any(isinstance(one, _FOREIGN) for one in options(value)))
     if tensor.shape.dims and all(item == 1 for item in tensor.shape.dims):
         return Handed(None)  # one number may be of any shape
     sizes = (
@@ -85,10 +86,6 @@ def _handed(value: Value, marks: dict[object, str]) -> Handed | None:
         for item in tensor.shape.dims
     )
     return Handed(tuple(zip(map(_label, tensor.shape.dims), sizes, strict=True)), tensor.dtype)
-
-
-def _is_foreign(value: Value) -> bool:
-    return isinstance(value, (int, float, str, Size, Scalar, tuple, ListOf))
 
 
 def open_parameters(one: Study, said: Mapping[str, Value]) -> tuple[str, ...]:
@@ -197,7 +194,10 @@ def _is_for_any(function: Function) -> bool:
             and (one.value is ... or (isinstance(one.value, str) and _is_ragged(one.value)))
             for one in nodes(function.node)
         )
-        or any(isinstance(one, ast.Call) and _is_by_pattern(one) for one in nodes(function.node))
+        or any(
+            isinstance(one, ast.Call) and _is_by_pattern(one, function.module.program.table)
+            for one in nodes(function.node)
+        )
         or any(
             isinstance(one, ast.BinOp) and (_is_rank(one.left) or _is_rank(one.right))
             for one in nodes(function.node)
@@ -215,12 +215,16 @@ def _is_rank(node: ast.expr) -> bool:
     return False
 
 
-def _is_by_pattern(node: ast.Call) -> bool:
+def _is_by_pattern(node: ast.Call, table: Table) -> bool:
     """Whether a call is one of einops with a pattern that comes from elsewhere."""
     match node.func:
         case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="einops"), attr=name):
-            at = _PATTERNS.get(name, len(node.args))
-            return at < len(node.args) and isinstance(node.args[at], (ast.Name, ast.Attribute))
+            signature = table.signature(f"einops.{name}")
+            params = () if signature is None else signature.params
+            return any(
+                param.name == "pattern" and isinstance(given, (ast.Name, ast.Attribute))
+                for param, given in zip(params, node.args, strict=False)
+            )
     return False
 
 

@@ -20,7 +20,7 @@ from shapecheck.analysis.study.model import Study
 from shapecheck.codemod.project.project import Function
 from shapecheck.codemod.sources.comments import may_be_none
 from shapecheck.codemod.sources.static import wanted
-from shapecheck.codemod.write.annotation_types import NONE, Type, either, source, tensors
+from shapecheck.codemod.write.annotation_types import NONE, Type, either
 
 _NAMES: Final = re.compile(r"(?<![\w.])[^\W\d]\w*")
 
@@ -115,7 +115,7 @@ def _common(signatures: Sequence[Mapping[str, Type]]) -> dict[str, Type]:
     names: list[dict[str, str]] = [{} for _ in rest]
     found = {}
     for slot, kind in first.items():
-        if any("{" in one.text for one in tensors(kind)):
+        if any("{" in one.text for one in kind.tensors()):
             continue  # an attribute of one class
         trials = [dict(one) for one in names]
         if all(
@@ -128,10 +128,10 @@ def _common(signatures: Sequence[Mapping[str, Type]]) -> dict[str, Type]:
 
 def _is_alike(one: Type, other: Type, names: dict[str, str]) -> bool:
     """Whether two types are the same but for names; extends what the names of one stand for."""
-    a, b = source(one, "Tensor"), source(other, "Tensor")
+    a, b = one.source("Tensor"), other.source("Tensor")
     if _NAMES.sub("_", a) != _NAMES.sub("_", b):
         return False
-    types = {"Tensor", "None", *(x.category for kind in (one, other) for x in tensors(kind))}
+    types = {"Tensor", "None", *(x.category for kind in (one, other) for x in kind.tensors())}
     for x, y in zip(_NAMES.findall(a), _NAMES.findall(b), strict=True):
         if (x in types or y in types) and x != y:
             return False

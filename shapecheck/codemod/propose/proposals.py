@@ -35,7 +35,6 @@ from shapecheck.codemod.write.annotation_types import (
     TupleType,
     Type,
     either,
-    tensors,
 )
 from shapecheck.codemod.write.edit import Slot
 from shapecheck.codemod.write.naming import Names, category, named, proposals
@@ -215,7 +214,7 @@ def _numbers(one: Study) -> set[str]:
 
 def is_loose(proposal: Proposal) -> bool:
     """Whether the analysis alone says so, and leaves open how many axes there are."""
-    texts = (spec.parse(one.text) for one in tensors(proposal.kind))
+    texts = (spec.parse(one.text) for one in proposal.kind.tensors())
     return proposal.origin == "static" and any(text.groups for text in texts)
 
 
@@ -223,7 +222,7 @@ def is_vague(proposal: Proposal) -> bool:
     """Whether the analysis alone says so, and not of each axis what it is."""
     return proposal.origin == "static" and any(
         isinstance(getattr(entry, "expr", None), spec.Wild) or getattr(entry, "name", "") is None
-        for one in tensors(proposal.kind)
+        for one in proposal.kind.tensors()
         for entry in spec.parse(one.text).entries
     )
 

@@ -97,36 +97,27 @@ class Comments:
         undecided: list[ast.Assign] = []
         for line in lines:
             one, said = self._said[line]
-            near = _beside(one, statements)
-            for statement, value in near:
-                if judge(said.result, study.values.get(value, UNKNOWN)) is None:
-                    undecided += [statement] if isinstance(statement, ast.Assign) else []
+            near = [(s, v, study.values.get(v, UNKNOWN)) for s, v in _beside(one, statements)]
+            undecided += [
+                statement
+                for statement, _, known in near
+                if isinstance(statement, ast.Assign) and judge(said.result, known) is None
+            ]
             if one.alone:  # what the analysis says decides
-                values = [(s, v, study.values.get(v, UNKNOWN)) for s, v in near]
-                near = [(s, v) for s, v, known in values if judge(said.result, known)]
+                near = [(s, v, known) for s, v, known in near if judge(said.result, known)]
             if not near:
                 continue
-            statement, value = near[0]
+            statement, value, known = near[0]
             text = spelling.of(said.result)
-            agrees = judge(text, study.values.get(value, UNKNOWN))
-            if agrees is False or (agrees is None and not said.sure):
+            if not _agrees(text, said, known) or spelling.merges(text, known):
                 continue
-            if spelling.merges(text, study.values.get(value, UNKNOWN)):
-                continue
-            claim = Claim(text, line)
-            found.hints.update(spelling.hints(text, study.values.get(value, UNKNOWN)))
+            found.hints.update(spelling.hints(text, known))
             if isinstance(statement, ast.Return):
-                result = spelling.of_result(text, study.values.get(value, UNKNOWN))
-                returned.append(Claim(result, line))
-            elif (
-                isinstance(statement, ast.Assign)
-                and isinstance(study.values.get(value), Tensor)  # and no array
-                and _is_first(statement, node)
-                and _stays_tensor(statement, node, study)
-            ):
-                target = statement.targets[0]
-                assert isinstance(target, ast.Name)
-                found.locals[target.id] = claim, value
+                returned.append(Claim(spelling.of_result(text, known), line))
+            elif isinstance(known, Tensor):  # and no array
+                name = _first_bound(statement, node, study)
+                if name is not None:
+                    found.locals[name] = Claim(text, line), value
         waiting = (one.targets[0] for one in undecided if _is_first(one, node))
         found.waits |= any(ast.unparse(target) not in found.locals for target in waiting)
         returns = [s for s in statements if isinstance(s, ast.Return) and s.value is not None]
@@ -412,6 +403,13 @@ def _is_first(statement: ast.Assign, node: FunctionNode) -> bool:
     return first == (target.lineno, target.col_offset)
 
 
+def _first_bound(statement: ast.stmt, node: FunctionNode, study: Study) -> str | None:
+    """Return the variable that a statement is the first to bind, and that is only for tensors."""
+    if not isinstance(statement, ast.Assign) or not _is_first(statement, node):
+        return None
+    return ast.unparse(statement.targets[0]) if _stays_tensor(statement, node, study) else None
+
+
 def _stays_tensor(statement: ast.Assign, node: FunctionNode, study: Study) -> bool:
     """Whether a variable isn't None, or another thing than a tensor, anywhere else."""
     name = ast.unparse(statement.targets[0])
@@ -427,6 +425,12 @@ def _stays_tensor(statement: ast.Assign, node: FunctionNode, study: Study) -> bo
 
 
 # What the analysis says of it ---------------------------------------------------------------------
+
+
+def _agrees(text: spec.Spec, said: Said, value: Value) -> bool:
+    """Whether the analysis confirms a comment, or leaves it open where the comment is sure."""
+    agrees = judge(text, value)
+    return said.sure if agrees is None else agrees
 
 
 def judge(text: spec.Spec, value: Value) -> bool | None:

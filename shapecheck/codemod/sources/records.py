@@ -20,7 +20,6 @@ from shapecheck.codemod.write.annotation_types import (
     TupleType,
     Type,
     either,
-    tensors,
 )
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import Value
@@ -76,7 +75,7 @@ def propose(
 
 
 def _has_tensor(kind: Type) -> bool:
-    return any(True for _ in tensors(kind))
+    return any(True for _ in kind.tensors())
 
 
 class _Found:

@@ -11,7 +11,6 @@ from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.propose.proposals import Proposal, Proposed
 from shapecheck.codemod.verify.blame import Place
 from shapecheck.codemod.verify.complaints import Complaint, moving
-from shapecheck.codemod.write.annotation_types import source
 
 _MOST: Final = 4
 _SOURCES: Final = {
@@ -75,7 +74,7 @@ class Doubts:
         what = (
             "result" if one.slot.name == "return" and not one.slot.local else f'"{one.slot.name}"'
         )
-        return f'{what} of "{one.slot.function}" as {source(one.kind, "Tensor")} ({where})'
+        return f'{what} of "{one.slot.function}" as {one.kind.source("Tensor")} ({where})'
 
 
 def _is_another(complaint: Complaint, place: Place, one: Proposal) -> bool:

@@ -8,101 +8,133 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
+
+
+class Type:
+    """A type as an annotation says it."""
+
+    __slots__ = ()
+
+    def source(self, tensor: str) -> str:
+        """Return the source text; `tensor` is how the module spells `torch.Tensor`."""
+        raise NotImplementedError
+
+    def parts(self) -> tuple[Type, ...]:
+        """Return the types in this one, in order."""
+        return ()
+
+    def tensors(self) -> Iterator[TensorType]:
+        """Yield the tensors in the type, in order."""
+        for part in self.parts():
+            yield from part.tensors()
 
 
 @dataclass(frozen=True, slots=True)
-class TensorType:
+class TensorType(Type):
     """A tensor: the category of its elements, and its shape in the annotation language."""
 
     category: str
     text: str
 
+    @property
+    def is_any(self) -> bool:
+        """Whether nothing is said of the tensor, so that it is written without a shape."""
+        return self.category == "Shaped" and self.text == "..."
+
+    def source(self, tensor: str) -> str:
+        """Return `Float[Tensor, "b t d"]`."""
+        return tensor if self.is_any else f'{self.category}[{tensor}, "{self.text}"]'
+
+    def tensors(self) -> Iterator[TensorType]:
+        """Yield this one."""
+        yield self
+
 
 @dataclass(frozen=True, slots=True)
-class NoneType:
+class NoneType(Type):
     """None."""
 
+    def source(self, tensor: str) -> str:
+        """Return `None`."""
+        return "None"
+
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(Type):
     """A type that has nothing to do with shapes, by its source text."""
 
     text: str
 
+    def source(self, tensor: str) -> str:
+        """Return the text."""
+        return self.text
+
 
 @dataclass(frozen=True, slots=True)
-class ListType:
+class ListType(Type):
     """A list of items of one type."""
 
     element: Type
 
+    def source(self, tensor: str) -> str:
+        """Return `list[...]`."""
+        return f"list[{self.element.source(tensor)}]"
+
+    def parts(self) -> tuple[Type, ...]:
+        """Return the element."""
+        return (self.element,)
+
 
 @dataclass(frozen=True, slots=True)
-class TupleType:
+class TupleType(Type):
     """A tuple of these items; with `endless`, of any number of the only one."""
 
     items: tuple[Type, ...]
     endless: bool = False
 
+    def source(self, tensor: str) -> str:
+        """Return `tuple[...]`."""
+        inside = ", ".join(item.source(tensor) for item in self.items) + ", ..." * self.endless
+        return f"tuple[{inside or '()'}]"
+
+    def parts(self) -> tuple[Type, ...]:
+        """Return the items."""
+        return self.items
+
 
 @dataclass(frozen=True, slots=True)
-class DictType:
+class DictType(Type):
     """A dict from keys of a plain type to values of one type."""
 
     key: str
     value: Type
 
+    def source(self, tensor: str) -> str:
+        """Return `dict[..., ...]`."""
+        return f"dict[{self.key}, {self.value.source(tensor)}]"
+
+    def parts(self) -> tuple[Type, ...]:
+        """Return the values' type."""
+        return (self.value,)
+
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class Either(Type):
     """One of several types."""
 
     options: tuple[Type, ...]
 
+    def source(self, tensor: str) -> str:
+        """Return `... | ...`."""
+        return " | ".join(option.source(tensor) for option in self.options)
 
-Type: TypeAlias = TensorType | NoneType | Plain | ListType | TupleType | DictType | Either
+    def parts(self) -> tuple[Type, ...]:
+        """Return the options."""
+        return self.options
+
 
 NONE: Final = NoneType()
-
-
-def source(kind: Type, tensor: str) -> str:
-    """Return the source text of a type; `tensor` is how the module spells `torch.Tensor`."""
-    match kind:
-        case TensorType(category=category, text=text):
-            if is_any(kind):
-                return tensor
-            return f'{category}[{tensor}, "{text}"]'
-        case NoneType():
-            return "None"
-        case Plain(text=text):
-            return text
-        case ListType(element=element):
-            return f"list[{source(element, tensor)}]"
-        case TupleType(items=items, endless=endless):
-            inside = ", ".join(source(item, tensor) for item in items) + ", ..." * endless
-            return f"tuple[{inside or '()'}]"
-        case DictType(key=key, value=value):
-            return f"dict[{key}, {source(value, tensor)}]"
-        case Either(options=options):
-            return " | ".join(source(option, tensor) for option in options)
-
-
-def is_any(kind: TensorType) -> bool:
-    """Whether nothing is said of a tensor, so that it is written without a shape."""
-    return kind.category == "Shaped" and kind.text == "..."
-
-
-def tensors(kind: Type) -> Iterator[TensorType]:
-    """Yield the tensors in a type, in order."""
-    match kind:
-        case TensorType():
-            yield kind
-        case ListType(element=inner) | DictType(value=inner):
-            yield from tensors(inner)
-        case TupleType(items=parts) | Either(options=parts):
-            for part in parts:
-                yield from tensors(part)
 
 
 def either(*kinds: Type) -> Type:

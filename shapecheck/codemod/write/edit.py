@@ -30,9 +30,6 @@ from shapecheck.codemod.write.annotation_types import (
     TensorType,
     TupleType,
     Type,
-    is_any,
-    source,
-    tensors,
 )
 from shapecheck.codemod.write.imports import (
     LIBRARIES,
@@ -135,7 +132,7 @@ def _names(bindings: Bindings, wanted: Mapping[Slot, Type], style: str, mark: Ma
     # An import that nothing uses isn't made use of: `strip` couldn't tell it from one of ours.
     by_meaning = {full: name for name, full in usable.items() if name in bindings.used}
     names = Names(_tensor(bindings, usable, mark))
-    for kind in sorted({one.category for w in wanted.values() for one in tensors(w)}):
+    for kind in sorted({one.category for w in wanted.values() for one in w.tensors()}):
         known = [by_meaning.get(f"{library}.{kind}") for library in (style, *LIBRARIES)]
         name = next((found for found in known if found is not None), None)
         names.shaped[kind] = name or _free(kind, bindings)
@@ -321,9 +318,9 @@ class _Writer(_Walker):
         return self._expression(self.wanted[slot], self.names.tensor)
 
     def _expression(self, kind: Type, tensor: str) -> cst.BaseExpression:
-        text = source(kind, tensor)
-        for one in tensors(kind):
-            if is_any(one):
+        text = kind.source(tensor)
+        for one in kind.tensors():
+            if one.is_any:
                 continue
             self.used.add(one.category)
             name = self.names.shaped[one.category]

@@ -21,13 +21,8 @@ SHAPED: Final = (
 ).split()
 LIBRARIES: Final = ("shapecheck", "jaxtyping")
 MARK: Final = "by shapecheck annotate"
-TENSOR_TYPES: Final = {
-    "torch.Tensor": "Shaped",
-    "torch.FloatTensor": "Float",
-    "torch.LongTensor": "Int64",
-    "torch.IntTensor": "Int32",
-    "torch.BoolTensor": "Bool",
-}
+_KINDS: Final = {"": "Shaped", "Float": "Float", "Long": "Int64", "Int": "Int32", "Bool": "Bool"}
+TENSOR_TYPES: Final = {f"torch.{kind}Tensor": category for kind, category in _KINDS.items()}
 """The types that are given a shape, and of which category each of them is."""
 _IN_TEXT: Final = re.compile(r"\b[^\W\d]\w*(?=\s*\[)")
 """A name in a text that may be an annotation: `"Float[Tensor, 'b c']"`."""
@@ -44,6 +39,22 @@ class Bindings:
     def __init__(self, text: str) -> None:
         tree = ast.parse(text)
         self.imported: dict[str, str] = {}
+        self.spelled: Counter[str] = Counter()
+        self.used: set[str] = set()
+        self.spaced = _is_spaced(tree, text)
+        above, others = self._imports(tree)
+        for node in ast.walk(tree):
+            others |= self._others(node)
+            for part in ("annotation", "returns"):
+                annotation = getattr(node, part, None)
+                if isinstance(annotation, ast.expr):
+                    self.spelled.update(_spellings(annotation))
+        is_lazy = self.imported.get("annotations") == "__future__.annotations"
+        self.usable = ({*self.imported} if is_lazy else above) - others
+        self.taken = {*self.imported, *self.used, *others}
+
+    def _imports(self, tree: ast.Module) -> tuple[set[str], set[str]]:
+        """Read the imports; return what those bind above all scopes, and what two of them bind."""
         above, others = set[str](), set[str]()
         first = next((one.lineno for one in tree.body if _has_scopes(one)), math.inf)
         unseen = {*_only_for_checking(tree)}
@@ -56,27 +67,20 @@ class Bindings:
                 self.imported[name] = meaning
                 if statement.lineno < first and statement not in unseen:
                     above.add(name)
-        is_lazy = self.imported.get("annotations") == "__future__.annotations"
-        self.usable = {*self.imported} if is_lazy else above
-        self.spaced = _is_spaced(tree, text)
-        self.spelled: Counter[str] = Counter()
-        self.used: set[str] = set()
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                self.used.add(node.id)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                self.used |= names_in(node.value)
-            elif isinstance(node, (ast.Import, ast.ImportFrom)):
-                others |= {n for n, full in _bound(node) if self.imported.get(n) != full}
-            else:
-                others |= _names_bound(node)
-            for part in ("annotation", "returns"):
-                annotation = getattr(node, part, None)
-                for inner in ast.walk(annotation) if isinstance(annotation, ast.expr) else ():
-                    if isinstance(inner, (ast.Name, ast.Attribute)):
-                        self.spelled[ast.unparse(inner)] += 1
-        self.usable -= others
-        self.taken = {*self.imported, *self.used, *others}
+        return above, others
+
+    def _others(self, node: ast.AST) -> set[str]:
+        """Note the names that a node uses; return those that it binds to something else."""
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                self.used.add(name)
+            case ast.Constant(value=str(text)):
+                self.used |= names_in(text)
+            case ast.Import() | ast.ImportFrom():
+                return {n for n, full in _bound(node) if self.imported.get(n) != full}
+            case _:
+                return _names_bound(node)
+        return set()
 
     def meaning(self, node: cst.BaseExpression) -> str:
         """Return the dotted name that an expression stands for, "" if it isn't one."""
@@ -98,6 +102,13 @@ class Bindings:
         """Return which of our types an expression spells, if any."""
         library, _, name = self.meaning(node).rpartition(".")
         return name if library in LIBRARIES and name in SHAPED else None
+
+
+def _spellings(annotation: ast.expr) -> Iterator[str]:
+    """Yield the names in an annotation, and each dotted one as a whole, too."""
+    for inner in ast.walk(annotation):
+        if isinstance(inner, (ast.Name, ast.Attribute)):
+            yield ast.unparse(inner)
 
 
 def _has_scopes(statement: ast.stmt) -> bool:

@@ -10,10 +10,10 @@ import functools
 import operator
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from string import digits
-from typing import Final
+from typing import Any, Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, spec
@@ -26,7 +26,6 @@ from shapecheck.codemod.write.annotation_types import (
     TupleType,
     Type,
     either,
-    tensors,
 )
 from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of
 from shapecheck.ops import UNKNOWN, Value
@@ -276,23 +275,47 @@ def category(tensor: Tensor) -> str:
 
 def describe(value: Value, names: Names) -> Type | None:
     """Return the annotation for a value; None where there is nothing to say of its shape."""
-    match value:
-        case Tensor():
-            text = names.shape(value)
-            return None if text is None else TensorType(category(value), text)
-        case None:
-            return NONE
-        case OneOf(options=options):
-            found = [describe(option, names) for option in options]
-            return None if None in found else either(*(kind for kind in found if kind is not None))
-        case ListOf(element=element):
-            inner = describe(element, names)
-            return None if inner is None or inner == NONE else ListType(inner)
-        case tuple() if value and not any(isinstance(item, (int, Size, Run)) for item in value):
-            items = [describe(item, names) for item in value]
-            if all(isinstance(item, Tensor) or item is not None for item in items):
-                return TupleType(tuple(item for item in items if item is not None))
-    return None
+    said = _DESCRIBED.get(type(value))
+    return None if said is None else said(value, names)
+
+
+def _tensor(value: Tensor, names: Names) -> Type | None:
+    text = names.shape(value)
+    return None if text is None else TensorType(category(value), text)
+
+
+def _one_of(value: OneOf, names: Names) -> Type | None:
+    found = _described(value.options, names)
+    return None if found is None else either(*found)
+
+
+def _list(value: ListOf, names: Names) -> Type | None:
+    inner = describe(value.element, names)
+    return None if inner is None or inner == NONE else ListType(inner)
+
+
+def _tuple(value: tuple[Value, ...], names: Names) -> Type | None:
+    """Return the annotation of a tuple, which may be a shape that an op is given."""
+    if not value or any(isinstance(item, (int, Size, Run)) for item in value):
+        return None
+    found = _described(value, names)
+    return None if found is None else TupleType(found)
+
+
+def _described(values: Iterable[Value], names: Names) -> tuple[Type, ...] | None:
+    """Return the annotations for all of some values, None where there is none for one."""
+    found = [describe(value, names) for value in values]
+    known = tuple(kind for kind in found if kind is not None)
+    return known if len(known) == len(found) else None
+
+
+_DESCRIBED: Final[Mapping[type[object], Callable[[Any, Names], Type | None]]] = {
+    Tensor: _tensor,
+    type(None): lambda value, names: NONE,
+    OneOf: _one_of,
+    ListOf: _list,
+    tuple: _tuple,
+}
 
 
 def proposals(study: Study, names: Names, wanted: Collection[str]) -> dict[str, Type]:
@@ -362,7 +385,7 @@ def _whole(study: Study, values: Mapping[str, Value]) -> Sym | None:
 
 def _says_something(kind: Type) -> bool:
     """Whether an annotation says more of a shape than that there is one, or of how many axes."""
-    return any(_says_more(spec.parse(one.text).entries) for one in tensors(kind))
+    return any(_says_more(spec.parse(one.text).entries) for one in kind.tensors())
 
 
 def _says_more(entries: Collection[spec.Axis | spec.Group]) -> bool:

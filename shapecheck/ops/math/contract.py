@@ -39,6 +39,7 @@ def matmul(call: Call, input: Value, other: Value, **rest: Value) -> Tensor:
                 "shape",
                 "transpose",
                 "swap",
+                about=(inner_left, inner_right),
             )
     one_kind(left, right, headline)
     kind = promoted(left, right)
@@ -120,7 +121,9 @@ def tensordot(call: Call, input: Value, other: Value, dims: Value = 2, **rest: V
             continue
         if not call.unify(x, y):
             raise mismatch(
-                f"axis {i} is {x} on the left and axis {j} is {y} on the right", headline
+                f"axis {i} is {x} on the left and axis {j} is {y} on the right",
+                headline,
+                about=(x, y),
             )
     return Tensor(Shape((*a.without(ours), *b.without(theirs))), kind)
 
@@ -162,6 +165,7 @@ def along(call: Call, input: Value, other: Value, dim: Value = -1, **rest: Value
         raise mismatch(
             f"axis {written(dim)} is {item}, not {wanted}",
             f"can't take the cross product of {shape}",
+            about=(item,),
         )
     return Tensor(shape, kind)
 
@@ -178,7 +182,9 @@ def inner(call: Call, input: Value, other: Value, **rest: Value) -> Value:
     x, y = a.at(-1), b.at(-1)
     if x is not None and y is not None and not call.unify(x, y):
         raise mismatch(
-            f"the last dimensions are {x} and {y}", f"can't take the inner product of {a} and {b}"
+            f"the last dimensions are {x} and {y}",
+            f"can't take the inner product of {a} and {b}",
+            about=(x, y),
         )
     return tensordot(call, left, right, ((-1,), (-1,)))
 
@@ -217,6 +223,7 @@ def covariance(call: Call, input: Value, **rest: Value) -> Value:
                 raise mismatch(
                     f'"{name}" is {weights}, where ({columns}) is expected',
                     f"can't correlate the rows of {shape}",
+                    about=(weights, columns),
                 )
     if shape.rank is None:
         return Tensor(Shape.unknown(), kind)
@@ -293,7 +300,9 @@ def solve(call: Call, input: Value, other: Value, left: Value = True, **rest: Va
         raise mismatch("it takes a matrix and a vector or matrix", headline)
     rows, columns = a.at(-2), a.at(-1)
     if rows is not None and columns is not None and not call.unify(rows, columns):
-        raise mismatch(f"the matrix isn't square: {rows} by {columns}", headline)
+        raise mismatch(
+            f"the matrix isn't square: {rows} by {columns}", headline, about=(rows, columns)
+        )
     if rows is None or a.rank is None or b.rank is None or not isinstance(left, bool):
         return Tensor(Shape.unknown(), kind)
     if not left:
@@ -301,7 +310,9 @@ def solve(call: Call, input: Value, other: Value, left: Value = True, **rest: Va
     vector = b.rank == 1 or (a.rank - 1 == b.rank and _agree(call, a.dims[:-1], b.dims))
     facing = b.at(-1 if vector else -2)
     if facing is not None and not call.unify(facing, rows):
-        raise mismatch(f"the matrix has {rows} rows and the target {facing}", headline)
+        raise mismatch(
+            f"the matrix has {rows} rows and the target {facing}", headline, about=(rows, facing)
+        )
     if vector:
         return Tensor(b if b.rank == a.rank - 1 else Shape((*a.dims[:-2], facing or rows)), kind)
     batch = call.broadcast(
@@ -318,7 +329,11 @@ def _solved_on_the_right(
     if b.least_rank < 2 or rows is None or facing is None:
         return Tensor(Shape.unknown(), kind)
     if not call.unify(facing, rows):
-        raise mismatch(f"the matrix has {rows} rows, and each row of the target {facing}", headline)
+        raise mismatch(
+            f"the matrix has {rows} rows, and each row of the target {facing}",
+            headline,
+            about=(rows, facing),
+        )
     batch = call.broadcast(
         (Tensor(Shape(a.dims[:-2])), Tensor(Shape(b.dims[:-2]))), headline, strict=False
     )
@@ -346,7 +361,9 @@ def lstsq(call: Call, input: Value, other: Value, **rest: Value) -> Value:
         rows, facing = a.at(-2), b.at(-2)
         if rows is not None and facing is not None and not call.unify(rows, facing):
             raise mismatch(
-                f"the matrix has {rows} rows and the target {facing}", f"can't solve {a} for {b}"
+                f"the matrix has {rows} rows and the target {facing}",
+                f"can't solve {a} for {b}",
+                about=(rows, facing),
             )
         solution = Tensor(Shape((*a.dims[:-2], a.dims[-1], b.dims[-1])), kind)
     return (solution, Tensor.unknown(), Tensor.unknown(), Tensor.unknown())

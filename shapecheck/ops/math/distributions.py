@@ -151,6 +151,7 @@ def independent(call: Call, self: Mapping[str, Value]) -> Form:
         raise mismatch(
             f"the batch {base.batch} has no {count} axes",
             f"can't take {count} axes of the batch as axes of the event",
+            about=(base.batch,),
         )
     parts = _parted(base.batch, count)
     if parts is None:
@@ -171,6 +172,7 @@ def mixture(call: Call, self: Mapping[str, Value]) -> Form:
         raise mismatch(
             f"there are {count} weights, and the last axis of the components is {wanted}",
             f"can't mix components of {component.batch}",
+            about=(count, wanted),
         )
     return Form(parts[0], component.event, component.kind)
 

@@ -49,7 +49,11 @@ def masked_fill(call: Call, input: Value, mask: Value, value: Value, **rest: Val
             "shape-dtype",
         )
     if isinstance(value, Tensor) and call.facts.shape(value.shape).least_rank:
-        raise mismatch(f"the value is {value.shape}, and a number is needed", "can't fill by it")
+        raise mismatch(
+            f"the value is {value.shape}, and a number is needed",
+            "can't fill by it",
+            about=(value.shape,),
+        )
     if call.extra:
         return inplace(call, tensor, chosen)
     return combined(call, (tensor, chosen), tensor.dtype)
@@ -160,5 +164,7 @@ def view_as_complex(call: Call, input: Value, **rest: Value) -> Value:
     if last is None:
         return Tensor(Shape.unknown(), dtypes.COMPLEX)
     if not call.unify(last, 2):
-        raise mismatch(f"the last axis is {last}, not 2", f"can't view {shape} as complex")
+        raise mismatch(
+            f"the last axis is {last}, not 2", f"can't view {shape} as complex", about=(last,)
+        )
     return Tensor(Shape(shape.dims[:-1]), dtypes.COMPLEX)

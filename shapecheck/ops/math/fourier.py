@@ -103,9 +103,13 @@ def _windows(
         shape = call.facts.shape(window.shape)
         found = shape.at(0)
         if shape.rank is not None and shape.rank != 1:
-            raise mismatch(f"the window is {shape}, and 1 axis is needed", headline)
+            raise mismatch(f"the window is {shape}, and 1 axis is needed", headline, about=(shape,))
         if found is not None and not call.unify(found, wanted):
-            raise mismatch(f"the window has {found} points, where {wanted} are expected", headline)
+            raise mismatch(
+                f"the window has {found} points, where {wanted} are expected",
+                headline,
+                about=(found, wanted),
+            )
     return _Windows(points, hop, center, onesided)
 
 
@@ -164,7 +168,11 @@ def istft(
     if frequencies is not None and isinstance(cut.onesided, bool):
         wanted = cut.frequencies(cut.onesided)
         if not call.unify(frequencies, wanted):
-            raise mismatch(f"axis -2 is {frequencies}, where {wanted} is expected", headline)
+            raise mismatch(
+                f"axis -2 is {frequencies}, where {wanted} is expected",
+                headline,
+                about=(frequencies, wanted),
+            )
     found: DimExpr = dims.unknown()
     if length is not None:
         found = size(length)

@@ -76,4 +76,8 @@ def _square(call: Call, rows: Shape, columns: Shape, headline: str) -> None:
     assert first is not None and second is not None
     sizes: tuple[DimExpr, DimExpr] = first, second
     if call.facts.differ(*sizes):
-        raise mismatch(f"{rows} has {first} elements, and {columns} has {second}", headline)
+        raise mismatch(
+            f"{rows} has {first} elements, and {columns} has {second}",
+            headline,
+            about=(rows, first, columns, second),
+        )

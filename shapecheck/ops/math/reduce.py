@@ -91,7 +91,7 @@ def _enough(call: Call, shape: Shape, position: int, k: Value, headline: str) ->
     if isinstance(k, int) and not isinstance(item, Run):
         size = call.facts.size(size_of(item))
         if isinstance(size, int) and k > size:
-            raise mismatch(f"axis {position} has {item} elements", headline)
+            raise mismatch(f"axis {position} has {item} elements", headline, about=(item,))
 
 
 @rule("kthvalue")

@@ -73,7 +73,11 @@ def name_all(call: Call, x: Value, dims: Value, **rest: Value) -> Value:
         item, again = items[index], seen.setdefault(str(entry), items[index])
         if str(entry).isidentifier() and not isinstance(item, Run) and not isinstance(again, Run):
             if call.facts.differ(item, again):
-                raise mismatch(f'"{entry}" is both {again} and {item}', f"can't name {shape}")
+                raise mismatch(
+                    f'"{entry}" is both {again} and {item}',
+                    f"can't name {shape}",
+                    about=(again, item),
+                )
         if not any(isinstance(one, Run) for one in items[: index + 1]) or not any(
             isinstance(one, Run) for one in items[index:]
         ):
@@ -133,7 +137,7 @@ def _renamed(
     if not isinstance(found, int):
         return found
     if not call.unify(item, found):
-        raise mismatch(f'{item} isn\'t "{entry}"', f"can't name {shape}")
+        raise mismatch(f'{item} isn\'t "{entry}"', f"can't name {shape}", about=(item,))
     return item
 
 
@@ -159,9 +163,13 @@ def assert_size(call: Call, x: Value, kwargs: Mapping[str, Value], **rest: Value
     return tensor
 
 
-def wrong_size(shape: Shape, name: str, found: object, size: object) -> Exception:
+def wrong_size(shape: Shape, name: str, found: Item, size: object) -> Exception:
     """Return what to say of a dimension that isn't of the size that is asserted."""
-    return mismatch(f'"{name}" is {found}, not {written(size)}', f"doesn't hold for {shape}")
+    return mismatch(
+        f'"{name}" is {found}, not {written(size)}',
+        f"doesn't hold for {shape}",
+        about=(dims.name(name), found),
+    )
 
 
 # What torch had under these names -----------------------------------------------------------------
@@ -245,6 +253,10 @@ def refined(call: Call, shape: Shape, given: Value) -> tuple[tuple[int, _Name], 
         if new is None or isinstance(new, EllipsisType):
             continue
         if is_named(item) and str(item) != new:
-            raise mismatch(f'axis {at} is "{item}" already, not "{new}"', f"can't name {shape}")
+            raise mismatch(
+                f'axis {at} is "{item}" already, not "{new}"',
+                f"can't name {shape}",
+                about=(item,),
+            )
         found.append((at, new))
     return tuple(found)

@@ -86,7 +86,7 @@ def _claimed(call: Call, claimed: Shape, found: Shape) -> None:
         if isinstance(one, Run) or isinstance(other, Run):
             break
         if not call.unify(one, other):
-            raise mismatch(f"{other} isn't {one}", headline)
+            raise mismatch(f"{other} isn't {one}", headline, about=(other, one))
 
 
 @rule("named.augment")

@@ -76,6 +76,7 @@ def product(call: Call, shapes: Sequence[Shape], over: Value) -> Product | None:
                     raise mismatch(
                         f"{item} is twice in {shape}; rename one of them before",
                         "can't sum over products by name",
+                        about=(item, shape),
                     )
                 seen.append(item)
                 letter = next((one for other, one in shared if other == item), None)
@@ -126,6 +127,7 @@ def alike(call: Call, shapes: Sequence[Shape], but: Value = ()) -> list[tuple[in
             raise mismatch(
                 f"operand {index} {shape} has other dimensions than operand 0",
                 f"can't join {first} and {shape}",
+                about=(shape,),
             )
         also = positions(call, shape, but, f"operand {index}")
         if also is None:
@@ -211,7 +213,9 @@ def onto(call: Call, shape: Shape, target: Shape) -> tuple[int | None, ...] | No
     if rest and not left:
         raise mismatch("a dimension of it has no name", f"can't align {shape} with {target}")
     if left:
-        raise mismatch(f"{target} has no {listed(left)}", f"can't align {shape} with {target}")
+        raise mismatch(
+            f"{target} has no {listed(left)}", f"can't align {shape} with {target}", about=(target,)
+        )
     return tuple(found)
 
 
@@ -295,5 +299,6 @@ def along(call: Call, shape: Shape, given: Value) -> tuple[int | None, ...] | No
         raise mismatch(
             f"{lost} {'is' if len(left) == 1 else 'are'} left out",
             f'can\'t align {shape} to "{said}"',
+            about=tuple(shape.dims[at] for at in left),
         )
     return tuple(found)

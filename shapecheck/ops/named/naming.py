@@ -19,7 +19,7 @@ from shapecheck.dims.origins import Renamed
 from shapecheck.ops.agree import listed
 from shapecheck.ops.call import Call, Unknown, Value
 from shapecheck.ops.saying import said
-from shapecheck.shapes import Facts, Item, Matcher, Run, Shape, mismatch
+from shapecheck.shapes import Facts, Item, Matcher, Mismatch, Run, Shape, mismatch
 
 Wanted: TypeAlias = spec.Axis | spec.Group | Size | Composite
 """A dimension that is meant: as the text of one, or itself. A `Group` is `...`."""
@@ -84,10 +84,11 @@ def position(call: Call, shape: Shape, one: Wanted, whole: str = "") -> int | No
         raise mismatch(reason, f'can\'t tell which "{one}" of {of} is meant')
     if _may_have(call.facts, shape, one):
         return None
-    is_alike = not isinstance(one, spec.Axis) and str(one) in map(str, shape.dims)
-    alike = f'"{one}" is a name there, and not this dimension object; give the name'
-    reason = alike if is_alike else _instead(shape, str(one))
-    raise mismatch(reason, f'has no dimension "{one}" in {of}')
+    headline = f'has no dimension "{one}" in {of}'
+    if isinstance(one, (Size, Composite)) and str(one) in map(str, shape.dims):
+        reason = f'"{one}" is a name there, and not this dimension object; give the name'
+        raise mismatch(reason, headline, about=(one,))
+    raise _instead(shape, str(one), headline)
 
 
 def positions(call: Call, shape: Shape, given: Value, whole: str = "") -> tuple[int, ...] | None:
@@ -186,18 +187,18 @@ def is_named(item: Item) -> bool:
     return not isinstance(item, Run) and any(s.kind is Kind.NAME for s in dims.symbols(item))
 
 
-def _instead(shape: Shape, name: str) -> str:
-    """Say what the dimensions of a shape are called."""
-    names = [str(item) for item in shape.dims if not isinstance(item, int)]
+def _instead(shape: Shape, name: str, headline: str) -> Mismatch:
+    """Return what refuses a name, and says what the dimensions of a shape are called."""
+    named = {str(item): item for item in shape.dims if not isinstance(item, int)}
     if not shape.dims:
-        return "it is a scalar"
-    if not names:
-        return 'none of its dimensions has a name; named(x, "...") gives names'
-    near = get_close_matches(name, names, 1)
-    if near:
-        return f'the nearest is "{near[0]}"'
-    said = listed([f'"{one}"' for one in names])
-    return f"it has {said}"
+        return mismatch("it is a scalar", headline)
+    if not named:
+        reason = 'none of its dimensions has a name; named(x, "...") gives names'
+        return mismatch(reason, headline)
+    if near := get_close_matches(name, named, 1):
+        return mismatch(f'the nearest is "{near[0]}"', headline, about=(named[near[0]],))
+    said = listed([f'"{one}"' for one in shape.dims if not isinstance(one, int)])
+    return mismatch(f"it has {said}", headline, about=(shape,))
 
 
 # Orders -----------------------------------------------------------------------------------------
@@ -253,6 +254,7 @@ def order(call: Call, shape: Shape, given: Value, missing: str = "refuse") -> Or
         raise mismatch(
             f"{lost} {'is' if len(left) == 1 else 'are'} left out",
             f'can\'t order {shape} by "{_said(many)}"',
+            about=tuple(shape.dims[at] for (at,) in left),
         )
     return Order.of(known)
 
@@ -292,7 +294,11 @@ def _as_object(call: Call, item: Item, dim: Size) -> Size:
     symbol = dim.symbol
     promised = None if symbol is None else symbol.size
     if promised is not None and not isinstance(item, Run) and call.facts.differ(item, promised):
-        raise mismatch(f'"{dim}" is {promised}, not {item}', "can't call a dimension by it")
+        raise mismatch(
+            f'"{dim}" is {promised}, not {item}',
+            "can't call a dimension by it",
+            about=(dim, promised, item),
+        )
     return dim
 
 

@@ -174,7 +174,9 @@ def split(
     item = shape.dims[found]
     if into is None:
         if not isinstance(item, Composite):
-            raise mismatch(f"{item} isn't merged from others; name the parts", headline)
+            raise mismatch(
+                f"{item} isn't merged from others; name the parts", headline, about=(item,)
+            )
         names = tuple(map(str, item.parts))
     else:
         many = wanted(into)

@@ -44,6 +44,7 @@ def attention(
                 "shape",
                 "transpose",
                 "swap",
+                about=(one, other),
             )
     if attn_mask is not None and is_causal is True and isinstance(attn_mask, Tensor):
         raise mismatch("is_causal=True makes the mask itself", "takes no attn_mask")
@@ -119,7 +120,9 @@ def _mask(call: Call, mask: Tensor, scores: Shape) -> None:
                 if call.facts.dim(wanted) == 1:
                     continue
                 raise mismatch(
-                    f'axis {axis} of "attn_mask" is {found}, where {wanted} is expected', headline
+                    f'axis {axis} of "attn_mask" is {found}, where {wanted} is expected',
+                    headline,
+                    about=(found, wanted),
                 ) from None
         raise
 
@@ -196,6 +199,7 @@ def _fits_module(
                 headline,
                 "shape",
                 "transpose",
+                about=(found, wanted),
             )
 
 
@@ -209,7 +213,9 @@ def _padding(
     for axis, (one, other) in enumerate(zip(found, wanted, strict=True)):
         if other is not None and not call.unify(one, other):
             raise mismatch(
-                f'axis {axis} of "key_padding_mask" is {one}, where {other} is expected', headline
+                f'axis {axis} of "key_padding_mask" is {one}, where {other} is expected',
+                headline,
+                about=(one, other),
             )
 
 
@@ -227,4 +233,5 @@ def _same(
             "shape",
             "transpose",
             "swap",
+            about=(one, other),
         )

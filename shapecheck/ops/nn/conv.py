@@ -11,7 +11,7 @@ from shapecheck.dims import DimExpr, IntSize, size_of
 from shapecheck.ops.agree import counted, fits_bias, float_of, loose, one_kind, size
 from shapecheck.ops.call import Call, Value, as_tensor, rule
 from shapecheck.ops.saying import written
-from shapecheck.ops.windows import Grid, divisible, expected, grid, numbers, positions
+from shapecheck.ops.windows import Grid, divisible, grid, numbers, positions, unexpected
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
@@ -83,16 +83,22 @@ def _operands(call: Call, input: Value, weight: Value) -> tuple[Tensor, Grid, Sh
     return tensor, found, shape, headline
 
 
-def _fits_channels(call: Call, found: Grid, wanted: DimExpr, weight: str, headline: str) -> None:
-    """Refuse a weight for another number of channels; `weight` says which of its axes has them."""
+def _fits_channels(
+    call: Call, found: Grid, wanted: DimExpr, channels: DimExpr, axis: str, headline: str
+) -> None:
+    """Refuse a weight for another number of channels than `wanted`.
+
+    `channels` is what the weight has on an axis, `axis` says which one and what of it is wanted.
+    """
     assert found.channels is not None
     if not call.unify(found.channels, wanted):
         raise mismatch(
-            f"axis {found.axis(-1)} of the input is {found.channels}, {weight}",
+            f"axis {found.axis(-1)} of the input is {found.channels}, {axis}",
             headline,
             "shape",
             "transpose",
             "swap",
+            about=(found.channels, channels),
         )
 
 
@@ -136,7 +142,8 @@ def _weight_channels(
         both = call.facts.dim(found.channels), call.facts.dim(wanted)
         if not all(isinstance(one, int) for one in both):
             return
-    _fits_channels(call, found, wanted, f"axis 1 of the weight {channels}{times}", headline)
+    axis = f"axis 1 of the weight {channels}{times}"
+    _fits_channels(call, found, wanted, channels, axis, headline)
 
 
 def _kernel(shape: Shape, count: int) -> list[IntSize]:
@@ -172,12 +179,7 @@ def _channels(call: Call, found: Grid, self: Mapping[str, Value]) -> None:
     divisible(wanted, groups, "input channels", headline)
     divisible(size(self["out_channels"]), groups, "output channels", headline)
     if found.channels is not None and not call.unify(found.channels, wanted):
-        raise mismatch(
-            expected(found.axis(-1), found.channels, wanted, "in_channels"),
-            headline,
-            "shape",
-            "transpose",
-        )
+        raise unexpected(found.axis(-1), found.channels, wanted, "in_channels", headline)
 
 
 @rule("conv transpose")
@@ -200,7 +202,8 @@ def conv_transpose(
     channels, out = shape.at(0), shape.at(1)
     if channels is not None and found.channels is not None:
         divisible(found.channels, groups, "channels", headline)
-        _fits_channels(call, found, channels, f"axis 0 of the weight {channels}", headline)
+        axis = f"axis 0 of the weight {channels}"
+        _fits_channels(call, found, channels, channels, axis, headline)
     windows = _Windows(
         kernel, numbers(stride, count), numbers(padding, count), numbers(dilation, count)
     )
@@ -306,6 +309,7 @@ def fold(
             f"axis {found.axis(0)} is {found.spatial[0]}, and the window has {count} positions "
             f"in ({target[0]}, {target[1]})",
             headline,
+            about=(found.spatial[0], count, target[0], target[1]),
         )
     block = dims.product(kernel)
     if found.channels is None or loose(block):

@@ -34,6 +34,7 @@ def linear(call: Call, input: Value, weight: Value, bias: Value = None, **rest: 
             headline,
             "shape",
             "transpose",
+            about=(found, wanted),
         )
     lead = shape.dims[:-1] if found is not None else Shape.unknown().dims
     if table.rank == 1:
@@ -59,7 +60,11 @@ def prelu(call: Call, input: Value, weight: Value, **rest: Value) -> Value:
         return tensor
     channels: DimExpr | None = shape.at(1) if shape.rank > 1 else 1
     if channels is not None and not call.unify(count, channels):
-        raise mismatch(f'"weight" has {count} elements, where axis 1 is {channels}', headline)
+        raise mismatch(
+            f'"weight" has {count} elements, where axis 1 is {channels}',
+            headline,
+            about=(count, channels),
+        )
     return tensor
 
 

@@ -119,6 +119,7 @@ def _equal(call: Call, a: Shape, b: Shape, headline: str) -> Shape:
                 headline,
                 "shape",
                 "transpose",
+                about=(one, other),
             ) from None
     return Shape(tuple(items))
 
@@ -151,7 +152,7 @@ def class_loss(call: Call, input: Value, target: Value, **rest: Value) -> Value:
         return _reduced(wanted, float_of(first), rest)
     where = f'the classes are axis {position} of "input" ({classes})'
     if b.rank == a.rank and probabilities and not exact:
-        _match(call, a, b, f'{where}, so "target" is expected to be', a, headline)
+        _match(call, a, b, f'{where}, so "target" is expected to be', classes, a, headline)
         return _reduced(wanted, float_of(first), rest)
     if b.rank != a.rank - 1:
         raise mismatch(
@@ -162,8 +163,9 @@ def class_loss(call: Call, input: Value, target: Value, **rest: Value) -> Value:
             "squeeze",
             "transpose",
             "swap",
+            about=(classes, wanted),
         )
-    _match(call, wanted, b, f'{where}, so "target" is expected to be', wanted, headline)
+    _match(call, wanted, b, f'{where}, so "target" is expected to be', classes, wanted, headline)
     if floating:
         raise mismatch(
             f'"target" is {dtypes.describe(second.dtype)}, class indices are Int',
@@ -173,11 +175,15 @@ def class_loss(call: Call, input: Value, target: Value, **rest: Value) -> Value:
     return _reduced(wanted, float_of(first), rest)
 
 
-def _match(call: Call, a: Shape, b: Shape, words: str, wanted: Shape, headline: str) -> None:
+def _match(
+    call: Call, a: Shape, b: Shape, words: str, classes: Item, wanted: Shape, headline: str
+) -> None:
     for one, other in zip(a.dims, b.dims, strict=True):
         assert not isinstance(one, Run) and not isinstance(other, Run)
         if not call.unify(one, other):
-            raise mismatch(f"{words} {wanted}", headline, "shape", "transpose")
+            raise mismatch(
+                f"{words} {wanted}", headline, "shape", "transpose", about=(classes, wanted)
+            )
 
 
 def _weights(call: Call, weight: Value, classes: Item, position: int, headline: str) -> None:
@@ -190,6 +196,7 @@ def _weights(call: Call, weight: Value, classes: Item, position: int, headline: 
         raise mismatch(
             f'"weight" has {found} elements, where axis {position} of "input" is {classes}',
             headline,
+            about=(found, classes),
         )
 
 
@@ -204,7 +211,9 @@ def row_loss(call: Call, input: Value, target: Value, weight: Value = None, **re
         count = one.at(0)
         if one.rank not in (1, None) or (count is not None and not call.unify(count, classes)):
             raise mismatch(
-                f'"weight" is {one}, where ({classes}) is expected', f"can't take {shape}"
+                f'"weight" is {one}, where ({classes}) is expected',
+                f"can't take {shape}",
+                about=(one, classes),
             )
     rows = _rows(shape)
     if shape.rank != 1 or given.dims != (1,):
@@ -277,6 +286,7 @@ def _one_a_sequence(call: Call, log_probs: Shape, given: Mapping[str, Value]) ->
                 f"can't align {log_probs}",
                 "shape",
                 "transpose",
+                about=(batch, shape),
             )
 
 
@@ -331,7 +341,9 @@ def halve(call: Call, input: Value, dim: Value = -1, **rest: Value) -> Value:
     half = dims.exact_quotient(whole, 2) if plain is None else plain
     if (isinstance(whole, int) and whole % 2) or half is None:
         raise mismatch(
-            f"axis {written(dim)} is {whole}, which 2 doesn't divide", f"can't halve {shape}"
+            f"axis {written(dim)} is {whole}, which 2 doesn't divide",
+            f"can't halve {shape}",
+            about=(whole,),
         )
     return Tensor(replace(shape, position, half), tensor.dtype)
 

@@ -8,7 +8,7 @@ from shapecheck.dims import DimExpr, size_of
 from shapecheck.ops.agree import counted, float_of, size, trailing
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
 from shapecheck.ops.saying import written
-from shapecheck.ops.windows import expected
+from shapecheck.ops.windows import unexpected
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
@@ -57,6 +57,7 @@ def layer_norm(
                 headline,
                 "shape",
                 "transpose",
+                about=(found, wanted),
             )
     for name, value in (("weight", weight), ("bias", bias)):
         if not isinstance(value, Tensor):
@@ -64,7 +65,9 @@ def layer_norm(
         vector = call.facts.shape(value.shape)
         if vector.rank is not None and vector.rank != len(sizes):
             raise mismatch(
-                f'"{name}" has {counted(vector.rank, "axis")}, where {text} is expected', headline
+                f'"{name}" has {counted(vector.rank, "axis")}, where {text} is expected',
+                headline,
+                about=(text,),
             )
         known = trailing(vector, len(sizes))
         for index, wanted in enumerate(sizes):
@@ -73,6 +76,7 @@ def layer_norm(
                     f'axis {index - len(sizes)} of "{name}" is {known[index]}, '
                     f"where {wanted} is expected",
                     headline,
+                    about=(known[index], wanted),
                 )
     return _kept(tensor)
 
@@ -93,7 +97,7 @@ def group_norm(
     if found is None:
         return _kept(tensor)
     if channels is not None and not call.unify(found, wanted := size(channels)):
-        raise mismatch(expected(1, found, wanted, "num_channels"), headline, "shape", "transpose")
+        raise unexpected(1, found, wanted, "num_channels", headline)
     whole, groups = size_of(call.facts.dim(found)), size(num_groups)
     if isinstance(whole, int) and isinstance(groups, int) and groups > 0 and whole % groups:
         raise mismatch(f"{whole} channels (axis 1) aren't divisible by {groups}", headline)
@@ -111,7 +115,11 @@ def _features(call: Call, value: Value, name: str, wanted: DimExpr, headline: st
         raise mismatch(f'"{name}" has {counted(shape.rank, "axis")}, 1 is expected', headline)
     found = shape.at(0)
     if found is not None and not call.unify(found, wanted):
-        raise mismatch(f'"{name}" has {found} elements, where axis 1 is {wanted}', headline)
+        raise mismatch(
+            f'"{name}" has {found} elements, where axis 1 is {wanted}',
+            headline,
+            about=(found, wanted),
+        )
 
 
 @rule("batch_norm")
@@ -169,7 +177,5 @@ def norm_module(call: Call, input: Value, self: Mapping[str, Value]) -> Value:
     wanted = size(self.get("num_features"))  # unknown for a lazy module
     counts = not unbatched or self.get("affine") is True or self.get("track_running_stats") is True
     if found is not None and counts and not call.unify(found, wanted):
-        raise mismatch(
-            expected(axis, found, wanted, "num_features"), headline, "shape", "transpose"
-        )
+        raise unexpected(axis, found, wanted, "num_features", headline)
     return _kept(tensor)

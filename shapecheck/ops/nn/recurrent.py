@@ -9,7 +9,7 @@ from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize
 from shapecheck.ops.agree import counted, size
 from shapecheck.ops.call import UNKNOWN, Call, Packed, Value, rule
-from shapecheck.ops.windows import expected
+from shapecheck.ops.windows import unexpected
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
@@ -45,7 +45,7 @@ def recurrent(call: Call, input: Value, self: Mapping[str, Value], hx: Value = N
         )
     found, wanted = shape.at(-1), size(self["input_size"])
     if found is not None and not call.unify(found, wanted):
-        raise mismatch(expected(-1, found, wanted, "input_size"), headline, "shape", "transpose")
+        raise unexpected(-1, found, wanted, "input_size", headline)
     kind = tensor.dtype & (dtypes.FLOAT | dtypes.COMPLEX) or dtypes.ANY
     output = Shape((*(shape.dims[:-1] if found is not None else Shape.unknown().dims), last))
     batch = (packed.batch,) if packed else _batch(shape, self.get("batch_first"))
@@ -94,12 +94,17 @@ def _check_state(call: Call, hx: Value, whole: Shape, lstm: bool, headline: str)
             f'"hx" has {counted(given.rank, "axis")}, where {whole.rank} are expected '
             f"({whole.text()})",
             headline,
+            about=(whole,),
         )
     for axis in range(given.rank):
         found, wanted = given.at(axis), whole.at(axis)
         assert found is not None and wanted is not None
         if not call.unify(found, wanted):
-            raise mismatch(f'axis {axis} of "hx" is {found}, where {wanted} is expected', headline)
+            raise mismatch(
+                f'axis {axis} of "hx" is {found}, where {wanted} is expected',
+                headline,
+                about=(found, wanted),
+            )
 
 
 @rule("recurrent cell")
@@ -115,7 +120,7 @@ def recurrent_cell(call: Call, input: Value, self: Mapping[str, Value], hx: Valu
         )
     found, wanted = shape.at(-1), size(self["input_size"])
     if found is not None and not call.unify(found, wanted):
-        raise mismatch(expected(-1, found, wanted, "input_size"), headline, "shape", "transpose")
+        raise unexpected(-1, found, wanted, "input_size", headline)
     hidden = size(self["hidden_size"])
     lead = shape.dims[:-1] if found is not None else Shape.unknown().dims
     whole = Shape((*lead, hidden))

@@ -189,9 +189,13 @@ def grid_sample(call: Call, input: Value, grid: Value, **rest: Value) -> Value:
     batch, channels, last = a.at(0), a.at(1), b.at(-1)
     first = b.at(0)
     if last is not None and not call.unify(last, rank - 2):
-        raise mismatch(f'axis -1 of "grid" is {last}, where {rank - 2} is expected', headline)
+        raise mismatch(
+            f'axis -1 of "grid" is {last}, where {rank - 2} is expected', headline, about=(last,)
+        )
     if batch is not None and first is not None and not call.unify(batch, first):
-        raise mismatch(f'axis 0 is {batch} in "input" and {first} in "grid"', headline)
+        raise mismatch(
+            f'axis 0 is {batch} in "input" and {first} in "grid"', headline, about=(batch, first)
+        )
     middle = b.dims[1:-1] if b.rank is not None else Shape.of_rank(rank - 2).dims
     lead = [dims.unknown() if one is None else one for one in (batch or first, channels)]
     return Tensor(Shape((*lead, *middle)), tensor.dtype)
@@ -216,6 +220,8 @@ def affine_grid(call: Call, theta: Value, size: Value, **rest: Value) -> Value:
         assert not isinstance(wanted, Run)
         if found is not None and not call.unify(found, wanted):
             raise mismatch(
-                f'axis {axis} of "theta" is {found}, where {wanted} is expected', headline
+                f'axis {axis} of "theta" is {found}, where {wanted} is expected',
+                headline,
+                about=(found, wanted),
             )
     return Tensor(Shape((target.dims[0], *target.dims[2:], count)), matrix.dtype)

@@ -12,7 +12,7 @@ from shapecheck import shapes
 from shapecheck.dims import DimExpr
 from shapecheck.ops.agree import counted, one_kind, promote_all, tensors_of
 from shapecheck.ops.call import Call, Value, as_tensor, rule
-from shapecheck.shapes import Clash, Item, Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Clash, Item, Run, Shape, Tensor, Topic, mismatch
 
 ELLIPSIS: Final = "..."
 
@@ -107,18 +107,20 @@ class _Sum:
         where = f"{known} in operand {self.origin[term]} and {dim} in operand {operand}"
         if repeated:
             if not self.call.unify(known, dim):
-                raise self.clash(f'"{term}" is both {known} and {dim} in operand {operand}')
+                raise self.clash(
+                    f'"{term}" is both {known} and {dim} in operand {operand}', known, dim
+                )
             return
         try:
             met = shapes.broadcast_dim(self.call.facts, known, dim, self.call.operands)
         except Clash:
-            raise self.clash(f'"{term}" is {where}') from None
+            raise self.clash(f'"{term}" is {where}', known, dim) from None
         if met is not known and self.call.facts.dim(known) == 1:
             self.origin[term] = operand
         self.sizes[term] = met
 
-    def clash(self, reason: str) -> shapes.Mismatch:
-        return mismatch(reason, self.headline, "shape", "transpose", "swap")
+    def clash(self, reason: str, *about: Topic) -> shapes.Mismatch:
+        return mismatch(reason, self.headline, "shape", "transpose", "swap", about=about)
 
     def spread(self, items: Sequence[Item], operand: int) -> None:
         """Broadcast what an ellipsis stands for with that of the operands before."""
@@ -130,7 +132,9 @@ class _Sum:
         except Clash as clash:
             raise self.clash(
                 f'axis {clash.axis} of "..." is {clash.left} before '
-                f"and {clash.right} in operand {operand}"
+                f"and {clash.right} in operand {operand}",
+                clash.left,
+                clash.right,
             ) from None
 
 
@@ -190,6 +194,7 @@ def _bind(state: _Sum, terms: Sequence[str], part: Tensor, operand: int) -> None
             f"operand {operand} {shape} has {least}{counted(shape.least_rank, 'axis')}, "
             f'"{text}" names {count}',
             state.headline,
+            about=(shape,),
         )
     cut = terms.index(ELLIPSIS) if ELLIPSIS in terms else None
     left = list(terms) if cut is None else list(terms[:cut])

@@ -44,6 +44,7 @@ def pack(call: Call, tensors: Value, pattern: Value) -> Value:
                 f"operand {index} {shape} has {counted(shape.rank, 'axis')}, "
                 f"at least {before + after} are expected",
                 headline,
+                about=(shape,),
             )
         items = shape.dims
         front, back = items[:before], items[len(items) - after :] if after else ()
@@ -92,7 +93,11 @@ def unpack(call: Call, tensor: Value, packed_shapes: Value, pattern: Value) -> V
     plain = [length for length in lengths if length is not None]
     left: IntSize | None = None
     if len(plain) == len(rows) and not call.unify(sum(plain), middle):
-        raise mismatch(f"the pieces add up to {sum(plain)}, axis {before} is {middle}", headline)
+        raise mismatch(
+            f"the pieces add up to {sum(plain)}, axis {before} is {middle}",
+            headline,
+            about=(*plain, middle),
+        )
     if len(open_rows) == 1 and open_rows[0] is not None and len(plain) == len(rows) - 1:
         left = size_of(call.facts.dim(middle)) - sum(plain)
     found = []

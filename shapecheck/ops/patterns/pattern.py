@@ -12,7 +12,7 @@ from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, size_of
 from shapecheck.ops.agree import counted, listed, size
 from shapecheck.ops.call import Call, Value
 from shapecheck.ops.patterns.einsum import ELLIPSIS
-from shapecheck.shapes import Item, Run, Shape, mismatch
+from shapecheck.shapes import Item, Run, Shape, Topic, mismatch
 
 Part = str | int
 """One elementary axis of a pattern: its name, `...`, or a number."""
@@ -105,9 +105,9 @@ class Binding:
     sizes: dict[str, DimExpr] = field(default_factory=dict)
     rest: tuple[Item, ...] = ()
 
-    def fail(self, reason: str, *hints: str) -> NoReturn:
+    def fail(self, reason: str, *hints: str, about: tuple[Topic, ...] = ()) -> NoReturn:
         """Raise the `Mismatch` for a reason."""
-        raise mismatch(reason, self.headline, "shape", *hints)
+        raise mismatch(reason, self.headline, "shape", *hints, about=about)
 
     def part(self, part: Part) -> DimExpr | None:
         """Return the size of an elementary axis, None where it isn't known yet."""
@@ -155,7 +155,10 @@ class Binding:
         """Bring one axis of the left side together with a dimension of the tensor."""
         missing = [part for part in axis if self.part(part) is None]
         if len(missing) > 1:
-            self.fail(f"the sizes of {listed(missing)} can't be told from their product {dim}")
+            self.fail(
+                f"the sizes of {listed(missing)} can't be told from their product {dim}",
+                about=(dim,),
+            )
         before: list[DimExpr] = []
         after: list[DimExpr] = []
         text = " ".join(map(str, axis))
@@ -176,9 +179,12 @@ class Binding:
         merged = dims.merge(found for part in axis if (found := self.part(part)) is not None)
         if not missing and not self.call.unify(dim, merged):
             wanted = f"{text} is {merged}" if axis else "1 is expected"
-            self.fail(f"axis {index} is {dim}, where {wanted}", "transpose")
+            self.fail(f"axis {index} is {dim}, where {wanted}", "transpose", about=(dim, merged))
         if missing and not _anywhere(dim, before, after) and self.call.facts.differ(dim, merged):
-            self.fail(f"axis {index} is {dim}, where {text} takes it apart as {merged}")
+            self.fail(
+                f"axis {index} is {dim}, where {text} takes it apart as {merged}",
+                about=(dim, merged),
+            )
 
     def keep_names(self, dim: DimExpr, axis: Sequence[Part]) -> None:
         """Let parts of a composite that are said to be numbers keep their names: (h d) with h=8."""

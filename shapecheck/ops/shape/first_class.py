@@ -87,7 +87,11 @@ def bind(call: Call, dim: Free, item: DimExpr, headline: str, what: str = "") ->
     known = bound_to(call.facts, dim)
     if not call.unify(known, item):
         found = f"{what} is {item}, and " if what else ""
-        raise mismatch(f'{found}"{dim}" is bound to {known}', headline)
+        raise mismatch(
+            f'{found}"{dim}" is bound to {known}',
+            headline,
+            about=(known, item) if what else (known,),
+        )
     if known == dim.size:
         bound_as(call.facts, dim, item)
     call.facts.learn(dim.bound, 0)

@@ -181,7 +181,8 @@ def _beside(call: Call, parts: Sequence[Tensor], new: tuple[Free, ...]) -> Tenso
                 if isinstance(one, Run) or isinstance(other, Run) or call.unify(one, other):
                     continue
                 reason = f"axis {at} is {one} in one and {other} in another"
-                raise mismatch(reason, f"can't put {shapes[0]} and {shape} together")
+                headline = f"can't put {shapes[0]} and {shape} together"
+                raise mismatch(reason, headline, about=(one, other))
     free = union(new, *(part.free for part in parts))
     return Tensor(Shape(tuple(items)), dtype, free=free, more=any(part.more for part in parts))
 
@@ -225,10 +226,18 @@ def _bind_blocks(call: Call, parts: Sequence[Free], whole: DimExpr, headline: st
             left = left - facts.size(size_of(facts.dim(part.size)))
     if not open_:
         if not call.unify(left, 0):
-            raise mismatch(f"their sizes add up to {size - left}, not {size}", headline)
+            raise mismatch(
+                f"their sizes add up to {size - left}, not {size}",
+                headline,
+                about=(size - left, size),
+            )
         return
     if isinstance(left, int) and left < 0:
-        raise mismatch(f"their sizes add up to {size - left}, more than {size}", headline)
+        raise mismatch(
+            f"their sizes add up to {size - left}, more than {size}",
+            headline,
+            about=(size - left, size),
+        )
     share = -(-left // len(open_)) if isinstance(left, int) else None
     for part in open_:
         if len(open_) == 1:

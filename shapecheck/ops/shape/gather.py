@@ -49,7 +49,11 @@ def _no_larger(
         if larger or (
             apart(call.facts, limit, size) and _elsewhere(call.facts, limits, sizes, axis)
         ):
-            raise mismatch(f"axis {axis} of the index is {size}, and {limit} {what}", headline)
+            raise mismatch(
+                f"axis {axis} of the index is {size}, and {limit} {what}",
+                headline,
+                about=(size, limit),
+            )
 
 
 def _elsewhere(
@@ -153,7 +157,11 @@ def index_add(
     for axis, (value, place) in enumerate(zip(values.known, shape.known, strict=True)):
         expected = place if axis != position else places.at(0)
         if expected is not None and not call.unify(value, expected):
-            raise mismatch(f"axis {axis} of the source is {value}, not {expected}", headline)
+            raise mismatch(
+                f"axis {axis} of the source is {value}, not {expected}",
+                headline,
+                about=(value, expected),
+            )
     return tensor
 
 
@@ -194,6 +202,7 @@ def take_along_dim(
             raise mismatch(
                 f"axis {axis} is {clash.left} in the tensor and {clash.right} in the index",
                 headline,
+                about=(clash.left, clash.right),
             ) from None
     return Tensor(Shape(tuple(items)), tensor.dtype)
 
@@ -211,7 +220,9 @@ def searchsorted(call: Call, sorted_sequence: Value, input: Value, **rest: Value
         for axis, (left, right) in enumerate(list(pairs)[:-1]):
             if not call.unify(left, right):
                 raise mismatch(
-                    f"axis {axis} is {left} in the rows and {right} in the values", headline
+                    f"axis {axis} is {left} in the rows and {right} in the values",
+                    headline,
+                    about=(left, right),
                 )
     return Tensor(values, dtypes.of("int32") if rest.get("out_int32") is True else dtypes.INT64)
 

@@ -110,6 +110,7 @@ def _meet(call: Call, item: DimExpr, place: DimExpr, axis: int, headline: str) -
         "transpose",
         "unsqueeze",
         "keepdim",
+        about=(item, place),
     )
     try:
         met = broadcast_dim(call.facts, item, place, call.operands, axis)
@@ -363,7 +364,7 @@ def _take(reader: _Reader, part: Value, at: int, width: int) -> None:
         try:
             reader.out.append(sliced(call, known[0], part))
         except Mismatch as error:
-            raise mismatch(error.problem.reason, reader.headline) from None
+            raise Mismatch(replace(error.problem, headline=reader.headline)) from None
     elif is_size(part):
         check_index(call, reader.shape, at, known[0], part, f"can't take element {part}")
     else:
@@ -392,6 +393,7 @@ def _pick(reader: _Reader, part: Value, axes: Sequence[DimExpr], at: int) -> Non
                     f"axis {offset} of the mask is {size}, where axis {at + offset} "
                     f"of the tensor is {axis}",
                     reader.headline,
+                    about=(size, axis),
                 )
         shape = Shape((dims.unknown() if part is tensor else _trues(part),))
     elif tensor.dtype & _MASK and not tensor.free:

@@ -200,6 +200,7 @@ def _clash(
         headline.format(_both(shapes, whole[first], whole[index])),
         "shape",
         "transpose",
+        about=(right, wrong),
     )
 
 
@@ -240,6 +241,7 @@ def _beside(
         raise mismatch(
             f"axis {axis} is {clash.left} in operand 1 and {clash.right} in operand {index + 1}",
             headline,
+            about=(clash.left, clash.right),
         ) from None
 
 

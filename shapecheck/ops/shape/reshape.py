@@ -178,10 +178,11 @@ def regroup(
     if inferred is not None:
         others = [item for item in targets if item is not None]
         reason = f"{_said(source.dims)} elements don't divide by {_said(others)}"
-        targets[inferred] = _infer(call, total, rest, mismatch(reason, headline))
+        about = (*source.dims, *others)
+        targets[inferred] = _infer(call, total, rest, mismatch(reason, headline, about=about))
     else:
         reason = f"{_said(source.dims)} elements don't fill {_said(targets)}"
-        _check(call, total, rest, mismatch(reason, headline))
+        _check(call, total, rest, mismatch(reason, headline, about=(*source.dims, *targets)))
     final = [item for item in targets if item is not None]
     if blank or call.facts.same(total, 0):
         return Shape(tuple(final))
@@ -396,6 +397,7 @@ def _refuse_scrambling(
             f"{factor} {places[0]} before and {places[1]} after, but a regrouping moves no axis; "
             "transpose first",
             f"scrambles {Shape(tuple(source))} into {Shape(tuple(targets))}",
+            about=(factor, *ahead),
         )
 
 

@@ -78,7 +78,9 @@ def packed(
     if count is not None and not isinstance(batch, Run) and not call.unify(batch, count):
         name = "batch_first=True" if batch_first else "batch_first=False"
         raise mismatch(
-            f"there are {count} lengths, and the batch is {batch} ({name})", f"can't pack {shape}"
+            f"there are {count} lengths, and the batch is {batch} ({name})",
+            f"can't pack {shape}",
+            about=(count, batch),
         )
     return Packed(Tensor(Shape((dims.unknown(), *shape.dims[2:])), input.dtype), batch)
 

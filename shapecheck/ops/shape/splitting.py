@@ -49,6 +49,7 @@ def split(call: Call, input: Value, split_size: Value, dim: Value = 0, **rest: V
             raise mismatch(
                 f"the pieces add up to {total}, axis {written(dim)} is {item}",
                 f"can't split axis {written(dim)} of {shape} into [{pieces}]",
+                about=(total, item),
             )
         if position is None:
             return tuple(Tensor(_like(shape), tensor.dtype) for _ in sizes)

@@ -39,7 +39,9 @@ def check_index(
     if (isinstance(above, int) and above >= 0) or (isinstance(below, int) and below >= 0):
         known = isinstance(size, int)
         allowed = f", so that indices go from {-size} to {size - 1}" if known else ""
-        raise mismatch(f"axis {axis} has {item} elements{allowed}", f"{headline} of {shape}")
+        raise mismatch(
+            f"axis {axis} has {item} elements{allowed}", f"{headline} of {shape}", about=(item,)
+        )
 
 
 @rule("narrow")
@@ -60,15 +62,19 @@ def narrow(
     if isinstance(start, Tensor):
         if call.facts.shape(start.shape).least_rank or not start.dtype & dtypes.INTEGER:
             kind = dtypes.describe(start.dtype)
-            raise mismatch(f"the start is {kind} {start.shape}, where an int is needed", headline)
+            raise mismatch(
+                f"the start is {kind} {start.shape}, where an int is needed",
+                headline,
+                about=(start.shape,),
+            )
     if not isinstance(item, Run) and isinstance(length, (int, Size)):
         size = call.facts.size(size_of(item))
         if isinstance(start, int) and isinstance(size, int) and start < -size:
-            raise mismatch(f"axis {written(dim)} has {item} elements", headline)
+            raise mismatch(f"axis {written(dim)} has {item} elements", headline, about=(item,))
         first = start if isinstance(start, int) and start >= 0 else 0
         beyond = first + call.facts.size(length) - size
         if isinstance(beyond, int) and beyond > 0:
-            raise mismatch(f"axis {written(dim)} has {item} elements", headline)
+            raise mismatch(f"axis {written(dim)} has {item} elements", headline, about=(item,))
         if length == size:
             return Tensor(shape, tensor.dtype)
     return Tensor(replace(shape, position, as_dim(length)), tensor.dtype)
@@ -92,6 +98,7 @@ def unfold(
                 f"windows of {size} don't fit into the {item} elements of axis "
                 f"{written(dimension)}",
                 f"can't unfold {shape}",
+                about=(size, item),
             )
         count = dims.floordiv(size_of(item) - size, step) + 1
     widened = replace(shape, position, count)

@@ -46,7 +46,9 @@ def sum_to_size(call: Call, input: Value, size: Value, **rest: Value) -> Value:
         found, kept = shape.dims[axis], wanted.dims[axis]
         assert not isinstance(found, Run) and not isinstance(kept, Run)
         if kept != 1 and not call.unify(found, kept):
-            raise mismatch(f"axis {axis} is {found}, which can't become {kept}", headline)
+            raise mismatch(
+                f"axis {axis} is {found}, which can't become {kept}", headline, about=(found, kept)
+            )
     summed = dtypes.accumulate(tensor.dtype)
     if wanted.rank < shape.rank or not wanted.dims:
         return Tensor(wanted, summed)
@@ -88,7 +90,9 @@ def _widened(call: Call, given: DimExpr | None, wanted: Value, axis: int, headli
     if given is None or call.facts.dim(given) == 1 or loose(call.facts.dim(given)):
         return size
     if not call.unify(given, size):
-        raise mismatch(f"axis {axis} is {given}, which can't become {size}", headline)
+        raise mismatch(
+            f"axis {axis} is {given}, which can't become {size}", headline, about=(given, size)
+        )
     return given
 
 
@@ -160,6 +164,7 @@ def repeat_interleave(
                     f"there are {counts.dims[0]} counts for the {item} elements of axis "
                     f"{written(dim)}",
                     f"can't repeat {shape} by counts of {counts}",
+                    about=(counts.dims[0], item),
                 )
     merged: DimExpr
     if counted is not None:

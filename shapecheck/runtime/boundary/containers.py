@@ -6,7 +6,7 @@ What is no plain tensor typeguard checks, and we the tensors inside.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Final, Union
@@ -55,23 +55,23 @@ class _LeafError(TypeCheckError):
 
 def fit_value(binding: Binding, hint: Hint, value: Any, subject: str) -> None:
     """Fit a value to what its annotation asks for. Raises `Failed`."""
-    match hint:
-        case None:
-            return
-        case TensorHint():
-            binding.tensor(hint, value, subject)
-        case MaybeHint(tensor=tensor):
-            if value is not None:
-                binding.tensor(tensor, value, subject)
-        case TupleHint(items=items):
-            if not isinstance(value, tuple):
-                raise Failed(Message(f"{subject} is {class_name(value)}, declared a tuple"))
-            if len(value) != len(items):
-                raise Failed(Message(f"{subject} has {len(value)} items, declared {len(items)}"))
-            for index, (item, one) in enumerate(zip(items, value, strict=True)):
-                fit_value(binding, item, one, f"item {index} of {subject}")
-        case OtherHint():
-            _fit_other(binding, hint, value, subject)
+    if hint is not None:
+        _FIT[type(hint)](binding, hint, value, subject)
+
+
+def _fit_maybe(binding: Binding, hint: MaybeHint, value: Any, subject: str) -> None:
+    if value is not None:
+        binding.tensor(hint.tensor, value, subject)
+
+
+def _fit_tuple(binding: Binding, hint: TupleHint, value: Any, subject: str) -> None:
+    items = hint.items
+    if not isinstance(value, tuple):
+        raise Failed(Message(f"{subject} is {class_name(value)}, declared a tuple"))
+    if len(value) != len(items):
+        raise Failed(Message(f"{subject} has {len(value)} items, declared {len(items)}"))
+    for index, (item, one) in enumerate(zip(items, value, strict=True)):
+        fit_value(binding, item, one, f"item {index} of {subject}")
 
 
 def _fit_other(binding: Binding, hint: OtherHint, value: Any, subject: str) -> None:
@@ -93,6 +93,14 @@ def _fit_other(binding: Binding, hint: OtherHint, value: Any, subject: str) -> N
     for index in range(first, len(binding.leaves)):
         leaf = binding.leaves[index]
         binding.leaves[index] = replace(leaf, subject=f"a tensor in {subject}")
+
+
+_FIT: Final[Mapping[type[object], Callable[[Binding, Any, Any, str], None]]] = {
+    TensorHint: Binding.tensor,
+    MaybeHint: _fit_maybe,
+    TupleHint: _fit_tuple,
+    OtherHint: _fit_other,
+}
 
 
 def lookup(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from shapecheck import spec
 from shapecheck.runtime.annotations.hints import Hint, MaybeHint, OtherHint, TensorHint, TupleHint
@@ -123,28 +123,30 @@ class Writer:
 
     def value(self, source: str, hint: Hint) -> None:
         """Check one value; raises `Unusual` where straight-line code can't."""
-        match hint:
-            case TensorHint():
-                self.tensor(source, hint, certain=True)
-            case MaybeHint(tensor=tensor):
-                with self.block(f"if {source} is not None:"):
-                    self.tensor(source, tensor, certain=False)
-            case TupleHint(items=items):
-                parts = [self.fresh("i") for _ in items]
-                no = self.give(NoFit, "NoFit")
-                with self.block(f"if not isinstance({source}, tuple):"):
-                    self.emit(f"raise {no}")
-                self.emit(f"{', '.join(parts)}, = {source}")
-                for part, item in zip(parts, items, strict=True):
-                    if item is not None:
-                        self.value(part, item)
-            case OtherHint(quick=quick):
-                with self.block(f"if not isinstance({source}, {self.give(quick, 'quick')}):"):
-                    self.emit(f"raise {self.give(NoFit, 'NoFit')}")
-            case None:
-                pass
+        if hint is not None:
+            _CHECK[type(hint)](self, source, hint)
 
-    def tensor(self, source: str, hint: TensorHint, certain: bool) -> None:
+    def optional(self, source: str, hint: MaybeHint) -> None:
+        """Check a tensor that may be None."""
+        with self.block(f"if {source} is not None:"):
+            self.tensor(source, hint.tensor, certain=False)
+
+    def row(self, source: str, hint: TupleHint) -> None:
+        """Check a tuple, and each of its items."""
+        parts = [self.fresh("i") for _ in hint.items]
+        no = self.give(NoFit, "NoFit")
+        with self.block(f"if not isinstance({source}, tuple):"):
+            self.emit(f"raise {no}")
+        self.emit(f"{', '.join(parts)}, = {source}")
+        for part, item in zip(parts, hint.items, strict=True):
+            self.value(part, item)
+
+    def other(self, source: str, hint: OtherHint) -> None:
+        """Check the class of what isn't a tensor."""
+        with self.block(f"if not isinstance({source}, {self.give(hint.quick, 'quick')}):"):
+            self.emit(f"raise {self.give(NoFit, 'NoFit')}")
+
+    def tensor(self, source: str, hint: TensorHint, certain: bool = True) -> None:
         """Check a tensor; `certain`: in any case, not only where an optional value is given."""
         entries = hint.spec.shape.entries
         wrong = [f"not isinstance({source}, {self.give(hint.cls, 'cls')})"]
@@ -250,32 +252,31 @@ class Writer:
 
     def expression(self, expr: spec.Expr) -> str:
         """Return Python for the value of an expression whose names are bound."""
-        match expr:
-            case spec.Number(value):
-                return str(value)
-            case spec.Name(id):
-                return self.var(id)
-            case spec.Braces(source):
-                return self.braces(source)
-            case spec.Negate(operand):
-                return f"(-{self.expression(operand)})"
-            case spec.Binary(op, left, right):
-                return f"({self.expression(left)} {op} {self.expression(right)})"
-            case spec.Call(function, args):
-                name = self.give({"min": min, "max": max}[function], function)
-                return f"{name}({', '.join(self.expression(arg) for arg in args)})"
-            case spec.Merge(parts):
-                factors = []
-                for part in parts:
-                    if isinstance(part, spec.Group):
-                        if part.name not in self.groups:
-                            raise Unusual
-                        factors.append(f"{self.give(math.prod, 'prod')}({self.group(part.name)})")
-                    else:
-                        factors.append(self.expression(part.expr))
-                return f"({' * '.join(factors) or '1'})"
-            case _:
+        write = _EXPRESSION.get(type(expr))
+        if write is None:
+            raise Unusual
+        return write(self, expr)
+
+    def binary(self, expr: spec.Binary) -> str:
+        """Return Python for an operator with two operands."""
+        return f"({self.expression(expr.left)} {expr.op} {self.expression(expr.right)})"
+
+    def call(self, expr: spec.Call) -> str:
+        """Return Python for `min` or `max`."""
+        name = self.give({"min": min, "max": max}[expr.function], expr.function)
+        return f"{name}({', '.join(map(self.expression, expr.args))})"
+
+    def merge(self, expr: spec.Merge) -> str:
+        """Return Python for the size of what is merged: a product."""
+        factors = []
+        for part in expr.parts:
+            if isinstance(part, spec.Axis):
+                factors.append(self.expression(part.expr))
+            elif part.name in self.groups:
+                factors.append(f"{self.give(math.prod, 'prod')}({self.group(part.name)})")
+            else:
                 raise Unusual
+        return f"({' * '.join(factors) or '1'})"
 
     def braces(self, source: str) -> str:
         """Return Python for the value of a `{...}` expression over the arguments."""
@@ -323,3 +324,22 @@ def _names(expr: spec.Expr) -> Iterator[str]:
                 yield from _names(part.expr)
     else:
         yield from spec.expr_names(expr)
+
+
+_CHECK: Final[Mapping[type[object], Callable[[Writer, str, Any], None]]] = {
+    TensorHint: Writer.tensor,
+    MaybeHint: Writer.optional,
+    TupleHint: Writer.row,
+    OtherHint: Writer.other,
+}
+"""Writes the check of a value, by the kind of its hint."""
+_EXPRESSION: Final[Mapping[type[object], Callable[[Writer, Any], str]]] = {
+    spec.Number: lambda writer, expr: str(expr.value),
+    spec.Name: lambda writer, expr: writer.var(expr.id),
+    spec.Braces: lambda writer, expr: writer.braces(expr.source),
+    spec.Negate: lambda writer, expr: f"(-{writer.expression(expr.operand)})",
+    spec.Binary: Writer.binary,
+    spec.Call: Writer.call,
+    spec.Merge: Writer.merge,
+}
+"""Writes the value of an expression, by its kind; what isn't here straight-line code can't do."""

@@ -180,31 +180,47 @@ def _on_member(
     if mode.off and not isinstance(member, _HOLDERS):
         if not isinstance(member, types.FunctionType) or not names_in_trace.uses_names(member):
             return member
-    match member:
-        case staticmethod() | classmethod():
-            inner = _on_member(member.__func__, frozenset(), mode, namespace, strict)
-            return member if inner is member.__func__ else type(member)(inner)
-        case property():
-            get, set_, delete = (
-                _on_member(part, own, mode, namespace, strict) if part else None
-                for part in (member.fget, member.fset, member.fdel)
-            )
-            made: Any = member
-            return made.getter(get).setter(set_).deleter(delete)  # a subclass stays one
-        case functools.cached_property() if type(member) is functools.cached_property:
-            inner = _on_member(member.func, own, mode, namespace, strict)
-            return member if inner is member.func else functools.cached_property(inner)
-        case types.FunctionType():
-            full = mode.mode is settings.Mode.FULL or names_in_trace.uses_names(member)
-            variables = mode.variables and not mode.off
-            given: dict[str, Any] | None = {} if mode.shapes_only else None
-            return _wrap(member, own, full, namespace, variables, given)
-        case _:
-            if strict:
-                raise TypeError(
-                    f"@shapecheck goes on functions, methods and classes, not on {member!r}"
-                )
-            return member
+    if isinstance(member, types.FunctionType):
+        full = mode.mode is settings.Mode.FULL or names_in_trace.uses_names(member)
+        variables = mode.variables and not mode.off
+        given: dict[str, Any] | None = {} if mode.shapes_only else None
+        return _wrap(member, own, full, namespace, variables, given)
+    remade = _remade(member, lambda one, own: _on_member(one, own, mode, namespace, strict), own)
+    if remade is None and strict:
+        raise TypeError(f"@shapecheck goes on functions, methods and classes, not on {member!r}")
+    return member if remade is None else remade
+
+
+_On = Callable[[Any, frozenset[str]], Any]
+
+
+@functools.singledispatch
+def _remade(holder: object, on: _On, own: frozenset[str]) -> Any:
+    """Return a method object around what `on` makes of the functions in it, None for no such."""
+    return None
+
+
+@_remade.register(staticmethod)
+@_remade.register(classmethod)
+def _(holder: Any, on: _On, own: frozenset[str]) -> Any:
+    inner = on(holder.__func__, frozenset())
+    return holder if inner is holder.__func__ else type(holder)(inner)
+
+
+@_remade.register
+def _(holder: property, on: _On, own: frozenset[str]) -> Any:
+    parts = (holder.fget, holder.fset, holder.fdel)
+    get, set_, delete = (on(part, own) if part else None for part in parts)
+    made: Any = holder
+    return made.getter(get).setter(set_).deleter(delete)  # a subclass stays one
+
+
+@_remade.register(functools.cached_property)
+def _(holder: Any, on: _On, own: frozenset[str]) -> Any:
+    if type(holder) is not functools.cached_property:
+        return None
+    inner = on(holder.func, own)
+    return holder if inner is holder.func else functools.cached_property(inner)
 
 
 _HOLDERS: Final = (staticmethod, classmethod, property, functools.cached_property)

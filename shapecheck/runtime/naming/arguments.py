@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
 from shapecheck.ops import Value
 
 NUMBERS: Final = (bool, int, float, complex)
 HOLDERS: Final = (tuple, list, slice)
+
+
+T = TypeVar("T")
+
+
+def by_class(table: Mapping[type, T], value: object) -> T:
+    """Return what a table has for the class of a value, or for the nearest of its bases."""
+    for cls in type(value).__mro__:
+        if cls in table:
+            return table[cls]
+    raise KeyError(type(value))  # no table is without `object`
 
 
 def each_in(holder: Any, convert: Callable[[Any], Value]) -> Value:

@@ -13,7 +13,7 @@ import sys
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import wraps
-from types import ModuleType
+from types import EllipsisType, ModuleType, NoneType
 from typing import Any, Final
 
 import torch
@@ -27,7 +27,7 @@ from shapecheck.ops import RULES, UNKNOWN, Call, Value
 from shapecheck.ops.shape.first_class import bound_as, bound_to
 from shapecheck.runtime.annotations.hints import dtype_mask
 from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
-from shapecheck.runtime.naming.arguments import HOLDERS, NUMBERS, each_in
+from shapecheck.runtime.naming.arguments import HOLDERS, NUMBERS, by_class, each_in
 from shapecheck.runtime.naming.batched import is_batched, is_dim, is_dim_list
 from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.facts import ValueFacts, value_of
@@ -174,18 +174,30 @@ class _Key:
             known = record_of(self.frame, value) or sizes_of(value)
             self.parts += (known, dtype_of(value._get_tensor()))
             self.add(value.dims)
-        elif isinstance(value, torch.Tensor):
-            self.parts += (self.frame.of(value) or sizes_of(value), dtype_of(value))
-        elif isinstance(value, tuple | list):
-            self.parts += (type(value), len(value))
-            for part in value:
-                self.add(part)
-        elif isinstance(value, slice):
-            self.add((slice, value.start, value.stop, value.step))
-        elif value is None or value is ... or isinstance(value, int | type):
-            self.parts += (type(value), value)
         else:
-            self.parts.append(type(value))
+            by_class(_ADD, value)(self, value)
+
+    def tensor(self, value: torch.Tensor) -> None:
+        """Add a tensor without first-class dimensions."""
+        self.parts += (self.frame.of(value) or sizes_of(value), dtype_of(value))
+
+    def row(self, value: Sequence[Any]) -> None:
+        """Add a tuple or a list."""
+        self.parts += (type(value), len(value))
+        for part in value:
+            self.add(part)
+
+    def cut(self, value: slice) -> None:
+        """Add a slice."""
+        self.row((slice, value.start, value.stop, value.step))
+
+    def itself(self, value: object) -> None:
+        """Add what decides by its value."""
+        self.parts += (type(value), value)
+
+    def kind(self, value: object) -> None:
+        """Add what decides by its class alone."""
+        self.parts.append(type(value))
 
     def _dim(self, dim: Any) -> None:
         place = self._places.setdefault(id(dim), len(self.dims))
@@ -193,6 +205,16 @@ class _Key:
             self.dims.append(dim)
             self.parts += (dim._name, _bound_to(self.frame, dim) or dim._size)
         self.parts.append(place)
+
+
+_ADD: Final[Mapping[type, Callable[[_Key, Any], None]]] = {
+    object: _Key.kind,
+    torch.Tensor: _Key.tensor,
+    tuple: _Key.row,
+    list: _Key.row,
+    slice: _Key.cut,
+    **dict.fromkeys((int, type, NoneType, EllipsisType), _Key.itself),
+}
 
 
 def _bound_to(frame: CallNames, dim: Any) -> Record | None:

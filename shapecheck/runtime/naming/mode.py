@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
@@ -113,6 +114,7 @@ class NamesMode(CallMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
+        # In one piece: each function that this would call costs every op of the program its call.
         frame = self.frame
         if frame is None or (kwargs is not None and _compiling()):  # dynamo passes a dict
             return func(*args, **kwargs) if kwargs else func(*args)
@@ -227,70 +229,111 @@ def _first_time(
     passed: Passed | None,
 ) -> Any:
     """Ask the rule, run the op, and remember the outcome."""
-    known: Value = UNKNOWN
-    values: dict[Any, int] = {}
-    asked: Question | None = None
-    lasting = True
-    moved = False
     first_class.install()
+    said = _Answer()
     try:
-        moved = ops.reshapes_in_place(func)
+        said.moved = ops.reshapes_in_place(func)
         with LOCK:
-            asked = Question(frame, func, args, kwargs)
-            if passed is not None:
-                asked.tell(passed_sizes(passed, frame))
-            elif func in CUTTING:
-                asked.args[1:2] = [untold(func, arg) for arg in asked.args[1:2]]
-            if func in CUTTING:
-                asked.values.update(numbers(asked.given))
-            values = asked.values
-            known = asked.named_surely(asked.answer())
+            said.asked = Question(frame, func, args, kwargs)
+            said.known = _asked(said.asked, passed)
     except Mismatch as refused:
-        assert asked is not None
-        # A view's sizes are plain numbers, which may be a name's size by chance: see `regroup`.
-        certain = func not in REGROUPING or asked.told
-        if certain and asked.by_names(refused.problem):
-            found = outer(asked, refused.problem)
+        assert said.asked is not None
+        if _is_certain(said.asked, refused):
+            found = outer(said.asked, refused.problem)
             if found is None:
                 _remember(key, _REFUSED)
-                raise op_errors.op_error(frame, asked, refused.problem, None) from None
-            known, lasting = found, False
+                raise op_errors.op_error(frame, said.asked, refused.problem, None) from None
+            said.known, said.lasting = found, False
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault(f"on {getattr(func, '__name__', func)}", error)
     result = _run(frame, func, args, kwargs)
     try:
-        outcome = _outcome(known, result, values)
-        if func in REGROUPING and asked is not None and isinstance(result, torch.Tensor):
-            outcome = _regrouped(asked, outcome, result)
+        outcome = said.outcome(result)
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault(f"on {getattr(func, '__name__', func)}", error)
         outcome = None
-    if moved or (outcome is None and ops.writes(func, kwargs)):
+    if said.moved or (outcome is None and ops.writes(func, kwargs)):
         _drop(frame, result, args, kwargs)
         if isinstance(outcome, Record) and isinstance(result, torch.Tensor):
             frame.name(result, outcome)
         outcome = _NEW if isinstance(outcome, Record) else _DROP
-    elif func is SETITEM and asked is not None and asked.known and asked.known[0].blank:
+    elif func is SETITEM and said.is_blank:
         _written(frame, args[0])
         outcome = _WRITES
-    elif isinstance(outcome, Record):
+    else:
+        _name(frame, result, outcome)
+    if said.lasting and outcome is not _NEW:
+        _remember(key, said.kept(outcome, result))
+    frame.sweep()
+    return result
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What a rule said of an op.
+
+    `moved`: an operand gets other axes. `lasting`: it is the same for the next call like this one.
+    """
+
+    asked: Question | None = None
+    known: Value = UNKNOWN
+    moved: bool = False
+    lasting: bool = True
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether no data is in the first operand."""
+        return self.asked is not None and bool(self.asked.known) and self.asked.known[0].blank
+
+    def outcome(self, result: Any) -> object:
+        """Return the records of what the op gave."""
+        if self.asked is None:
+            return None
+        found = _outcome(self.known, result, self.asked.values)
+        if self.asked.func in REGROUPING and isinstance(result, torch.Tensor):
+            return _regrouped(self.asked, found, result)
+        return found
+
+    def kept(self, outcome: object, result: Any) -> object:
+        """Return an outcome as it is remembered, and warn where the op counts padding."""
+        if self.asked is None:
+            return outcome
+        symbol = self.asked.padded(self.known)
+        if isinstance(outcome, Record):  # `CallNames.name` must see a parameter
+            sure = symbol is None and _decided(self.known, self.asked.values)
+            if not sure or isinstance(result, torch.nn.Parameter):
+                outcome = _Likely(outcome)
+        if symbol is None:
+            return outcome
+        op_errors.caution(self.asked.frame, self.asked.func, symbol)
+        return _Blind(outcome, symbol)
+
+
+def _asked(asked: Question, passed: Passed | None) -> Value:
+    """Return what the rule says, told of the sizes that are known to be passed."""
+    if passed is not None:
+        asked.tell(passed_sizes(passed, asked.frame))
+    elif asked.func in CUTTING:
+        asked.args[1:2] = [untold(asked.func, arg) for arg in asked.args[1:2]]
+    if asked.func in CUTTING:
+        asked.values.update(numbers(asked.given))
+    return asked.named_surely(asked.answer())
+
+
+def _is_certain(asked: Question, refused: Mismatch) -> bool:
+    """Whether an op can't be by the names: a view's sizes are plain numbers, see `regroup`."""
+    certain = asked.func not in REGROUPING or asked.told
+    return certain and asked.by_names(refused.problem)
+
+
+def _name(frame: CallNames, result: Any, outcome: object) -> None:
+    """Give what an op returned its names."""
+    if isinstance(outcome, Record):
         frame.name(result, outcome)
     elif isinstance(outcome, tuple):
         for item, part in zip(result, outcome, strict=False):
             if part is not None:
                 frame.name(item, part)
-    if lasting and outcome is not _NEW:
-        symbol = None if asked is None else asked.padded(known)
-        if isinstance(outcome, Record):  # `CallNames.name` must see a parameter
-            sure = symbol is None and _decided(known, values)
-            if not sure or isinstance(result, torch.nn.Parameter):
-                outcome = _Likely(outcome)
-        if symbol is not None:
-            op_errors.caution(frame, func, symbol)
-            outcome = _Blind(outcome, symbol)
-        _remember(key, outcome)
-    frame.sweep()
-    return result
 
 
 def _remember(key: tuple[Any, ...], outcome: object) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from types import EllipsisType, NoneType
+from typing import Any, Final
 
 import torch
 
@@ -13,7 +14,7 @@ from shapecheck.ops import UNKNOWN, DType, Value
 from shapecheck.ops.math import ragged
 from shapecheck.runtime.annotations.hints import dtype_mask
 from shapecheck.runtime.naming import ops
-from shapecheck.runtime.naming.arguments import HOLDERS, NUMBERS, each_in
+from shapecheck.runtime.naming.arguments import HOLDERS, NUMBERS, by_class, each_in
 from shapecheck.runtime.naming.call_names import CallNames
 from shapecheck.runtime.naming.facts import ValueFacts
 from shapecheck.runtime.naming.int_origins import CUTTING, GIVEN, PassedSizes, is_told
@@ -64,18 +65,14 @@ class Question:
 
     def convert(self, arg: Any) -> Value:
         """Return an argument as rules see it."""
-        if isinstance(arg, torch.Tensor):
-            return self.tensor(arg)
-        if isinstance(arg, NUMBERS) or arg is None or arg is ... or isinstance(arg, str):
-            return arg
-        if isinstance(arg, HOLDERS):
-            return each_in(arg, self.convert)
-        if isinstance(arg, torch.dtype):
-            return DType(dtype_mask(arg))
-        if isinstance(arg, Dim) and isinstance(arg.size, int):  # torch takes its `__index__`
-            self.values.update({s: s.size for s in symbols(arg.dim) if isinstance(s.size, int)})
-            return arg.dim
-        return UNKNOWN
+        return by_class(_SEEN, arg)(self, arg)
+
+    def dimension(self, arg: Dim) -> Value:
+        """Return a dimension object that has a size: torch takes its `__index__`."""
+        if not isinstance(arg.size, int):
+            return UNKNOWN
+        self.values.update({s: s.size for s in symbols(arg.dim) if isinstance(s.size, int)})
+        return arg.dim
 
     def tensor(self, arg: torch.Tensor) -> Known:
         """Return a tensor with the names that the running call knows."""
@@ -161,3 +158,14 @@ def _swapped(arg: Value, new: Mapping[int, Known]) -> Value:
     if isinstance(arg, tuple | list):
         return each_in(arg, lambda item: _swapped(item, new))
     return new.get(id(arg), arg)
+
+
+_SEEN: Final[Mapping[type, Callable[[Question, Any], Value]]] = {
+    object: lambda question, arg: UNKNOWN,
+    torch.Tensor: Question.tensor,
+    torch.dtype: lambda question, arg: DType(dtype_mask(arg)),
+    Dim: Question.dimension,
+    **dict.fromkeys(HOLDERS, lambda question, arg: each_in(arg, question.convert)),
+    **dict.fromkeys((*NUMBERS, str, NoneType, EllipsisType), lambda question, arg: arg),
+}
+"""An argument as rules see it, by its class."""

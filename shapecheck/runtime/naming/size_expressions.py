@@ -93,30 +93,20 @@ class _Finder:
 
     def follow(self, node: ast.expr) -> None:
         """Collect what an expression is made of."""
-        if isinstance(node, ast.Starred):
-            return self.follow(node.value)
-        if _reads(node):
-            if node not in self.reads:
-                self.reads.append(node)
-            return None
         match node:
+            case _ if _reads(node):
+                if node not in self.reads:
+                    self.reads.append(node)
             case ast.Name(id=name) if name not in self.values and name not in self.params:
                 self._variable(name)
-            case ast.Tuple() | ast.List():
-                for item in node.elts:
-                    self.follow(item)
             case ast.Subscript(value=value):
                 self.follow(value)
-            case ast.BinOp(left=left, right=right):
-                self.follow(left)
-                self.follow(right)
-            case ast.UnaryOp(operand=operand):
-                self.follow(operand)
-            case ast.Slice(lower=lower, upper=upper, step=step):
-                for bound in (lower, upper, step):
-                    if bound is not None:
-                        self.follow(bound)
-        return None
+            case (
+                ast.Starred() | ast.Tuple() | ast.List() | ast.BinOp() | ast.UnaryOp() | ast.Slice()
+            ):
+                for part in ast.iter_child_nodes(node):
+                    if isinstance(part, ast.expr):
+                        self.follow(part)
 
     def _variable(self, name: str) -> None:
         """Follow a variable that is bound just once; elsewhere it may be anything."""

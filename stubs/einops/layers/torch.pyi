@@ -1,14 +1,17 @@
 """einops as torch modules."""
 from torch.nn import Module
 
+@example('"b c h w -> b (h w) c" | x: b c h w')
 class Rearrange(Module):
     def __init__(self, pattern: str, **axes_lengths: int) -> None: ...
     def forward(self, input: T[Tensor, ...]) -> Rule["einops.layer", "rearrange"]: ...
 
+@example('"b c h w -> b c", "mean" | x: b c h w')
 class Reduce(Module):
     def __init__(self, pattern: str, reduction: str, **axes_lengths: int) -> None: ...
     def forward(self, input: T[Tensor, ...]) -> Rule["einops.layer", "reduce"]: ...
 
+@example('"b t d -> b t e", weight_shape="d e", d=512, e=64 | x: b t 512')
 class EinMix(Module):
     weight: Rule["mixed weight"]
     def __init__(self, pattern: str, weight_shape: str, bias_shape: str | None = None, **axes_lengths: int) -> None: ...
