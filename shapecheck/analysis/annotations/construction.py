@@ -14,8 +14,8 @@ from shapecheck.analysis.annotations.classes import (
     is_dataclass,
     members,
 )
-from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.annotations.declared import TensorDecl
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.model import Class, Function
 
 

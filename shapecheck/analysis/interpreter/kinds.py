@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, Generic, NoReturn, TypeAlias, TypeVar
 
 from shapecheck.analysis.interpreter import registry
@@ -213,6 +214,12 @@ def special(frame: Frame, owner: Value, name: str, args: Sequence[Value], node: 
         return NOTHING
     held = held_by(frame, owner)
     return kind_of(held).special(frame, owner, held, name, args, node)
+
+
+def as_learned(frame: Frame, tensor: Tensor) -> Tensor:
+    """Return a tensor with what has been learned of its shape."""
+    told = frame.state.facts.shape(tensor.shape)
+    return tensor if told is tensor.shape else replace(tensor, shape=told)
 
 
 class Spelling:

@@ -13,7 +13,7 @@ from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter import autocast, strict
 from shapecheck.analysis.interpreter.dtype_evidence import mind_call
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.kinds import Spelling
+from shapecheck.analysis.interpreter.kinds import Spelling, as_learned
 from shapecheck.analysis.interpreter.summaries import Lesson, View, view
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.syntax import words_in
@@ -56,14 +56,14 @@ class Site:
         return (*first, *(("argument", argument.node) for argument in self.args))
 
 
-_PLAIN: Final = frozenset((Tensor, Size, DType, int, bool, float, str, type(None)))
+_PLAIN: Final = frozenset((Size, DType, int, bool, float, str, type(None)))
 
 
 def plain(frame: Frame, value: Value) -> Value:
     """Return a value as rules see it: lists from the heap spelled out, optional tensors certain."""
-    if type(value) is not Tensor and type(value) in _PLAIN:
-        return value
-    return Spelling(frame).spell(value)
+    if type(value) is Tensor:
+        return as_learned(frame, value)
+    return value if type(value) in _PLAIN else Spelling(frame).spell(value)
 
 
 def apply(

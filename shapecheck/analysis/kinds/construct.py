@@ -16,8 +16,8 @@ from shapecheck.analysis.annotations.classes import (
     is_dataclass,
 )
 from shapecheck.analysis.annotations.construction import fields, hook, tensor_fields
-from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.annotations.declared import Declared, FieldsDecl
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import fitting, functions
 from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame

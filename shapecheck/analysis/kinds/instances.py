@@ -28,8 +28,8 @@ from shapecheck.analysis.annotations.construction import (
     set_by_hook,
     taken_over,
 )
-from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.annotations.declared import AnyDecl
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import decorators, functions, registry
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate

@@ -10,7 +10,7 @@ from shapecheck import dtypes
 from shapecheck.analysis.interpreter import escaping, first_class
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import UNROLL
-from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, kind
+from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, as_learned, kind
 from shapecheck.analysis.interpreter.op_calls import Site, apply, write_into
 from shapecheck.analysis.interpreter.registry import MethodCall, method
 from shapecheck.analysis.interpreter.size_labels import name_sizes
@@ -133,8 +133,7 @@ class TensorKind(Kind[Tensor]):
         return _call(frame, call)
 
     def plain(self, spelling: Spelling, value: Value, held: Tensor) -> Value:
-        told = spelling.frame.state.facts.shape(held.shape)
-        return held if told is held.shape else replace(held, shape=told)
+        return as_learned(spelling.frame, held)
 
 
 @kind(Free)
