@@ -15,9 +15,7 @@ from shapecheck.analysis.kinds.construct import tell
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
-    DictContent,
     Instance,
-    ListContent,
     OneOf,
     Path,
     Ref,
@@ -66,8 +64,8 @@ def check_init(cls: Class) -> None:
 
 def begin(state: State, ref: Ref, function: Function) -> None:
     """Let a method be checked on its instance: one that builds it finds only its fields."""
-    content = state.content(ref)
-    if isinstance(content, Instance) and function.name in builders(content.cls)[0]:
+    content = state.instance_of(ref)
+    if content is not None and function.name in builders(content.cls)[0]:
         state.put(ref, replace(content, fresh=False))
 
 
@@ -133,8 +131,8 @@ def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
 
 def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
     """Give up on attributes that methods other than those of the construction assign."""
-    content = state.content(ref)
-    if not isinstance(content, Instance):
+    content = state.instance_of(ref)
+    if content is None:
         return
     set_later, altered = assigned(cls)
     attrs = {
@@ -154,12 +152,8 @@ def _is_placeholder(state: State, value: Value) -> bool:
     if isinstance(value, (tuple, OneOf)):
         parts = value.options if isinstance(value, OneOf) else value
         return any(_is_placeholder(state, part) for part in parts)
-    content = state.content(value)
-    return (
-        isinstance(content, (ListContent, DictContent))
-        and content.kind in _FILLED
-        and not content.items
-    )
+    content = state.container_of(value)
+    return content is not None and content.kind in _FILLED and not content.items
 
 
 _FILLED: Final = frozenset(("list", "dict", "set"))

@@ -10,7 +10,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.kinds import held_by, kind_of
 from shapecheck.analysis.program.model import NOTHING, Function, Value
-from shapecheck.analysis.values.model import Argument, Arguments, DictContent, Super
+from shapecheck.analysis.values.model import Argument, Arguments, Super
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 
@@ -55,8 +55,8 @@ def evaluate_arguments(frame: Frame, node: ast.Call) -> Arguments:
         if keyword.arg is not None:
             kwargs[keyword.arg] = Argument(value, keyword.value)
             continue
-        content = frame.state.content(value)
-        if isinstance(content, DictContent) and content.items is not None:
+        content = frame.state.dict_of(value)
+        if content is not None and content.items is not None:
             kwargs.update({str(key): Argument(item) for key, item in content.items.items()})
         else:
             complete = False

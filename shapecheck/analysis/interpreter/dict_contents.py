@@ -75,8 +75,8 @@ def any_of(frame: Frame, found: list[Value]) -> Value:
 
 
 def _may_grow(state: State, value: Value) -> bool:
-    content = state.content(value)
-    return isinstance(content, (ListContent, DictContent)) and not content.kind.startswith("nn.")
+    content = state.container_of(value)
+    return content is not None and not content.kind.startswith("nn.")
 
 
 def _make(frame: Frame, owner: Value, content: DictContent, key: Value) -> Value:
@@ -104,8 +104,8 @@ def put(frame: Frame, owner: Value, content: DictContent, key: Value, value: Val
 
 def loosened(state: State, value: Value) -> None:
     """Take a list for one of several of which it isn't known how many items they have."""
-    content = state.content(value)
-    if isinstance(content, ListContent) and content.items is not None and content.kind == "list":
+    content = state.list_of(value)
+    if content is not None and content.items is not None and content.kind == "list":
         element = state.element(content)
         state.put(value, ListContent(None, element, blank=not content.items))
 
@@ -155,8 +155,8 @@ def as_dict(frame: Frame, args: list[Value], kwargs: Named) -> Value:
 
 def content_of_dict(frame: Frame, value: Value) -> DictContent:
     """Return what `dict(value)` holds."""
-    content = frame.state.content(value)
-    if isinstance(content, DictContent):
+    content = frame.state.dict_of(value)
+    if content is not None:
         return content
     items, element = iterate(frame, value)
     if items is not None:
@@ -168,5 +168,5 @@ def content_of_dict(frame: Frame, value: Value) -> DictContent:
 
 
 def _pair(frame: Frame, value: Value) -> Value:
-    content = frame.state.content(value)
-    return content.items if isinstance(content, ListContent) and content.items else value
+    content = frame.state.list_of(value)
+    return content.items if content is not None and content.items else value

@@ -108,8 +108,8 @@ class _Escape:
 
     def _used(self, ref: Ref, node: ast.AST) -> None:
         """Let go of what a function may change of an instance that it can reach."""
-        content = self.frame.state.content(ref)
-        if not isinstance(content, Instance) or (ref, node) in self.seen:
+        content = self.frame.state.instance_of(ref)
+        if content is None or (ref, node) in self.seen:
             return
         self.seen.add((ref, node))
         stored, mentioned = _attributes_in(node)

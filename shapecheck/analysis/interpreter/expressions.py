@@ -93,8 +93,8 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
     for key, value in zip(node.keys, node.values, strict=True):
         held = frame.eval(value)
         name = None if key is None else frame.eval(key)
-        content = frame.state.content(made)
-        assert isinstance(content, DictContent)
+        content = frame.state.dict_of(made)
+        assert content is not None
         if key is not None:
             put(frame, made, content, name, held)
             continue

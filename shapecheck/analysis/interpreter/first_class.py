@@ -13,7 +13,7 @@ from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.heap import inside
-from shapecheck.analysis.values.model import Argument, Bound, ListContent, OneOf, Ref
+from shapecheck.analysis.values.model import Argument, Bound, OneOf, Ref
 from shapecheck.dims import Size, Sym
 from shapecheck.dims.origins import IsBound
 from shapecheck.ops import UNKNOWN, Call
@@ -66,8 +66,8 @@ def spread(frame: Frame, owner: Tensor, index: Value, node: ast.expr) -> Value:
         if rank is None or len(open_) > 1 or ... in parts or taken > rank:
             return UNKNOWN
         (one,) = open_
-        content = frame.state.content(one)
-        assert isinstance(content, ListContent)
+        content = frame.state.list_of(one)
+        assert content is not None
         names = [f"{content.names[0]}{at}" for at in range(rank - taken)]
         items = tuple(made(frame, name, None, node) for name in names)  # type: ignore[arg-type]  # the node is for sizes
         frame.state.put(one, replace(content, items=items))
@@ -77,13 +77,13 @@ def spread(frame: Frame, owner: Tensor, index: Value, node: ast.expr) -> Value:
 
 
 def _is_list(frame: Frame, value: Value) -> bool:
-    content = frame.state.content(value) if isinstance(value, Ref) else None
-    return isinstance(content, ListContent) and content.kind == LIST
+    content = frame.state.list_of(value)
+    return content is not None and content.kind == LIST
 
 
 def _items(frame: Frame, value: Value) -> tuple[Value, ...]:
-    content = frame.state.content(value)
-    return content.items or () if isinstance(content, ListContent) else ()
+    content = frame.state.list_of(value)
+    return content.items or () if content is not None else ()
 
 
 def _taken(frame: Frame, part: Value) -> int:

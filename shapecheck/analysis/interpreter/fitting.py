@@ -168,15 +168,15 @@ def _check_elements(frame: Frame, element: Declared, value: Value, matcher: Matc
 
 @_checks(DictDecl)
 def _check_dict(frame: Frame, declared: DictDecl, value: Value, matcher: Matcher) -> Found:
-    content = frame.state.content(value)
-    held = values(content) if isinstance(content, DictContent) else ()
+    content = frame.state.dict_of(value)
+    held = values(content) if content is not None else ()
     return _check_each(frame, ((declared.value, one) for one in held), matcher)
 
 
 @_checks(FieldsDecl)
 def _check_fields(frame: Frame, declared: FieldsDecl, value: Value, matcher: Matcher) -> Found:
-    content = frame.state.content(value)
-    given = (content.items if isinstance(content, DictContent) else None) or {}
+    content = frame.state.dict_of(value)
+    given = (content.items if content is not None else None) or {}
     own = Matcher(matcher.facts)  # the names in a TypedDict are its own
     pairs = ((kind, given[key]) for key, kind in declared.fields if key in given)
     return _check_each(frame, pairs, own)

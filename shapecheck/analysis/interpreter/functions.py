@@ -298,8 +298,8 @@ def _parts(frame: Frame, param: Parameter, argument: Argument) -> list[tuple[str
     if param.kind == "star":
         return [(param.name, one) for one in argument.parts]
     if param.kind == "double-star":
-        content = frame.state.content(argument.value)
-        names = entries(content) if isinstance(content, DictContent) else ()
+        content = frame.state.dict_of(argument.value)
+        names = entries(content) if content is not None else ()
         return list(zip(map(str, names), argument.parts, strict=False))
     return [(param.name, argument)]
 

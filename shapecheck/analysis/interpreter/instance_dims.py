@@ -15,7 +15,6 @@ from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
-from shapecheck.analysis.values.model import Instance
 from shapecheck.dims import Composite, DimExpr, Size
 from shapecheck.shapes import Matcher
 
@@ -44,10 +43,10 @@ def _declared(cls: Class) -> Iterator[str]:
 
 def bind(frame: Frame, function: Function, instance: Value, matcher: Matcher) -> None:
     """Bind the names that belong to the instance to what they are for it."""
-    content = frame.state.content(instance)
-    for name in instance_names(function.owner) if isinstance(content, Instance) else ():
+    content = frame.state.instance_of(instance)
+    for name in instance_names(function.owner) if content is not None else ():
         found = _attribute(frame, instance, name)
-        if found is None and isinstance(content, Instance):
+        if found is None and content is not None:
             held = content.attrs.get(_HELD.format(name))
             found = held if isinstance(held, (int, Size, Composite)) else None
         if found is not None:

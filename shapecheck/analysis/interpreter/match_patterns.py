@@ -11,7 +11,7 @@ from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.narrowing import Paths, equality, of_kind
 from shapecheck.analysis.interpreter.narrowing import split as split_condition
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.values.model import DictContent, ListContent, Ref
+from shapecheck.analysis.values.model import Ref
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Run, Tensor
@@ -41,11 +41,11 @@ def split(frame: Frame, pattern: ast.pattern, value: Value, node: ast.expr | Non
         case ast.MatchMapping(keys=keys, patterns=patterns):
             yes, no = _unread(frame, pattern)
             frame.resume(yes)
-            content = frame.state.content(value)
+            content = frame.state.dict_of(value)
             for key, inner in zip(keys, patterns, strict=True):
                 named = key.value if isinstance(key, ast.Constant) else UNKNOWN
                 held: Value = UNKNOWN
-                if isinstance(value, Ref) and isinstance(content, DictContent):
+                if isinstance(value, Ref) and content is not None:
                     held = fetch(frame, value, content, named)
                 _into(frame, inner, held)
             return frame.state, no
@@ -132,8 +132,8 @@ def _sequence(
 def _items(frame: Frame, value: Value) -> tuple[Value, ...] | None:
     if isinstance(value, tuple):
         return value
-    content = frame.state.content(value)
-    return iterate(frame, value)[0] if isinstance(content, ListContent) else None
+    content = frame.state.list_of(value)
+    return iterate(frame, value)[0] if content is not None else None
 
 
 def _label(pattern: ast.pattern) -> str:

@@ -14,8 +14,6 @@ from shapecheck.analysis.interpreter.truth import compared, equal, identical, in
 from shapecheck.analysis.program.model import Dotted, Value
 from shapecheck.analysis.program.syntax import names_in
 from shapecheck.analysis.values.model import (
-    Instance,
-    ListContent,
     OneOf,
     Path,
     Ref,
@@ -220,8 +218,8 @@ def refine(state: State, node: ast.expr, value: Value) -> None:
         state.vars[node.id] = value
     elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         owner = state.vars.get(node.value.id)
-        content = state.content(owner)
-        if isinstance(owner, Ref) and isinstance(content, Instance) and node.attr in content.attrs:
+        content = state.instance_of(owner)
+        if isinstance(owner, Ref) and content is not None and node.attr in content.attrs:
             state.heap[owner] = replace(content, attrs={**content.attrs, node.attr: value})
 
 
@@ -250,8 +248,8 @@ def equality(frame: Frame, a: Value, b: Value, asserted: bool = False) -> Paths:
 
 def _spelled_out(frame: Frame, value: Value) -> Value:
     """Return the items of a list in place of the list."""
-    content = frame.state.content(value)
-    if not isinstance(content, ListContent) or content.kind not in ("list", "tuple"):
+    content = frame.state.list_of(value)
+    if content is None or content.kind not in ("list", "tuple"):
         return value
     return value if content.items is None else content.items
 

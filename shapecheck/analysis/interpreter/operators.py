@@ -257,8 +257,8 @@ def _concatenate(frame: Frame, left: Value, right: Value) -> Value:
 def _repeat(frame: Frame, items: Value, count: IntSize) -> Value:
     if isinstance(items, tuple) and isinstance(count, int):
         return like(items, tuple(items) * count) if count * len(items) <= 64 else UNKNOWN
-    content = frame.state.content(items)
-    if isinstance(content, ListContent):
+    content = frame.state.list_of(items)
+    if content is not None:
         if (
             content.items is not None
             and isinstance(count, int)
@@ -458,12 +458,8 @@ def augmented(frame: Frame, node: ast.AugAssign) -> Value:
     if isinstance(content, ListContent) and isinstance(node.op, ast.Add):
         frame.state.put(left, frame.state.extended(content, as_list(frame, right)))
         return left
-    other = frame.state.content(right)
-    if (
-        isinstance(content, DictContent)
-        and isinstance(other, DictContent)
-        and isinstance(node.op, ast.BitOr)
-    ):
+    other = frame.state.dict_of(right)
+    if isinstance(content, DictContent) and other is not None and isinstance(node.op, ast.BitOr):
         frame.state.put(left, united(frame.state, content, other, {}))
         return left
     return operate(frame, node, node.op, left, right, (load, node.value), isinstance(left, Tensor))

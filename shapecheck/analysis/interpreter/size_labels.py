@@ -8,7 +8,7 @@ from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.values.model import Argument, ListContent, OneOf
+from shapecheck.analysis.values.model import Argument, OneOf
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.shapes import Tensor
@@ -51,8 +51,8 @@ def _symbols(frame: Frame, value: Value) -> Iterator[Sym]:
             if isinstance(size, Size):
                 yield from size.symbols()
         return
-    content = frame.state.content(value)
-    items = content.items if isinstance(content, ListContent) else value
+    content = frame.state.list_of(value)
+    items = content.items if content is not None else value
     for item in items if isinstance(items, tuple) else ():
         if isinstance(item, Tensor):
             yield from _symbols(frame, item)
@@ -61,8 +61,8 @@ def _symbols(frame: Frame, value: Value) -> Iterator[Sym]:
 def _parts(frame: Frame, node: ast.expr | None, value: Value) -> Iterator[tuple[ast.expr, Value]]:
     """Yield the expressions in an argument that may be numbers, with their values."""
     if isinstance(node, (ast.Tuple, ast.List)):
-        content = frame.state.content(value)
-        held = content.items if isinstance(content, ListContent) else value
+        content = frame.state.list_of(value)
+        held = content.items if content is not None else value
         if not isinstance(held, tuple):
             held = tuple(_constant(part) for part in node.elts)
         if any(isinstance(item, Tensor) for item in held):

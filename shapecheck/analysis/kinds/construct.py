@@ -75,8 +75,8 @@ def _typed_dict(
 
 def replaced(frame: Frame, value: Value, changes: Mapping[str, Argument], node: ast.expr) -> Value:
     """Return what `dataclasses.replace(value, name=...)` makes."""
-    content = frame.state.content(value)
-    if not isinstance(content, Instance) or not is_dataclass(content.cls):
+    content = frame.state.instance_of(value)
+    if content is None or not is_dataclass(content.cls):
         return UNKNOWN
     kept = {
         name: Argument(attribute(frame, value, name, node))
@@ -151,8 +151,8 @@ def run_hook(
 
 def tell(frame: Frame, made: Ref) -> None:
     """Believe declarations of fields that say more than what a constructor assigned to them."""
-    content = frame.state.content(made)
-    if not isinstance(content, Instance):
+    content = frame.state.instance_of(made)
+    if content is None:
         return
     for name, declared in tensor_fields(content.cls):
         value = content.attrs.get(name)

@@ -211,8 +211,8 @@ def lose_attributes(frame: Frame, owner: Value) -> None:
 
     What a field is declared to be still holds, and methods stay what they are.
     """
-    content = frame.state.content(owner)
-    if not isinstance(content, Instance):
+    content = frame.state.instance_of(owner)
+    if content is None:
         frame.state.put(owner, None)
         return
     own = [parent for parent in ancestry(content.cls) if isinstance(parent, Class)]
@@ -231,8 +231,8 @@ def _attribute(frame: Frame, owner: Ref, content: Instance, name: str, node: ast
     value = content.attrs.get(name, UNKNOWN)
     if value is UNKNOWN and content.fresh and name in set_by_hook(content.cls):
         value = _after_hook(frame, owner, name, node)
-        changed = frame.state.content(owner)
-        assert isinstance(changed, Instance)
+        changed = frame.state.instance_of(owner)
+        assert changed is not None
         content = changed
     if value is not UNKNOWN:
         return value
@@ -280,14 +280,14 @@ def _after_hook(frame: Frame, owner: Ref, name: str, node: ast.expr) -> Value:
 
     What is declared with a shape is as declared.
     """
-    before = frame.state.content(owner)
-    assert isinstance(before, Instance)
+    before = frame.state.instance_of(owner)
+    assert before is not None
     last = hook(before.cls)
     assert last is not None
     frame.state.put(owner, replace(before, fresh=False))
     frame.hush(run_hook, last, owner, [], node)
-    content = frame.state.content(owner)
-    if not isinstance(content, Instance):
+    content = frame.state.instance_of(owner)
+    if content is None:
         frame.state.put(owner, replace(before, fresh=False))
         return UNKNOWN
     shaped = {
@@ -316,8 +316,8 @@ def _method(
         return functions.invoke(frame, function, [Argument(owner)], {}, site, node.name)
     if "builtins.staticmethod" in kinds:
         return function
-    content = frame.state.content(owner)
-    if "builtins.classmethod" in kinds and isinstance(content, Instance):
+    content = frame.state.instance_of(owner)
+    if "builtins.classmethod" in kinds and content is not None:
         return Bound(content.cls, node.name, function)
     return Bound(owner, node.name, function)
 
@@ -358,8 +358,8 @@ class SuperKind(Kind[Super]):
     def attribute(
         self, frame: Frame, value: Value, held: Super, name: str, node: ast.expr
     ) -> Value:
-        instance = frame.state.content(held.receiver)
-        if not isinstance(instance, Instance):
+        instance = frame.state.instance_of(held.receiver)
+        if instance is None:
             return UNKNOWN
         return Bound(held.receiver, name, find_method(instance.cls, name, held.owner))
 

@@ -23,7 +23,6 @@ from shapecheck.analysis.values.model import (
     Argument,
     Context,
     DictContent,
-    Instance,
     Items,
     ListContent,
     OneOf,
@@ -173,8 +172,8 @@ def _str(frame: Frame, call: LibraryCall) -> Value:
 
 @function("builtins.type", takes=(1, 3))
 def _type(frame: Frame, call: LibraryCall) -> Value:
-    content = frame.state.content(call.args[0])
-    if isinstance(content, Instance) and content.path is None:
+    content = frame.state.instance_of(call.args[0])
+    if content is not None and content.path is None:
         return content.cls
     return UNKNOWN
 
@@ -251,8 +250,8 @@ def _nullcontext(frame: Frame, call: LibraryCall) -> Value:
 def _parallel(frame: Frame, call: LibraryCall) -> Value:
     """Wrap a module, which stays at hand as `module`."""
     value = call.get(0, "module", UNKNOWN)
-    content = frame.state.content(value)
-    if isinstance(content, Instance):
+    content = frame.state.instance_of(value)
+    if content is not None:
         attrs = {"module": value, **content.attrs}
         return frame.state.new(replace(content, attrs=attrs))
     return _copied(frame, value)

@@ -102,16 +102,16 @@ def _dataclass_as_dict(frame: Frame, call: LibraryCall) -> Value:
 
 @function("builtins.vars", takes=1)
 def _vars(frame: Frame, call: LibraryCall) -> Value:
-    content = frame.state.content(call.args[0])
-    if not isinstance(content, Instance) or is_dataclass(content.cls):
+    content = frame.state.instance_of(call.args[0])
+    if content is None or is_dataclass(content.cls):
         return _fields(frame, call.args[0], call.node)
     return UNKNOWN
 
 
 def _fields(frame: Frame, owner: Value, node: ast.expr) -> Value:
     """Return a dict of the fields of an instance."""
-    content = frame.state.content(owner)
-    if not isinstance(content, Instance) or not is_dataclass(content.cls):
+    content = frame.state.instance_of(owner)
+    if content is None or not is_dataclass(content.cls):
         return UNKNOWN
     names = [name for name, _, _ in instance_fields(content.cls)]
     return frame.state.new(
@@ -121,8 +121,8 @@ def _fields(frame: Frame, owner: Value, node: ast.expr) -> Value:
 
 @function("dataclasses.astuple", takes=1)
 def _as_tuple(frame: Frame, call: LibraryCall) -> Value:
-    content = frame.state.content(call.args[0])
-    if not isinstance(content, Instance) or not is_dataclass(content.cls):
+    content = frame.state.instance_of(call.args[0])
+    if content is None or not is_dataclass(content.cls):
         return UNKNOWN
     fields = instance_fields(content.cls)
     return tuple(attribute(frame, call.args[0], name, call.node) for name, _, _ in fields)

@@ -128,8 +128,8 @@ def _deque(frame: Frame, call: LibraryCall) -> Value:
 
 @function("random.shuffle", takes=1)
 def _shuffle(frame: Frame, call: LibraryCall) -> Value:
-    content = frame.state.content(call.args[0])
-    if isinstance(content, ListContent):
+    content = frame.state.list_of(call.args[0])
+    if content is not None:
         frame.state.put(call.args[0], _mixed(frame, content, 0))
     return None
 

@@ -109,8 +109,8 @@ def _loader(frame: Frame, call: LibraryCall) -> Value:
 )
 def _collated(frame: Frame, call: LibraryCall) -> Value:
     count = length(frame, call.args[0])
-    content = frame.state.content(call.args[0])
-    if not isinstance(content, ListContent) or count is None:
+    content = frame.state.list_of(call.args[0])
+    if content is None or count is None:
         return UNKNOWN
     return _batch(frame, frame.state.element(content), count)
 

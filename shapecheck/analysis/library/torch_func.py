@@ -52,8 +52,8 @@ def _rebuilt(frame: Frame, tree: Value, parts: tuple[Value, ...]) -> Value:
     """Return a tree like another with other parts."""
     if isinstance(tree, tuple):
         return parts
-    content = frame.state.content(tree)
-    if isinstance(content, DictContent):
+    content = frame.state.dict_of(tree)
+    if content is not None:
         return frame.state.new(DictContent(dict(zip(content.items or (), parts, strict=True))))
     return frame.state.new(ListContent(parts))
 
@@ -62,8 +62,8 @@ def _mapped(frame: Frame, change: Callable[..., Value], tree: Value, *others: Va
     """Return a tree with each leaf changed; `others` are trees like it, or a leaf for all of it."""
     parts = _branches(frame, tree)
     if parts is None:
-        content = frame.state.content(tree)
-        if not isinstance(content, ListContent) or content.kind != "list" or others:
+        content = frame.state.list_of(tree)
+        if content is None or content.kind != "list" or others:
             return change(tree, *others)
         element = _mapped(frame, change, content.element)
         return frame.state.new(ListContent(None, element, count=content.count))

@@ -40,16 +40,16 @@ def _list(frame: Frame, call: LibraryCall) -> Value:
 
 @function("torch.nn.ModuleDict", "torch.nn.ParameterDict", takes=(0, 1))
 def _dict(frame: Frame, call: LibraryCall) -> Value:
-    held = frame.state.content(as_dict(frame, call.args, {}))
+    held = frame.state.dict_of(as_dict(frame, call.args, {}))
     kind = CONTAINERS[f"torch.nn.{call.name}"]
-    return frame.state.new(replace(held, kind=kind)) if isinstance(held, DictContent) else UNKNOWN
+    return frame.state.new(replace(held, kind=kind)) if held is not None else UNKNOWN
 
 
 @function("torch.nn.Sequential")
 def _sequential(frame: Frame, call: LibraryCall) -> Value:
     kind = CONTAINERS[f"torch.nn.{call.name}"]
-    content = frame.state.content(call.args[0]) if len(call.args) == 1 else None
-    if not isinstance(content, DictContent):
+    content = frame.state.dict_of(call.args[0]) if len(call.args) == 1 else None
+    if content is None:
         return frame.state.new(ListContent(tuple(call.args), kind=kind))
     items = tuple(content.items.values()) if content.items else None
     names = tuple(map(str, content.items or ()))
@@ -69,9 +69,9 @@ def _register(frame: Frame, call: MethodCall[Instance]) -> Value:
 def _set_all(frame: Frame, call: MethodCall[Attributes]) -> Value:
     """Assign the attributes of an instance, by `instance.__dict__.update(...)`."""
     made = call.held.owner
-    content = frame.state.content(made)
+    content = frame.state.instance_of(made)
     other = frame.state.content(call.args[0]) if call.args else DictContent({})
-    if isinstance(content, Instance) and isinstance(other, DictContent) and other.items is not None:
+    if content is not None and isinstance(other, DictContent) and other.items is not None:
         attrs = {**content.attrs, **{str(k): v for k, v in other.items.items()}, **call.kwargs}
         frame.state.put(made, replace(content, attrs=attrs))
     else:

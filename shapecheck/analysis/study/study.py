@@ -427,8 +427,8 @@ def _attributes(
     state: State, instance: Value, path: str, depth: int
 ) -> Iterator[tuple[str, IntSize]]:
     """Yield the sizes among the attributes of an instance, those nearest first."""
-    content = state.content(instance)
-    if not isinstance(content, Instance):
+    content = state.instance_of(instance)
+    if content is None:
         return
     attrs = {n: v for n, v in content.attrs.items() if n.isidentifier() and not n.startswith("_")}
     for name, value in attrs.items():
