@@ -89,6 +89,20 @@ def test_each_decision_is_in_the_index_once() -> None:
     assert [to for _, to in links] == [anchor(title) for title, _ in links]
 
 
+def test_decisions_that_the_code_names_are_there() -> None:
+    """What stands behind `decisions.md:` in a comment is the title of a section."""
+    titles = set(re.findall(r"^## (.+)", read("decisions.md"), re.MULTILINE))
+    cited = [
+        title
+        for path in sorted((ROOT / "shapecheck").rglob("*.py"))
+        for title in re.findall(
+            r'decisions\.md: "(.+?)"', re.sub(r"\n\s*# ", " ", path.read_text("utf-8"))
+        )
+    ]
+    assert cited
+    assert not [title for title in cited if title not in titles]
+
+
 def anchor(title: str) -> str:
     """Return what a page calls the place of a heading, as GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")

@@ -33,7 +33,7 @@ from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
 from shapecheck.analysis.program.modules import Module, Program
 from shapecheck.analysis.program.report import Reporter
-from shapecheck.analysis.program.syntax import DEFINITIONS
+from shapecheck.analysis.program.syntax import DEFINITIONS, defs
 from shapecheck.analysis.values.model import Instance, ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
@@ -192,10 +192,9 @@ def _evaluate(module: Module, node: ast.expr, names: Mapping[str, Value]) -> Val
     except BudgetExceeded:
         return UNKNOWN
     for ref, content in frame.state.heap.items():
-        if isinstance(content, Instance) or (
-            isinstance(content, ListContent) and content.kind in ("nn.Sequential", "nn.ModuleList")
-        ):
-            ref.origin = content
+        match content:
+            case Instance() | ListContent(kind="nn.Sequential" | "nn.ModuleList"):
+                ref.origin = content
     return value
 
 
@@ -264,13 +263,14 @@ def functions(module: Module) -> Iterator[tuple[Function, Class | None]]:
     waiting: list[tuple[ast.stmt, Class | None]] = [(node, None) for node in module.tree.body]
     while waiting:
         node, owner = waiting.pop(0)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield Function(node, module, owner), owner
-        elif isinstance(node, ast.ClassDef):
-            cls = Class(node, module)
-            waiting = [*((child, cls) for child in node.body), *waiting]
-        elif isinstance(node, (ast.If, ast.Try)):
-            waiting = [*((child, owner) for child in node.body), *waiting]
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield Function(node, module, owner), owner
+            case ast.ClassDef(body=body):
+                cls = Class(node, module)
+                waiting = [*((child, cls) for child in body), *waiting]
+            case ast.If(body=body) | ast.Try(body=body):
+                waiting = [*((child, owner) for child in body), *waiting]
 
 
 def _check(
@@ -345,9 +345,8 @@ def nested(frame: Frame) -> Iterator[tuple[Function, State]]:
             yield Function(made.node, module, None, around), state
             continue
         cls = Class(made.node, module, around)
-        for node in made.node.body:
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                yield Function(node, module, cls, around), state
+        for node in defs(made.node.body):
+            yield Function(node, module, cls, around), state
 
 
 def start(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -17,7 +17,7 @@ from shapecheck.analysis.interpreter.calls import follows
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import Def, defs
-from shapecheck.analysis.values.model import Bound, Content, Instance, OpInstance
+from shapecheck.analysis.values.model import Bound, Content, Instance, OpInstance, Ref
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Item, Run, Tensor
 
@@ -87,6 +87,7 @@ class Causes:
 
     def of(self, node: ast.AST) -> Cause | None:
         """Return the first cause; None for what is known, or can't be told."""
+        # decisions.md: "Why a shape isn't known is its first cause"
         if node in self._told:
             head = self._rounds.get(node)
             return self._told[node] or (None if head is None else self._told.get(head))
@@ -258,28 +259,36 @@ class Causes:
         match node.func:
             case ast.Attribute(attr=name) if name in _EACH and not is_own:
                 return Cause("each", f"{words(node.func)}()")
-        match target:
-            case Dotted(name=name):
-                return self._call_of_library(node, name)
-        match node.func:
             case ast.Attribute(value=owner, attr=name) if isinstance(self._value(owner), Tensor):
                 return self._call_of_tensor(node, name)
-        given = operands(node)
-        match target:
-            case (Function() as function) | Bound(function=Function() as function):
-                unclear = self._is_unclear(node)
-                return self._own(function, _full_name(function), given) if unclear else None
-            case OpInstance():
-                return self._first(given) or Cause("data", words(node.func))
-            case Class():
-                return self._first(given)
-        match seen.held if seen is not None else None:
-            case Instance(cls=cls):
-                return self._call_of_instance(cls, given)
-        return self.of(node.func) or self._first(given)
+        return _CALLS.get(type(target), Causes._call_of_other)(self, node, target)
 
-    def _call_of_library(self, node: ast.Call, name: str) -> Cause | None:
-        given = operands(node)
+    def _call_of_other(self, node: ast.Call, target: Value) -> Cause | None:
+        return self.of(node.func) or self._first(operands(node))
+
+    def _call_of_function(self, node: ast.Call, target: Function) -> Cause | None:
+        unclear = self._is_unclear(node)
+        return self._own(target, _full_name(target), operands(node)) if unclear else None
+
+    def _call_of_method(self, node: ast.Call, target: Bound) -> Cause | None:
+        if target.function is None:
+            return self._call_of_other(node, target)
+        return self._call_of_function(node, target.function)
+
+    def _call_of_class(self, node: ast.Call, target: Class) -> Cause | None:
+        return self._first(operands(node))
+
+    def _call_of_module(self, node: ast.Call, target: OpInstance) -> Cause | None:
+        return self._first(operands(node)) or Cause("data", words(node.func))
+
+    def _call_of_object(self, node: ast.Call, target: Ref) -> Cause | None:
+        match self._analysis.observed[node.func].held:
+            case Instance(cls=cls):
+                return self._call_of_instance(cls, operands(node))
+        return self._call_of_other(node, target)
+
+    def _call_of_library(self, node: ast.Call, target: Dotted) -> Cause | None:
+        given, name = operands(node), target.name
         if name.partition(".")[0] == "builtins":
             return self._first(given)
         if not self._is_unclear(node):
@@ -368,6 +377,15 @@ class Causes:
         return isinstance(node, ast.Constant) or (seen is not None and seen.is_known)
 
 
+_CALLS: Final[dict[type, Callable[..., Cause | None]]] = {
+    Bound: Causes._call_of_method,
+    Class: Causes._call_of_class,
+    Dotted: Causes._call_of_library,
+    Function: Causes._call_of_function,
+    OpInstance: Causes._call_of_module,
+    Ref: Causes._call_of_object,
+}
+"""Why what a call gives isn't known, by the kind of what is called."""
 _OF_PARAMETERS: Final = ("parameter", "declared", "open")
 
 

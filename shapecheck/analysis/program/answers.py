@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class _Answer:
     `limit` is the number of the open question that was met, if any; or one of the two above.
     """
 
-    found: Any
+    found: object
     rests_on: frozenset[Ground]
     limit: int
 
@@ -92,7 +92,7 @@ class Memory:
             self._answers.clear()
             self._provisional.clear()
 
-    def find(self, question: Hashable) -> Any:
+    def find(self, question: Hashable) -> object:
         """Return the answer that is known, else `MISSING`."""
         answer = self._answers.get(question)
         if answer is None:
@@ -120,13 +120,13 @@ class Memory:
         self._limit = _FOR_THIS_MODULE
 
     @contextmanager
-    def answering(self, question: Hashable) -> Iterator[Callable[[Any], None]]:
+    def answering(self, question: Hashable) -> Iterator[Callable[[object], None]]:
         """Answer a question; what is yielded keeps the answer, and may go uncalled."""
         number = self._open[question] = len(self._open)
         outer_asked, outer_limit = self.asked, self._limit
         self.asked, self._limit = set(), _FOR_ALL
         mark = len(self._provisional)
-        kept: list[Any] = []
+        kept: list[object] = []
         try:
             yield kept.append
         finally:
@@ -148,8 +148,7 @@ class Memory:
         """Return the answer to a question, found once; `meanwhile` where that asks it again."""
         found = self.find(question)
         if found is not MISSING:
-            result: T = found
-            return result
+            return found  # type: ignore[return-value]  # what `answer` gave before
         if self.is_open(question):
             return meanwhile
         with self.answering(question) as keep:
