@@ -32,6 +32,7 @@ from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.facts import ValueFacts, value_of
 from shapecheck.runtime.naming.lookup import kept
 from shapecheck.runtime.naming.mode import thread_mode
+from shapecheck.runtime.naming.outcomes import Outcomes
 from shapecheck.runtime.naming.records import Record, apart, record
 from shapecheck.runtime.source import Place, call_label, told_at_users_line, user_place
 from shapecheck.shapes import Facts, Mismatch, Shape, Tensor, mismatch
@@ -42,7 +43,7 @@ Names: TypeAlias = "str | Dim | Sequence[str | Dim]"
 """Dimensions: texts such as `"h w"`, `Dim` objects, or several of these."""
 
 _KEPT: Final = 1 << 14
-_plans: dict[Hashable, Any] = {}
+_plans: Outcomes[Hashable, Any] = Outcomes(_KEPT)
 _compiling: Final = torch.compiler.is_compiling
 _NEW: Final = object()
 
@@ -122,10 +123,7 @@ def planned(plan: Callable[..., Any], tensors: Sequence[torch.Tensor], *args: An
     key = _key((head, args), records, tensors)
     found = _plans.get(key, _NEW)
     if found is _NEW:
-        found = _planned(plan, tensors, records, args, merged)
-        if len(_plans) >= _KEPT:
-            _plans.clear()
-        _plans[key] = found
+        found = _plans.keep(key, _planned(plan, tensors, records, args, merged))
     return found
 
 
@@ -339,9 +337,7 @@ def called(
         with DisableTorchFunction():
             found = _rename(frame, known, tensor, names, again)
         if known is not None:
-            if len(_renamed) >= _KEPT:
-                _renamed.clear()
-            _renamed[frame.plan, new, known] = found
+            _renamed.keep((frame.plan, new, known), found)
     frame.name(tensor, found.record)
     return tensor
 
@@ -365,7 +361,7 @@ class Renaming:
         return True
 
 
-_renamed: dict[Hashable, Renaming] = {}
+_renamed: Outcomes[Hashable, Renaming] = Outcomes(_KEPT)
 
 
 def _rename(

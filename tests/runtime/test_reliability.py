@@ -109,8 +109,8 @@ def test_calls_of_ever_new_shapes_need_bounded_memory(monkeypatch: pytest.Monkey
     from shapecheck.runtime.boundary import frames
     from shapecheck.runtime.naming import mode, records
 
-    monkeypatch.setattr(mode, "_CACHED", 64)
-    monkeypatch.setattr(records, "_RECORDS", 64)
+    monkeypatch.setattr(mode._cache, "most", 64)
+    monkeypatch.setattr(records._interned, "most", 64)
     monkeypatch.setattr(frames, "_ENTRIES", 16)
 
     @shapecheck
@@ -442,13 +442,13 @@ def test_a_defect_never_breaks_a_call(target: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(errors, "_warned", set())
     module, _, name = target.partition(".")
     monkeypatch.setattr({"frames": frames, "mode": mode}[module], name, broken)
-    monkeypatch.setattr(mode, "_cache", {})
+    monkeypatch.setattr(mode, "_cache", mode.Outcomes(64))
     x = torch.rand(3, 5)
     with pytest.warns(RuntimeWarning, match="a defect.*please report it"):
         found = run(x)
     assert torch.equal(found, (x * 2).T)
     monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
-    monkeypatch.setattr(mode, "_cache", {})
+    monkeypatch.setattr(mode, "_cache", mode.Outcomes(64))
     with pytest.raises(ZeroDivisionError):
         run(torch.rand(4, 6))
 

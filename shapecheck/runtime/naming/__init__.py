@@ -3,10 +3,11 @@
 `records` says what is known of one tensor (`Record`), `call_names` what one call knows
 (`CallNames`) and what this thread is doing (`state`). `mode` is the function mode that sees every
 op: it looks the outcome up (`keys`, `lookup`), asks the op's rule where it is new (`ops`,
-`op_calls`), and says what a rule refuses (`op_errors`). `facts` decides whether dimensions are
-equal. The others are for one matter each: `int_origins` and `size_expressions` for the names of
-plain ints, `regroup` for views, `outer_products`, `transforms` for `torch.vmap`, `first_class` and
-`batched` for `functorch.dim`, `arguments` for what rules take, `fast_paths` for torch's attention.
+`op_calls`), keeps what it said (`outcomes`), and says what a rule refuses (`op_errors`). `facts`
+decides whether dimensions are equal. The others are for one matter each: `int_origins` and
+`size_expressions` for the names of plain ints, `regroup` for views, `outer_products`, `transforms`
+for `torch.vmap`, `first_class` and `batched` for `functorch.dim`, `arguments` for what rules take,
+`fast_paths` for torch's attention.
 
 Others use `state`, `CallNames`, `Record`, `record`, `sizes_of`, `plain_shape`, `thread_mode`, and
 `value_of` and `ValueFacts` of `facts`. Imports `annotations`, the op rules, and nothing of the

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import wraps
 from types import EllipsisType, ModuleType, NoneType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import torch
 from torch._C import DisableTorchFunction
@@ -31,6 +31,7 @@ from shapecheck.runtime.naming.arguments import HOLDERS, NUMBERS, by_class, each
 from shapecheck.runtime.naming.batched import is_batched, is_dim, is_dim_list
 from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.facts import ValueFacts, value_of
+from shapecheck.runtime.naming.outcomes import Outcomes
 from shapecheck.runtime.naming.records import Record, apart, dtype_of, record, sizes_of
 from shapecheck.runtime.source import Place, user_place
 from shapecheck.shapes import Free, Mismatch, Shape, Tensor
@@ -144,16 +145,14 @@ def _wrap(
                 raise
             raise question.error(refused, operands) from error
         named = _name(frame, question, known, result)
-        if len(_seen) >= _KEPT:
-            _seen.clear()
-        _seen[whole] = named, tuple(_bound_to(frame, dim) for dim in key.dims)
+        _seen.keep(whole, (named, tuple(_bound_to(frame, dim) for dim in key.dims)))
         return result
 
     setattr(home, name, wrapper)
 
 
-_KEPT: Final = 1 << 12
-_seen: Final[dict[Hashable, tuple[Record | None, tuple[Record | None, ...]]]] = {}
+_Seen: TypeAlias = tuple["Record | None", tuple["Record | None", ...]]
+_seen: Final[Outcomes[Hashable, _Seen]] = Outcomes(1 << 12)
 """What came of a use, by what decides it: the names of the result and of each dimension in it."""
 
 
@@ -225,7 +224,7 @@ def _bound_to(frame: CallNames, dim: Any) -> Record | None:
 
 def _tell(
     frame: CallNames,
-    seen: tuple[Record | None, tuple[Record | None, ...]],
+    seen: _Seen,
     dims: Sequence[Any],
     result: Any,
 ) -> None:

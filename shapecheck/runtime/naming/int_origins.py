@@ -22,6 +22,7 @@ from shapecheck.dims.origins import AnyNumber, Mixed
 from shapecheck.runtime.naming.call_names import CallNames
 from shapecheck.runtime.naming.facts import value_of
 from shapecheck.runtime.naming.keys import GETITEM, SETITEM
+from shapecheck.runtime.naming.outcomes import Outcomes
 from shapecheck.runtime.naming.records import Record
 from shapecheck.runtime.naming.size_expressions import CallPlace, call_place, is_len
 from shapecheck.runtime.source import users_frame
@@ -187,8 +188,9 @@ class Readings:
     """
 
     def __init__(self) -> None:
-        self.noted: dict[Place, tuple[CodeType, int, Record]] = {}
-        self.places: dict[tuple[int, int, bool], tuple[CodeType, CallPlace | None]] = {}
+        self.noted: Outcomes[Place, tuple[CodeType, int, Record]] = Outcomes(_NOTED)
+        self.places: Outcomes[tuple[int, int, bool], tuple[CodeType, CallPlace | None]]
+        self.places = Outcomes(_NOTED)
 
     def note(self, func: Any, caller: FrameType, known: Record | None) -> None:
         """Note what is known of a tensor whose sizes are read here."""
@@ -200,9 +202,7 @@ class Readings:
         if known is None:
             self.noted.pop(where, None)
             return
-        if len(self.noted) >= _NOTED:
-            self.noted.clear()
-        self.noted[where] = (code, id(caller), known)
+        self.noted.keep(where, (code, id(caller), known))
 
     def at(self, func: Any, caller: FrameType, frame: CallNames) -> Passed | None:
         """Return what decides which sizes are passed here, None if nothing is known of them."""
@@ -214,10 +214,8 @@ class Readings:
         cutting = func in CUTTING
         found = self.places.get((id(code), offset, cutting))
         if found is None:
-            if len(self.places) >= _NOTED:
-                self.places.clear()
             found = code, call_place(code, offset, cutting)
-            self.places[id(code), offset, cutting] = found
+            self.places.keep((id(code), offset, cutting), found)
         place = found[1]
         if place is None:
             return None

@@ -34,6 +34,7 @@ from shapecheck.runtime.naming.int_origins import (
 from shapecheck.runtime.naming.keys import GETITEM, PLAIN, SETITEM, Key, key_of
 from shapecheck.runtime.naming.lookup import Lookup, keep
 from shapecheck.runtime.naming.op_calls import Question
+from shapecheck.runtime.naming.outcomes import Outcomes
 from shapecheck.runtime.naming.outer_products import outer
 from shapecheck.runtime.naming.records import Record, Table, record, sizes_of
 from shapecheck.runtime.naming.regroup import REGROUPING, crossed, in_place, regrouped, solved
@@ -42,7 +43,6 @@ from shapecheck.shapes import Tensor as Known
 
 _compiling: Final = torch.compiler.is_dynamo_compiling
 _levels: Final = transforms.levels
-_CACHED: Final = 1 << 14
 _NEW: Final = object()
 _DROP: Final = object()
 _WRITES: Final = object()
@@ -73,7 +73,7 @@ class Placed:
     __slots__ = ()
 
 
-_cache: dict[object, object] = {}
+_cache: Outcomes[object, object] = Outcomes(1 << 14)
 """From an op's key to its outcome.
 
 A `Record` (the result's, whose sizes follow from the key), a `_Likely`, a tuple of records and
@@ -138,7 +138,7 @@ class NamesMode(CallMode):
             outcome = _cache.get(key, _NEW)
             if outcome is _NEW and is_cut(func, args):
                 outcome = Placed()
-                _remember(key, outcome)
+                _cache.keep(key, outcome)
         if type(outcome) is Placed:
             passed = self.readings.at(func, sys._getframe(1), frame)
             key = (outcome, passed)
@@ -241,7 +241,7 @@ def _first_time(
         if _is_certain(said.asked, refused):
             found = outer(said.asked, refused.problem)
             if found is None:
-                _remember(key, _REFUSED)
+                _cache.keep(key, _REFUSED)
                 raise op_errors.op_error(frame, said.asked, refused.problem, None) from None
             said.known, said.lasting = found, False
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
@@ -263,7 +263,7 @@ def _first_time(
     else:
         _name(frame, result, outcome)
     if said.lasting and outcome is not _NEW:
-        _remember(key, said.kept(outcome, result))
+        _cache.keep(key, said.kept(outcome, result))
     frame.sweep()
     return result
 
@@ -334,12 +334,6 @@ def _name(frame: CallNames, result: Any, outcome: object) -> None:
         for item, part in zip(result, outcome, strict=False):
             if part is not None:
                 frame.name(item, part)
-
-
-def _remember(key: tuple[Any, ...], outcome: object) -> None:
-    if len(_cache) >= _CACHED:
-        _cache.clear()
-    _cache[key] = outcome
 
 
 def _outcome(known: Value, result: Any, values: Mapping[Any, int]) -> object:

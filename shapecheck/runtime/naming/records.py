@@ -18,12 +18,12 @@ from shapecheck.dims import Atom, Composite, DimExpr, IntSize, Size, Sym
 from shapecheck.dims.origins import OfAnotherSize
 from shapecheck.runtime.naming.batched import batched_sizes, is_batched
 from shapecheck.runtime.naming.facts import value_of
+from shapecheck.runtime.naming.outcomes import Outcomes
 from shapecheck.shapes import Shape
 
 Sizes = tuple[int, ...]
 Table = dict[int, tuple[weakref.ref[torch.Tensor], "Record"]]
 
-_RECORDS: Final = 1 << 15
 _PLAIN: Final[frozenset[type]] = frozenset((torch.Tensor, torch.nn.Parameter))
 _INT: Final = frozenset((int,))
 
@@ -51,7 +51,7 @@ class Record:
         return repr(Shape(self.dims))
 
 
-_interned: dict[object, Record] = {}
+_interned: Outcomes[object, Record] = Outcomes(1 << 15)
 
 
 def sizes_of(tensor: torch.Tensor) -> Sizes | None:
@@ -117,12 +117,10 @@ def record(
     key = (dimensions, sizes, inserted, blank, frozenset(own.items()))
     found = _interned.get(key)
     if found is None:
-        if len(_interned) >= _RECORDS:
-            _interned.clear()
         found = Record()
         found.dims, found.sizes, found.values = dimensions, sizes, own
         found.inserted, found.blank = inserted, blank
-        _interned[key] = found
+        _interned.keep(key, found)
     return found
 
 

@@ -513,7 +513,7 @@ def test_a_defect_of_ours_is_one_warning(monkeypatch: pytest.MonkeyPatch) -> Non
         raise LookupError("a bug")
 
     monkeypatch.setattr(mode.Question, "answer", broken)
-    monkeypatch.setattr(mode, "_cache", {})
+    monkeypatch.setattr(mode, "_cache", mode.Outcomes(64))
     monkeypatch.setattr(errors, "_warned", set())
     monkeypatch.delenv("SHAPECHECK_DEBUG", raising=False)
     twice = declared(lambda x: (x * 2).mul(3), "a b")
