@@ -8,7 +8,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, size_of
 from shapecheck.ops.call import Call, Repeated, Value, as_dim, as_tensor
-from shapecheck.shapes import Clash, Facts, Item, Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Clash, Facts, Item, Run, Shape, Tensor, has_run, mismatch
 
 MANY = 256
 """The largest number of tensors that a rule returns one by one."""
@@ -117,7 +117,7 @@ def _middle(a: Sequence[Item], b: Sequence[Item]) -> Sequence[Item]:
     if tuple(a) == tuple(b):
         return a
     for row in (a, b):
-        if not any(isinstance(item, Run) for item in row):
+        if not has_run(row):
             return row
     named = [
         row

@@ -15,7 +15,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes, shapes
 from shapecheck.dims import Composite, Dim, DimExpr, IntSize, Size, Sym
 from shapecheck.ops.saying import written
-from shapecheck.shapes import Clash, Facts, Free, Item, Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Clash, Facts, Free, Item, Run, Shape, Tensor, has_run, mismatch
 
 
 class Unknown:
@@ -275,7 +275,7 @@ def _gap(shape: Shape, dim: int) -> int | None:
     """Return where a new axis of this index goes in a shape of unknown rank, if known."""
     at = dim if dim >= 0 else len(shape.dims) + 1 + dim
     passed = shape.dims[:at] if dim >= 0 else shape.dims[max(at, 0) :]
-    known = 0 <= at <= len(shape.dims) and not any(isinstance(item, Run) for item in passed)
+    known = 0 <= at <= len(shape.dims) and not has_run(passed)
     return at if known else None
 
 

@@ -23,7 +23,7 @@ from shapecheck.ops.call import (
     resolved,
     rule,
 )
-from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Item, Shape, Tensor, has_run, mismatch
 
 _DEFAULTS: Final = {
     "float": dtypes.DEFAULT_FLOAT,
@@ -173,7 +173,7 @@ def tensor(call: Call, data: Value, dtype: Value = None, **rest: Value) -> Tenso
 
 def _nested(data: Sequence[Value]) -> tuple[Shape, dtypes.DTypes]:
     """Return the shape and dtype of nested lists; raises where rows differ in length."""
-    if any(isinstance(item, Run) for item in data):
+    if has_run(data):
         return Shape((dims.unknown(),)), dtypes.INT64
     if not data:
         return Shape((0,)), dtypes.DEFAULT_FLOAT
@@ -221,7 +221,7 @@ def meshgrid(call: Call, tensors: Value, indexing: Value = None, **rest: Value) 
     """Return coordinate grids, one for each vector, all of the shape of the grid."""
     if not isinstance(tensors, (tuple, list)):
         return UNKNOWN
-    if any(isinstance(one, Run) for one in tensors):
+    if has_run(tensors):
         return UNKNOWN
     items: list[Item] = []
     for one in tensors:

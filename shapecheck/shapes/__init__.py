@@ -21,6 +21,7 @@ from shapecheck.shapes.model import (
     Tensor,
     Topic,
     either,
+    has_run,
     mismatch,
 )
 
@@ -43,5 +44,6 @@ __all__ = [
     "broadcast_dim",
     "either",
     "groups",
+    "has_run",
     "mismatch",
 ]

@@ -11,7 +11,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, Kind, Relation, Size, Sym
 from shapecheck.dims.origins import spanning
 from shapecheck.shapes.facts import Facts
-from shapecheck.shapes.model import Item, Run, Shape, either
+from shapecheck.shapes.model import Item, Run, Shape, either, has_run
 
 COORDINATES: Final = 4
 """Coordinates and colours are so many at most."""
@@ -105,7 +105,7 @@ def _reaches(facts: Facts, supposed: Sequence[Item], fixed: Sequence[Item]) -> b
     """
     shape = facts.shape(Shape(tuple(supposed)))
     runs = [item for item in supposed if isinstance(item, Run)]
-    if any(isinstance(item, Run) for item in fixed):
+    if has_run(fixed):
         behind = [*itertools.takewhile(lambda item: not isinstance(item, Run), reversed(fixed))]
         if len(supposed) > 1 or not runs or not runs[0].symbol.supposed or 1 not in behind:
             return False

@@ -23,7 +23,7 @@ from shapecheck.dims import (
 )
 from shapecheck.dims.origins import Arbitrary, LengthOf, PartOf
 from shapecheck.dtypes import DTypes
-from shapecheck.shapes.model import Item, Run, Shape, either
+from shapecheck.shapes.model import Item, Run, Shape, either, has_run
 
 _MOST_AXES: Final = 64
 _SAME: Final = Verdict(Relation.SAME)
@@ -241,7 +241,7 @@ class Facts:
             self.learn_run(part.symbol, (*rest, *items))
         elif part.which == "before" and items:
             self.learn_run(part.symbol, (*items, *rest))
-        elif not any(isinstance(i, Run) for i in items) and len(items) == part.count:
+        elif not has_run(items) and len(items) == part.count:
             more = Run(Sym.fresh("..."))
             if part.which in ("first", "last"):
                 made = (*items, more) if part.which == "first" else (more, *items)
@@ -254,7 +254,7 @@ class Facts:
         """
         options: tuple[tuple[Item, ...], ...] = symbol.options
         fits = [option for option in options if _as_long(option, items)]
-        if len(fits) != 1 or any(isinstance(item, Run) for item in items):
+        if len(fits) != 1 or has_run(items):
             return items
         for item, known in zip(items, fits[0], strict=True):
             assert not isinstance(item, Run) and not isinstance(known, Run)
@@ -343,7 +343,7 @@ class Facts:
 
 
 def _as_long(option: tuple[Item, ...], items: tuple[Item, ...]) -> bool:
-    return not any(isinstance(item, Run) for item in option) and len(option) == len(items)
+    return not has_run(option) and len(option) == len(items)
 
 
 def _measured(symbol: Sym) -> Sym | None:

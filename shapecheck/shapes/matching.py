@@ -12,7 +12,7 @@ from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Relation, Size, S
 from shapecheck.dims.origins import Wanted
 from shapecheck.shapes.broadcasting import Clash, broadcast
 from shapecheck.shapes.facts import Facts
-from shapecheck.shapes.model import Item, Run, Shape
+from shapecheck.shapes.model import Item, Run, Shape, has_run
 
 Evaluate: TypeAlias = Callable[[str], IntSize | None]
 
@@ -87,7 +87,7 @@ class Matcher:
             shape = self.facts.stretched(shape, at, len(entries) - 1 - at)
         items = self.facts.shape(shape).dims
         least = len(entries) - text.groups
-        if not any(isinstance(item, Run) for item in items):
+        if not has_run(items):
             if len(items) < least or (len(items) > least and not text.groups):
                 return Misfit(None)
         left, right = 0, 0
@@ -181,7 +181,7 @@ class Matcher:
         bound = None if entry.anonymous else self.runs.get(_key(entry))
         if bound is None or entry.broadcast or isinstance(bound, _Growing):
             return None
-        return None if any(isinstance(item, Run) for item in bound) else len(bound)
+        return None if has_run(bound) else len(bound)
 
     def _entry(self, entry: spec.Entry, part: tuple[Item, ...], axis: int) -> Misfit | None:
         if isinstance(entry, spec.Group):
@@ -221,7 +221,7 @@ class Matcher:
         offset: int,
     ) -> Misfit | None:
         """Equate what a group stands for with what was found, which has the axes of `items`."""
-        if any(isinstance(item, Run) for item in (*bound, *found)):
+        if has_run((*bound, *found)):
             return None
         if len(bound) != len(found):
             return Misfit(None, str(group), len(bound), len(found))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -59,7 +59,7 @@ def either(*parts: tuple[Item, ...]) -> tuple[Item, ...]:
         return options[0]
     if len(options) > _MOST_OPTIONS or not all(map(_telling, options)):
         return (Run(Sym.fresh("...")),)
-    if len({len(option) for option in options}) == 1 and not any(map(_has_run, options)):
+    if len({len(option) for option in options}) == 1 and not any(map(has_run, options)):
         return tuple(dims.either(*column) for column in zip(*options, strict=True))
     texts = dict.fromkeys(" ".join(map(str, option)) for option in options)
     text = "|".join(texts)
@@ -80,8 +80,9 @@ def _telling(part: tuple[Item, ...]) -> bool:
     return all(symbol.has_name for one in found for symbol in one)
 
 
-def _has_run(part: tuple[Item, ...]) -> bool:
-    return any(isinstance(item, Run) for item in part)
+def has_run(items: Iterable[object]) -> bool:
+    """Whether there is a run among some items, so that their number isn't known."""
+    return any(isinstance(item, Run) for item in items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ class Shape:
             reached: Sequence[Item] = self.dims[max(axis, 0) :]
         else:
             reached = self.dims[: axis + 1]
-        if not 0 <= axis < len(self.dims) or any(isinstance(item, Run) for item in reached):
+        if not 0 <= axis < len(self.dims) or has_run(reached):
             return None
         return axis
 

@@ -28,7 +28,7 @@ from shapecheck.analysis.program.syntax import Def, last_word, name_of
 from shapecheck.analysis.values.model import Argument, Bound, Content, OneOf
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Unknown
-from shapecheck.shapes import Facts, Run, Tensor
+from shapecheck.shapes import Facts, Tensor, has_run
 
 
 class Grade(IntEnum):
@@ -167,7 +167,7 @@ def _grade(value: Value, facts: Facts) -> Grade:
             items = facts.items(shape.dims)
             if all(map(is_named, items)):
                 return Grade.KNOWN
-            opaque = not any(map(is_named, items)) and any(isinstance(one, Run) for one in items)
+            opaque = not any(map(is_named, items)) and has_run(items)
             return Grade.OPAQUE if opaque else Grade.PARTIAL
     return Grade.BLANK if value is UNKNOWN else Grade.OTHER
 

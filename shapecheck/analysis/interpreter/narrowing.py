@@ -24,7 +24,7 @@ from shapecheck.analysis.values.state import State
 from shapecheck.dims import Composite, FloorDiv, IntSize, Kind, Relation, Size, exact_quotient, part
 from shapecheck.ops import UNKNOWN, DType, Scalar
 from shapecheck.ops.call import as_dim, is_size
-from shapecheck.shapes import Item, Run, Shape, Tensor
+from shapecheck.shapes import Item, Run, Shape, Tensor, has_run
 
 Paths = tuple[State | None, State | None]
 
@@ -296,7 +296,7 @@ def _tuples(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...], alike: boo
     if known is False or (known and alike):
         return (frame.state, None) if known else (None, frame.state)
     yes, no = frame.fork(), frame.state
-    if not any(isinstance(item, Run) for item in (*a, *b)):
+    if not has_run((*a, *b)):
         for x, y in zip(a, b, strict=True):
             if is_size(x) and is_size(y):
                 _learn(yes, x, y)

@@ -12,7 +12,7 @@ from shapecheck.analysis.program.model import Class, Dotted, Value
 from shapecheck.analysis.values.model import Ref
 from shapecheck.dims import Relation, Size
 from shapecheck.ops import DType
-from shapecheck.shapes import Run
+from shapecheck.shapes import has_run
 
 CONSTANTS: Final = (bool, int, float, str, type(None))
 
@@ -99,7 +99,7 @@ def equal(frame: Frame, a: Value, b: Value) -> bool | None:
 
 
 def _equal_items(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...]) -> bool | None:
-    if any(isinstance(item, Run) for item in (*a, *b)):
+    if has_run((*a, *b)):
         return None
     if len(a) != len(b):
         return False

@@ -15,11 +15,7 @@ from shapecheck.analysis.values.model import Bound
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN, Sizes, like
 from shapecheck.ops.call import are_dims, as_shape
-from shapecheck.shapes import Item, Run, Shape, Tensor
-
-
-def _has_run(items: tuple[Value, ...]) -> bool:
-    return any(isinstance(item, Run) for item in items)
+from shapecheck.shapes import Item, Run, Shape, Tensor, has_run
 
 
 @kind(tuple, Sizes)
@@ -32,7 +28,7 @@ class TupleKind(Kind[tuple[Value, ...]]):
         return False
 
     def truth(self, frame: Frame, held: tuple[Value, ...]) -> bool | None:
-        return None if _has_run(held) else bool(held)
+        return None if has_run(held) else bool(held)
 
     def types(self, frame: Frame, held: tuple[Value, ...]) -> frozenset[str] | None:
         return SEQUENCE | {"tuple"}
@@ -44,13 +40,13 @@ class TupleKind(Kind[tuple[Value, ...]]):
         return hasattr(held, name)
 
     def iterate(self, frame: Frame, value: Value, held: tuple[Value, ...]) -> Iterated:
-        return (None, dims.unknown()) if _has_run(held) else (held, UNKNOWN)
+        return (None, dims.unknown()) if has_run(held) else (held, UNKNOWN)
 
     def contains(self, frame: Frame, held: tuple[Value, ...], item: Value) -> bool | None:
-        return None if _has_run(held) else any_equal(frame, held, item)
+        return None if has_run(held) else any_equal(frame, held, item)
 
     def length(self, frame: Frame, value: Value, held: tuple[Value, ...]) -> IntSize | None:
-        return frame.state.facts.shape(as_shape(held)).axes if _has_run(held) else len(held)
+        return frame.state.facts.shape(as_shape(held)).axes if has_run(held) else len(held)
 
     def another(self, frame: Frame, value: Value, held: tuple[Value, ...]) -> Value:
         return tuple(another(frame, item) for item in held)
@@ -95,7 +91,7 @@ _FIELDS: Final = {
 
 def item_of(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
     """Index a tuple that may hold runs of unknown length."""
-    if any(isinstance(item, Run) for item in items) and are_dims(items):
+    if has_run(items) and are_dims(items):
         items = frame.state.facts.shape(Shape(items)).dims
     if isinstance(index, slice):
         parts = (index.start, index.stop, index.step)
@@ -109,7 +105,7 @@ def item_of(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
         return items[index]
     if isinstance(index, int):
         reached = items[: index + 1] if index >= 0 else items[index:]
-        if any(isinstance(item, Run) for item in reached):
+        if has_run(reached):
             found = frame.state.facts.reach(items, index) if are_dims(items) else None
             return dims.unknown() if found is None else found
         return items[index] if -len(items) <= index < len(items) else UNKNOWN

@@ -34,7 +34,7 @@ from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Sizes
 from shapecheck.ops.call import as_size
 from shapecheck.ops.shape.first_class import bound_to
-from shapecheck.shapes import Free, Run, Shape, Tensor
+from shapecheck.shapes import Free, Shape, Tensor, has_run
 from shapecheck.spec.objects import is_part, of_objects
 
 
@@ -94,7 +94,7 @@ def _reversed(frame: Frame, call: LibraryCall) -> Value:
 def _list(frame: Frame, call: LibraryCall) -> Value:
     items, element = iterate(frame, call.args[0]) if call.args else ((), UNKNOWN)
     given = call.get(0, "iterable")
-    if isinstance(given, tuple) and any(isinstance(one, Run) for one in given):
+    if isinstance(given, tuple) and has_run(given):
         return given
     if call.name == "sorted":
         items, element = None, frame.state.either(*items) if items else element

@@ -31,7 +31,7 @@ from shapecheck.analysis.values.model import (
 from shapecheck.dims import DimExpr
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
-from shapecheck.shapes import Run, Shape, Tensor
+from shapecheck.shapes import Shape, Tensor, has_run
 
 # Trees ------------------------------------------------------------------------------------------
 
@@ -39,7 +39,7 @@ from shapecheck.shapes import Run, Shape, Tensor
 def _branches(frame: Frame, tree: Value) -> tuple[Value, ...] | None:
     """Return the parts of a tuple, list or dict; None for a leaf, or where they aren't known."""
     if isinstance(tree, tuple):
-        return None if any(isinstance(item, Run) for item in tree) else tree
+        return None if has_run(tree) else tree
     content = frame.state.content(tree)
     if isinstance(content, ListContent):
         return content.items

@@ -25,7 +25,7 @@ from shapecheck.dims import Atom, DimExpr, IntSize, Kind, Origin, Size, Sym
 from shapecheck.dims.origins import LoopHead
 from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, like
 from shapecheck.ops.call import are_dims, as_tensor
-from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, either
+from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, either, has_run
 
 _Content = TypeVar("_Content", ListContent, DictContent, Instance)
 _ITEMS = 128
@@ -363,7 +363,7 @@ class _Joiner:
         )
 
     def tuples(self, a: tuple[Value, ...], b: tuple[Value, ...], key: tuple[object, ...]) -> Value:
-        if _open(a) or _open(b):
+        if has_run(a) or has_run(b):
             if are_dims(a) and are_dims(b):
                 return like(a, self.items(a, b, key))
             return UNKNOWN
@@ -504,11 +504,6 @@ _OPTIONS: Final[dict[type, Callable[..., Value]]] = {
 
 def _any_run(x: Item, y: Item) -> bool:
     return isinstance(x, Run) or isinstance(y, Run)
-
-
-def _open(value: tuple[Value, ...]) -> bool:
-    """Whether any number of sizes is in a tuple, as in the shape of a tensor of unknown rank."""
-    return any(isinstance(item, Run) for item in value)
 
 
 @dataclass(frozen=True, slots=True)

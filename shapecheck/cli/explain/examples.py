@@ -24,7 +24,7 @@ from shapecheck.cli.explain.programs import PROGRAMS
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value
 from shapecheck.ops import Scalar as Number
-from shapecheck.shapes import Facts, Matcher, Mismatch, Run, Shape, Tensor
+from shapecheck.shapes import Facts, Matcher, Mismatch, Shape, Tensor, has_run
 from shapecheck.shapes.model import Item
 from shapecheck.signatures import StubError, Table
 
@@ -257,7 +257,7 @@ def _is_known(value: Value) -> bool:
     if isinstance(value, Repeated):
         return _is_known(value.element)
     if isinstance(value, Tensor):
-        return not any(isinstance(item, Run) for item in value.shape.dims)
+        return not has_run(value.shape.dims)
     return isinstance(value, (int, Size, Number, DType)) or (
         isinstance(value, dict) and bool(value)
     )

@@ -22,7 +22,7 @@ from shapecheck.codemod.sources.prose import Said, are_components, comment, name
 from shapecheck.codemod.sources.static import tensors_in, variables
 from shapecheck.dims import Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, Value
-from shapecheck.shapes import Facts, Item, Matcher, Run, Tensor
+from shapecheck.shapes import Facts, Item, Matcher, Run, Tensor, has_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,7 +444,7 @@ def judge(text: spec.Spec, value: Value) -> bool | None:
     if matcher.match(text, value.shape) is not None or matcher.settle() is not None:
         return False
     items = value.shape.dims
-    if any(isinstance(item, Run) for item in items):
+    if has_run(items):
         return None
     values = [
         e for e in text.entries if isinstance(e, spec.Axis) and isinstance(e.expr, spec.Number)

@@ -15,7 +15,7 @@ from shapecheck.codemod.write.naming import FRONT, REST, USUAL, unused
 from shapecheck.dims import Kind, Size, Sym, size_of
 from shapecheck.ops import Value
 from shapecheck.record.store import Call
-from shapecheck.shapes import Run, Tensor
+from shapecheck.shapes import Run, Tensor, has_run
 
 _SUBSCRIPTS: Final = frozenset("ijkl")
 """Names that only say which axis is which, as in the pattern of an `einsum`, and not what it is."""
@@ -347,7 +347,7 @@ def _axes(number: int, leaf: Leaf) -> Iterator[Axis]:
     items = _items(leaf)
     least = min(len(sizes) for _, sizes in leaf.rows)
     front, behind = (0, least) if leaf.group is None else (leaf.group.front, leaf.group.behind)
-    is_aligned = len(items) == least and not any(isinstance(item, Run) for item in items)
+    is_aligned = len(items) == least and not has_run(items)
     for axis in (*range(front), *range(-behind, 0)):
         sizes: dict[int, int] = {}
         for at, row in leaf.rows:
@@ -359,9 +359,7 @@ def _axes(number: int, leaf: Leaf) -> Iterator[Axis]:
 
 
 def _behind_run(items: Sequence[object], axis: int) -> bool:
-    return (
-        axis < 0 and len(items) >= -axis and not any(isinstance(item, Run) for item in items[axis:])
-    )
+    return axis < 0 and len(items) >= -axis and not has_run(items[axis:])
 
 
 def _order(axis: Axis) -> tuple[int, bool, int]:

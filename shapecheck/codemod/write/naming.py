@@ -29,7 +29,7 @@ from shapecheck.codemod.write.annotation_types import (
 )
 from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of
 from shapecheck.ops import UNKNOWN, Value
-from shapecheck.shapes import Run, Tensor
+from shapecheck.shapes import Run, Tensor, has_run
 
 USUAL: Final[Mapping[int, Sequence[str]]] = {
     1: ("n",),
@@ -352,7 +352,7 @@ def _as_given(value: Value, study: Study) -> Value:
     if isinstance(value, Tensor) and isinstance(given, Tensor):
         first = given.shape.dims
         lead, *rest = value.shape.dims or (None,)
-        is_all = len(first) >= _MOST_OFTEN and not any(isinstance(item, Run) for item in first)
+        is_all = len(first) >= _MOST_OFTEN and not has_run(first)
         if is_all and isinstance(lead, Run) and tuple(rest) == first:
             return replace(value, shape=given.shape)
     return value

@@ -24,7 +24,7 @@ from shapecheck.ops.call import (
     rule,
 )
 from shapecheck.ops.promotion import promote_values
-from shapecheck.shapes import Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Run, Shape, Tensor, has_run, mismatch
 
 _SETTINGS: Final = frozenset("validate_args temperature lims dim".split())
 _MATRICES: Final = frozenset("covariance_matrix precision_matrix scale_tril cov_factor".split())
@@ -135,7 +135,7 @@ def _event(last: Shape, owner: Mapping[str, Value]) -> Shape:
 def _parted(shape: Shape, count: int) -> tuple[Shape, Shape] | None:
     """Return the axes before the last few, and these; None where they aren't known."""
     at = len(shape.dims) - count
-    if at < 0 or any(isinstance(item, Run) for item in shape.dims[at:]):
+    if at < 0 or has_run(shape.dims[at:]):
         return None
     return Shape(shape.dims[:at]), Shape(shape.dims[at:])
 

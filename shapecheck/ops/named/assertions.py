@@ -13,7 +13,7 @@ from shapecheck.ops.call import Call, Repeated, Scalar, Unknown, Value, as_dim, 
 from shapecheck.ops.named.naming import called, fresh, is_named
 from shapecheck.ops.named.operations import located, merged, only, split, taken_apart
 from shapecheck.ops.saying import said, written
-from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor, has_run, mismatch
 
 
 @rule("named.rename")
@@ -78,9 +78,7 @@ def name_all(call: Call, x: Value, dims: Value, **rest: Value) -> Value:
                     f"can't name {shape}",
                     about=(again, item),
                 )
-        if not any(isinstance(one, Run) for one in items[: index + 1]) or not any(
-            isinstance(one, Run) for one in items[index:]
-        ):
+        if not has_run(items[: index + 1]) or not has_run(items[index:]):
             items[index] = _renamed(call, shape, items[index], entry, objects)
     return Tensor(Shape(tuple(items)), tensor.dtype)
 

@@ -19,7 +19,7 @@ from shapecheck.dims.origins import Renamed
 from shapecheck.ops.agree import listed
 from shapecheck.ops.call import Call, Unknown, Value
 from shapecheck.ops.saying import said
-from shapecheck.shapes import Facts, Item, Matcher, Mismatch, Run, Shape, mismatch
+from shapecheck.shapes import Facts, Item, Matcher, Mismatch, Run, Shape, has_run, mismatch
 
 Wanted: TypeAlias = spec.Axis | spec.Group | Size | Composite
 """A dimension that is meant: as the text of one, or itself. A `Group` is `...`."""
@@ -73,9 +73,9 @@ def position(call: Call, shape: Shape, one: Wanted, whole: str = "") -> int | No
     found = matches(call.facts, shape, one)
     if len(found) == 1:
         (at,) = found
-        if not any(isinstance(item, Run) for item in shape.dims[:at]):
+        if not has_run(shape.dims[:at]):
             return at
-        if not any(isinstance(item, Run) for item in shape.dims[at:]):
+        if not has_run(shape.dims[at:]):
             return at - len(shape.dims)
         return None
     of = f"{whole} {shape}".strip()

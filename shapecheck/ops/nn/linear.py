@@ -9,7 +9,7 @@ from shapecheck import dtypes
 from shapecheck.dims import DimExpr
 from shapecheck.ops.agree import counted, fits_bias, one_kind, promote_all, size
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_mapping, as_tensor, rule
-from shapecheck.shapes import Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Run, Shape, Tensor, has_run, mismatch
 
 
 @rule("linear")
@@ -75,7 +75,7 @@ def normalized_weight(call: Call, self: Mapping[str, Value]) -> Value:
     if self.get("elementwise_affine") is False:
         return None
     if isinstance(given, (tuple, list)):
-        if any(isinstance(one, Run) for one in given):
+        if has_run(given):
             return UNKNOWN
         return Tensor(Shape(tuple(size(one) for one in given)), dtypes.ANY)
     if isinstance(given, (int, dims.Size)):

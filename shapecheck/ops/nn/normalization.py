@@ -9,7 +9,7 @@ from shapecheck.ops.agree import counted, float_of, size, trailing
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
 from shapecheck.ops.saying import written
 from shapecheck.ops.windows import unexpected
-from shapecheck.shapes import Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Shape, Tensor, has_run, mismatch
 
 
 def _kept(tensor: Tensor) -> Tensor:
@@ -35,7 +35,7 @@ def layer_norm(
         if isinstance(normalized_shape, (tuple, list))
         else (normalized_shape,)
     )
-    if any(isinstance(one, Run) for one in given):
+    if has_run(given):
         return _kept(tensor)
     if not given:
         raise mismatch("normalized_shape is empty", f"can't normalize {shape}")

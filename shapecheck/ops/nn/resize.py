@@ -11,7 +11,7 @@ from shapecheck.dims import DimExpr, IntSize, Size, size_of
 from shapecheck.ops.agree import listed, loose
 from shapecheck.ops.agree import size as as_length
 from shapecheck.ops.call import Call, Unknown, Value, as_shape, as_tensor, rule
-from shapecheck.shapes import Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Run, Shape, Tensor, has_run, mismatch
 
 _SPATIAL = {
     "linear": (1,),
@@ -53,7 +53,7 @@ def interpolate(
         raise mismatch("both a size and a scale_factor are given", headline)
     given = size if size is not None else scale_factor
     if isinstance(given, (tuple, list)):
-        if len(given) != len(spatial) and not any(isinstance(one, Run) for one in given):
+        if len(given) != len(spatial) and not has_run(given):
             raise mismatch(
                 f"{len(given)} {'sizes' if size is not None else 'factors'} are given "
                 f"for {len(spatial)} axes behind the channels",
@@ -92,9 +92,9 @@ def _check_mode(shape: Shape, mode: str) -> None:
 
 def _ragged(shape: Shape, wanted: Value) -> Shape:
     """Return what the size says of a shape of unknown rank."""
-    if isinstance(wanted, (tuple, list)) and not any(isinstance(one, Run) for one in wanted):
+    if isinstance(wanted, (tuple, list)) and not has_run(wanted):
         front = shape.dims[:2]
-        if len(front) < 2 or any(isinstance(item, Run) for item in front):
+        if len(front) < 2 or has_run(front):
             front = Shape.of_rank(2).dims
         return Shape((*front, *map(as_length, wanted)))
     return Shape.unknown()

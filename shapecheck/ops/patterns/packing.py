@@ -8,7 +8,7 @@ from shapecheck.ops.agree import counted, tensors_of
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, rule
 from shapecheck.ops.patterns.pattern import as_length
 from shapecheck.ops.shape.joining import concatenate
-from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Item, Run, Shape, Tensor, has_run, mismatch
 
 
 def _star(pattern: str, headline: str) -> tuple[int, int]:
@@ -48,7 +48,7 @@ def pack(call: Call, tensors: Value, pattern: Value) -> Value:
             )
         items = shape.dims
         front, back = items[:before], items[len(items) - after :] if after else ()
-        if len(items) < before + after or any(isinstance(i, Run) for i in (*front, *back)):
+        if len(items) < before + after or has_run((*front, *back)):
             flat.append(Tensor(Shape.of_rank(before + after + 1), part.dtype))
             packed.append(Shape.unknown().dims)
             continue
@@ -56,7 +56,7 @@ def pack(call: Call, tensors: Value, pattern: Value) -> Value:
         packed.append(middle)
         one = (
             dims.unknown()
-            if any(isinstance(i, Run) for i in middle)
+            if has_run(middle)
             else (dims.merge(i for i in middle if not isinstance(i, Run)))
         )
         flat.append(Tensor(Shape((*front, one, *back)), part.dtype))

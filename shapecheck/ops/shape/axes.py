@@ -9,7 +9,7 @@ from shapecheck.dims import DimExpr, Size, Sym, size_of
 from shapecheck.ops.agree import loose
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, resolved, rule
 from shapecheck.ops.saying import written
-from shapecheck.shapes import Item, Run, Shape, Tensor, either, mismatch
+from shapecheck.shapes import Item, Run, Shape, Tensor, either, has_run, mismatch
 
 
 def of_rank(shape: Shape, change: int = 0) -> Shape:
@@ -114,7 +114,7 @@ def matrix_transpose(call: Call, input: Value, **rest: Value) -> Value:
 def _listed(value: Value) -> tuple[Value, ...] | list[Value] | None:
     """Return an argument that is one item or several, None where it isn't known how many."""
     if isinstance(value, (tuple, list)):
-        return None if any(isinstance(item, Run) for item in value) else value
+        return None if has_run(value) else value
     return None if value is UNKNOWN else (value,)
 
 

@@ -34,6 +34,7 @@ from shapecheck.shapes import (
     Tensor,
     broadcast_dim,
     either,
+    has_run,
     mismatch,
 )
 
@@ -335,7 +336,7 @@ def _read(reader: _Reader, parts: Sequence[Value]) -> Shape:
     spans = list(zip(parts, places, widths, strict=True))
     for part, at, width in spans:
         axes = items[at : at + width]
-        if _ragged(reader.call, part) or any(isinstance(item, Run) for item in axes):
+        if _ragged(reader.call, part) or has_run(axes):
             if not isinstance(part, Tensor) or reader.call.facts.shape(part.shape).dims != axes:
                 raise _Lost
     for part, at, width in spans[:spread]:

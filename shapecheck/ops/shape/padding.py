@@ -7,7 +7,7 @@ from shapecheck.dims import IntSize, size_of
 from shapecheck.ops.agree import counted, loose, size
 from shapecheck.ops.call import Call, Value, as_tensor, rule
 from shapecheck.ops.saying import written
-from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Item, Run, Shape, Tensor, has_run, mismatch
 
 _MODES = ("constant", "reflect", "replicate", "circular")
 
@@ -17,7 +17,7 @@ def pad(call: Call, input: Value, pad: Value, mode: Value = "constant", **rest: 
     """Judge `F.pad(x, (left, right, top, bottom))`: pairs from the last axis on."""
     tensor = as_tensor(input)
     shape = call.facts.shape(tensor.shape)
-    if not isinstance(pad, (tuple, list)) or any(isinstance(one, Run) for one in pad):
+    if not isinstance(pad, (tuple, list)) or has_run(pad):
         known = None if shape.rank is None else Shape.of_rank(shape.rank)
         return Tensor(known or Shape.unknown(), tensor.dtype)
     amounts = [size(one) for one in pad]

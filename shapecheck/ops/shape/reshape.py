@@ -11,7 +11,7 @@ from shapecheck.dims import Composite, DimExpr, FloorDiv, IntSize, Kind, Relatio
 from shapecheck.dims.origins import ElementsOf
 from shapecheck.ops.call import Call, DType, Value, as_dim, as_tensor, replace, rule
 from shapecheck.ops.saying import written
-from shapecheck.shapes import Item, Mismatch, Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Item, Mismatch, Run, Shape, Tensor, has_run, mismatch
 
 
 @rule("reshape")
@@ -71,7 +71,7 @@ def _near_run(items: Sequence[Item], axis: Value) -> int | None:
     """Return where an axis stands that is the first of a run, if it is certain to be there."""
     if not isinstance(axis, int) or not 0 <= axis < len(items):
         return None
-    return None if any(isinstance(item, Run) for item in items[:axis]) else axis
+    return None if has_run(items[:axis]) else axis
 
 
 @rule("unflatten")

@@ -12,7 +12,7 @@ from shapecheck.dims import DimExpr, IntSize, Size, size_of
 from shapecheck.ops.agree import MANY, loose, size
 from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, as_tensor, replace, rule
 from shapecheck.ops.saying import written
-from shapecheck.shapes import Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Run, Shape, Tensor, has_run, mismatch
 
 
 def _pieces(shape: Shape, position: int, sizes: Sequence[IntSize], kind: int) -> Value:
@@ -40,7 +40,7 @@ def split(call: Call, input: Value, split_size: Value, dim: Value = 0, **rest: V
     if isinstance(split_size, (Unknown, Tensor)):
         return UNKNOWN
     if isinstance(split_size, (tuple, list)):
-        if any(isinstance(one, Run) for one in split_size):
+        if has_run(split_size):
             return UNKNOWN
         sizes = [size(one) for one in split_size]
         total: IntSize = sum(sizes)

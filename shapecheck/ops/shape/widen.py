@@ -11,7 +11,7 @@ from shapecheck.ops.agree import loose
 from shapecheck.ops.call import Call, Value, as_dim, as_shape, is_size, replace, resolved, rule
 from shapecheck.ops.saying import written
 from shapecheck.ops.shape.axes import axis_count, of_rank
-from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Item, Run, Shape, Tensor, has_run, mismatch
 
 
 @rule("expand")
@@ -58,7 +58,7 @@ def sum_to_size(call: Call, input: Value, size: Value, **rest: Value) -> Value:
 
 def _expanded(call: Call, shape: Shape, size: Sequence[Value]) -> Shape:
     headline = f"can't expand {shape} to ({' '.join(map(written, size))})"
-    whole = not any(isinstance(item, Run) for item in size)
+    whole = not has_run(size)
     if whole and shape.least_rank > len(size):
         raise mismatch(
             f"the tensor has {shape.least_rank} axes, and {len(size)} sizes are given", headline
@@ -103,7 +103,7 @@ def repeat(call: Call, input: Value, repeats: Value, **rest: Value) -> Value:
     tile = bool(call.extra and call.extra[0])
     if isinstance(repeats, (int, Size)):
         repeats = (repeats,)
-    if not isinstance(repeats, (tuple, list)) or any(isinstance(r, Run) for r in repeats):
+    if not isinstance(repeats, (tuple, list)) or has_run(repeats):
         return Tensor(Shape.unknown(), tensor.dtype)
     if tile:
         repeats = (1,) * (shape.least_rank - len(repeats)) + tuple(repeats)
