@@ -33,7 +33,7 @@ from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
 from shapecheck.analysis.program.modules import Module, Program
 from shapecheck.analysis.program.report import Reporter
-from shapecheck.analysis.program.syntax import DEFINITIONS, defs
+from shapecheck.analysis.program.syntax import DEFINITIONS, defs, is_def
 from shapecheck.analysis.values.model import Instance, ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
@@ -235,7 +235,7 @@ def _settle(module: Module, reporter: Reporter, in_part: bool = False) -> None:
 def _fails_alone(fault: Fault) -> bool:
     """Whether the check of the failing function on its own finds the same error."""
     function, module = fault.function, fault.module
-    if function is None or function.home is not None or isinstance(function.node, ast.Lambda):
+    if function is None or function.home is not None or not is_def(function.node):
         return False
 
     def checked() -> Reporter:
@@ -361,7 +361,7 @@ def start(
         facts = around.facts.copy()
         facts.forget(declarations.own_names(function))
         return State(heap=dict(around.heap), facts=facts), {}
-    if owner is None or isinstance(node, ast.Lambda) or not node.args.args:
+    if owner is None or not is_def(node) or not node.args.args:
         return State(), {}
     kinds = set(declarations.decorator_names(function.module, node))
     first = node.args.args[0].arg

@@ -16,7 +16,7 @@ from shapecheck.analysis.host import Cause, Span
 from shapecheck.analysis.interpreter.calls import follows
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.program.syntax import Def, defs
+from shapecheck.analysis.program.syntax import Def, defs, is_def
 from shapecheck.analysis.values.model import Bound, Content, Instance, OpInstance, Ref
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Item, Run, Tensor
@@ -323,7 +323,7 @@ class Causes:
             return found or Cause("open", f"{name}()")
         if function.node in self._analysis.too_long:
             return Cause("budget", name)
-        if found is not None or isinstance(function.node, ast.Lambda):
+        if found is not None or not is_def(function.node):
             return found or Cause("function", name)
         if function.module is self._analysis.module and function.node not in self._busy:
             busy = self._busy | {function.node}

@@ -303,13 +303,13 @@ def declare_local(frame: Frame, declared: Declared, value: Value, node: ast.AnnA
 def _declare_local(frame: Frame, declared: Declared, value: Value, node: ast.AnnAssign) -> Value:
     owner = "" if frame.function is None else frame.function.name
     blame = Blame("unfit", "local", owner, frame.segment(node.target))
-    if isinstance(declared, TensorDecl):
-        assert node.value is not None
-        return teach(frame, declared, value, node.value, blame)
-    if isinstance(declared, AnyDecl):
-        return value
+    assert node.value is not None
+    match declared:
+        case TensorDecl():
+            return teach(frame, declared, value, node.value, blame)
+        case AnyDecl():
+            return value
     if value is not UNKNOWN:
-        assert node.value is not None
         matcher = frame.fit()
         found = check(frame, declared, value, matcher)
         if found[0] is None:
@@ -376,12 +376,12 @@ def _build(frame: Frame, matcher: Matcher, declared: TensorDecl) -> Shape:
     assert declared.text is not None
     if frame.depth:
         return matcher.build(declared.text, dims.unknown, _new_run)
-    return matcher.build(declared.text, dims.name, lambda text: Run(Sym(text)))
+    return matcher.build(declared.text, dims.name, _named_run)
 
 
 def _name(frame: Frame, item: Item, new: Item, matcher: Matcher) -> None:
     """Call an unknown dimension by the new name that an annotation gives it."""
-    if not isinstance(item, Size) or not isinstance(new, Size) or item is not new:
+    if item is not new or not isinstance(item, Size):
         return
     symbol = item.symbol
     if symbol is None or symbol.kind is not Kind.UNKNOWN or frame.depth:
