@@ -89,6 +89,17 @@ def test_each_decision_is_in_the_index_once() -> None:
     assert [to for _, to in links] == [anchor(title) for title, _ in links]
 
 
+def test_decisions_that_code_names_are_there() -> None:
+    """What a comment or a docstring calls a section of decisions.md is the title of one."""
+    titles = set(re.findall(r"^## (.+)$", read("decisions.md"), re.MULTILINE))
+    named: set[str] = set()
+    for file in (ROOT / "shapecheck").rglob("*.py"):
+        text = re.sub(r"\n\s*(?:# )?", " ", file.read_text("utf-8"))
+        named.update(re.findall(r'decisions\.md, "([^"]+)"', text))
+    assert len(named) > 10
+    assert named <= titles
+
+
 def anchor(title: str) -> str:
     """Return what a page calls the place of a heading, as GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
