@@ -89,18 +89,15 @@ def test_each_decision_is_in_the_index_once() -> None:
     assert [to for _, to in links] == [anchor(title) for title, _ in links]
 
 
-def test_decisions_that_the_code_names_are_there() -> None:
-    """What stands behind `decisions.md:` in a comment is the title of a section."""
-    titles = set(re.findall(r"^## (.+)", read("decisions.md"), re.MULTILINE))
-    cited = [
-        title
-        for path in sorted((ROOT / "shapecheck").rglob("*.py"))
-        for title in re.findall(
-            r'decisions\.md: "(.+?)"', re.sub(r"\n\s*# ", " ", path.read_text("utf-8"))
-        )
-    ]
-    assert cited
-    assert not [title for title in cited if title not in titles]
+def test_decisions_that_code_names_are_there() -> None:
+    """What a comment or a docstring calls a section of decisions.md is the title of one."""
+    titles = set(re.findall(r"^## (.+)$", read("decisions.md"), re.MULTILINE))
+    named: set[str] = set()
+    for file in (ROOT / "shapecheck").rglob("*.py"):
+        text = re.sub(r"\n\s*(?:# )?", " ", file.read_text("utf-8"))
+        named.update(re.findall(r'decisions\.md, "([^"]+)"', text))
+    assert len(named) > 10
+    assert named <= titles
 
 
 def anchor(title: str) -> str:

@@ -42,7 +42,7 @@ _Choice: TypeAlias = tuple[Atom, IntSize] | None
 
 
 def compare(a: IntSize, b: IntSize) -> Verdict:
-    """Decide whether two sizes are equal; names never equal other names (design section 4).
+    """Decide whether two sizes are equal; names never equal other names.
 
     A name may be equal to a number or to one of the program's own sizes, an unknown to anything.
     Sizes are taken to be at least 1, or 0 where nothing else solves an equation. Floor divisions

@@ -377,7 +377,10 @@ def _quotient(a: _Terms, b: _Terms) -> _Terms:
 
 
 def _left_quotient(a: _Terms, b: _Terms) -> _Terms:
-    """Undo a merge from the left; else the size's own quotient."""
+    """Undo a merge from the left; else the size's own quotient.
+
+    See decisions.md, "What divides a product on the left isn't undone on the right".
+    """
     if len(a) == len(b) == 1:
         ((blocks, outer),), ((count, inner),) = a, b
         if blocks % count == 0 and _begins(outer, inner):

@@ -94,7 +94,11 @@ def _of_one(gap: Size, symbol: Sym, common: Monomial) -> Verdict:
 
 
 def _of_own(gap: Size, own: frozenset[Sym]) -> Verdict:
-    """Decide an equation between several of the program's own sizes."""
+    """Decide an equation between several of the program's own sizes.
+
+    See decisions.md, "Two sizes of an instance's own are different, unless a condition may have
+    said otherwise".
+    """
     if len({symbol.owner for symbol in own}) > 1:
         return _of_instances(gap, own)
     simple = len(gap.terms) == 2 and all(len(m) == 1 and next(iter(m))[1] == 1 for m in gap.terms)

@@ -221,7 +221,8 @@ class Call:
         """Whether every against every is what the program means.
 
         It is where an axis was put in on purpose (`i[:, None] - i`) and the operands are
-        index-like, and where the source says so.
+        index-like, and where the source says so: decisions.md, "An outer product that is written
+        down is meant".
         """
         return self.meant or (
             any(part.inserted for part in parts)

@@ -176,7 +176,8 @@ class Facts:
 
         The tensors are taken as they are in `beside`, without what was learned since; see
         `resolved`. A name doesn't become a number either that a parameter has beside it, and an
-        axis of a spelled out group becomes no number at all.
+        axis of a spelled out group becomes no number at all. See decisions.md, "A number that
+        stands beside a name isn't that name".
         """
         if not beside:
             return False

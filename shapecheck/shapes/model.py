@@ -199,7 +199,7 @@ class Tensor:
     an outer product by broadcasting is what the program means. `free` are the first-class
     dimensions that it has beside its axes, which have no order; with `more`, perhaps others too.
     `blank`: its memory holds no data as yet, or one value everywhere, so that its axes may be
-    regrouped at will.
+    regrouped at will; see decisions.md, "Memory without data has no order of axes".
     """
 
     shape: Shape

@@ -118,6 +118,7 @@ _BEFORE: Final = {
 _NEGATIVE: Final = "a size can't be negative; arithmetic is written without spaces: 'h-1'"
 _ONE_LABEL: Final = "one '=' is enough: 'name=size'"
 _DIGITS: Final = 18
+_UNMARKED: Final = Group("")
 
 
 def _spaced(operator: str) -> str:
@@ -211,15 +212,18 @@ class _Parser:
 
         The name is `_` so far where it is anonymous.
         """
-        seen: set[str] = set()
-        anonymous = False
+        star = broadcast = leaf = anonymous = False
         label: str | None = None
         while True:
             kind, token = self.peek()
             if token == "_" and self.text[self.at + 1 : stop][:1] in ("*", "?"):
                 anonymous = True
-            elif token in ("*", "#", "?") and token not in seen:
-                seen.add(token)
+            elif token == "*" and not star:
+                star = True
+            elif token == "#" and not broadcast:
+                broadcast = True
+            elif token == "?" and not leaf:
+                leaf = True
             elif kind == "name" and self.text[self.at + len(token) : stop][:1] == "=":
                 if label is not None:
                     self.fail(_ONE_LABEL, self.at, stop)
@@ -228,8 +232,10 @@ class _Parser:
             else:
                 break
             self.at += 1
+        if self.at == start:
+            return False, _UNMARKED
         anonymous = anonymous or (label or "").startswith("_")
-        return "*" in seen, Group("_" * anonymous, "#" in seen, "?" in seen, label)
+        return star, Group("_" * anonymous, broadcast, leaf, label)
 
     def label(self, name: str, start: int, stop: int) -> str:
         self.at += len(name) + 1

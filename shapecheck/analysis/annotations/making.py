@@ -201,7 +201,7 @@ def bind_objects(
     `own`: the annotation is one of the body's own, which speaks of them from here on. A dimension
     that the body doesn't speak of is bound by what it meets, and has its size if there is one.
     """
-    # decisions.md: "A dimension object is bound by what it meets, unless the body speaks of it"
+    # decisions.md, "A dimension object is bound by what it meets, unless the body speaks of it"
     for name, dim in declared.dims:
         symbols = dims.symbols(dim.dim)
         if own:

@@ -33,7 +33,7 @@ def check(function: Function, start: Start) -> None:
     group, broadcasting = _only_group(function)
     if group is None:
         return
-    # decisions.md: "A group of dimensions is checked with one axis and with two"
+    # decisions.md, "A group of dimensions is checked with one axis and with two"
     lines: set[int] = set()
     ways = [(length, "") for length in _LENGTHS] + [(1, bare) for bare in broadcasting]
     shown: list[Diagnostic] = []

@@ -87,7 +87,7 @@ class Causes:
 
     def of(self, node: ast.AST) -> Cause | None:
         """Return the first cause; None for what is known, or can't be told."""
-        # decisions.md: "Why a shape isn't known is its first cause"
+        # decisions.md, "Why a shape isn't known is its first cause"
         if node in self._told:
             head = self._rounds.get(node)
             return self._told[node] or (None if head is None else self._told.get(head))

@@ -149,7 +149,7 @@ class _Watcher:
 
 def _best(each: _Checks) -> Observed:
     """Return what is known of an expression: as it stands, or with the groups spelled out."""
-    # decisions.md: "What counts as a known shape"
+    # decisions.md, "What counts as a known shape"
     first, *spelled_out = each.values()
     best = min(first, max(spelled_out, key=_GRADE, default=first), key=_GRADE)
     return Observed(best.grade, best.value, first.shape or best.shape, best.held)

@@ -133,13 +133,13 @@ def _closer(
     matcher: Matcher,
 ) -> Value:
     """Return what a result's annotation says, with what a look into the function adds to it."""
-    # decisions.md: "An annotated function is looked into where a call is particular"
+    # decisions.md, "An annotated function is looked into where a call is particular"
     if frame.budget.spare is not None and _is_particular(frame, values.values()):
         errors = frame.errors
         found = look_into(frame, function, values, node, matcher, apart=True)
         frame.errors = errors  # what goes wrong in there leaves the annotation to go on with
         return _with_found(frame, promised, found)
-    # decisions.md: "A function is looked into where its annotation leaves the rank of its result
+    # decisions.md, "A function is looked into where its annotation leaves the rank of its result
     # open"
     apart = not _has_unknown(promised, Run)
     if apart and (frame.budget.spare is None or not _has_unknown(promised, Size)):
@@ -207,7 +207,7 @@ def _count(frame: Frame, said: Shape, found: Shape) -> None:
 
     What is made of the caller's own names stays new: the caller may have that under its name too.
     """
-    # decisions.md: "Of a name that only a result has, the caller learns numbers and sizes of
+    # decisions.md, "Of a name that only a result has, the caller learns numbers and sizes of
     # instances"
     for name, dim in zip(said.known or (), found.known or (), strict=True):
         if all(symbol.kind is Kind.OWN for symbol in dims.symbols(dim)):

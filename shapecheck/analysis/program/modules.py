@@ -219,7 +219,7 @@ class Program:
 
     def __init__(self, host: Host, options: Options, own: str = "", traces: bool = False) -> None:
         self.supposing = False
-        # decisions.md: "A program refers to its host weakly, and symbols are interned weakly"
+        # decisions.md, "A program refers to its host weakly, and symbols are interned weakly"
         self._host = weakref.ref(host)
         self.own = own
         self.options = options

@@ -133,7 +133,7 @@ def _study(subject: Subject, before: Study, known: Mapping[str, Value]) -> Study
 
     It is run again while it shows more than what was seen `before`.
     """
-    # decisions.md: "A parameter that is studied is what its uses need"
+    # decisions.md, "A parameter that is studied is what its uses need"
     function = subject.function
     tensors = before.bare | {name for name, value in known.items() if _is_tensor(value)}
     sizes = {name for name, value in before.given.items() if isinstance(value, Size)}

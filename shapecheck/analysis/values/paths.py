@@ -11,7 +11,8 @@ from typing import TypeAlias
 class AmongSeveral:
     """The path to, or from, an instance that is one of several, all of which are at `path`.
 
-    `number` says which one it is, and `rest` how the program goes on from there, `.width`.
+    `number` says which one it is, and `rest` how the program goes on from there, `.width`. See
+    decisions.md, "Each of several instances has sizes of its own".
     """
 
     path: str

@@ -319,6 +319,8 @@ class _Joiner:
         attrs: dict[str, Value] = {}
         for name in dict.fromkeys((*a.attrs, *b.attrs)):
             x, y = (side.attrs.get(name, UNKNOWN) for side in (a, b))
+            # decisions.md, "An attribute that only some paths of a constructor assign is what they
+            # assign"
             only = (name in a.attrs) != (name in b.attrs)
             if only and whole and name not in a.defaults:
                 attrs[name] = y if x is UNKNOWN else x
@@ -391,6 +393,7 @@ class _Joiner:
 
     def merged(self, a: Ref, key: tuple[object, ...]) -> Ref:
         """Return the identity of what may be either of two; at a loop's head, the same again."""
+        # decisions.md, "A loop is run until what it takes over stays the same"
         if self.heads is None:
             return Ref()
         ref = self.heads.get((self.place, key))
@@ -438,6 +441,7 @@ class _Joiner:
             )
         front = self.shared(pairs)
         back = self.shared(zip(reversed(a[len(front) :]), reversed(b[len(front) :]), strict=False))
+        # decisions.md, "Where paths meet, a size or a rank is one of several"
         if self.place is not None:
             return (
                 *front,

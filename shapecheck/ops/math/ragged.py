@@ -30,7 +30,8 @@ def blind(
 ) -> Sym | None:
     """Return the padded dimension that an op reduces, or normalises along; None if there is none.
 
-    `flags` are those of the op's signature, `result` is what its rule says of it.
+    `flags` are those of the op's signature, `result` is what its rule says of it. See decisions.md,
+    "A reduction over padding is a warning that goes by names".
     """
     if flags.isdisjoint(("reduces", "normalizes")):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -17,20 +17,30 @@ from shapecheck.ops.shape.joining import same_shape
 from shapecheck.shapes import Shape, Tensor, mismatch
 
 
+class Operation(NamedTuple):
+    """What einops is asked to do; `problems` are those that a pattern has whatever the tensor.
+
+    The first of them is said.
+    """
+
+    name: str
+    problems: Callable[[Side, Side, Mapping[str, Value]], Iterator[str]]
+
+
 def apply_pattern(
     call: Call,
     tensor: Value,
     pattern: Value,
     lengths: Mapping[str, Value],
-    operation: str,
+    operation: Operation,
 ) -> Tensor:
     """Judge one of `rearrange`, `reduce`, `repeat` and return the result's shape and dtype."""
-    whole = _stacked(call, tensor, operation)
+    whole = _stacked(call, tensor, operation.name)
     if not isinstance(pattern, str):
         return Tensor(Shape.unknown(), whole.dtype)
     shape = call.facts.shape(whole.shape)
     shown = str(shape) if not shape.opaque else "a tensor"
-    headline = f'can\'t {operation} {shown} by "{pattern}"'
+    headline = f'can\'t {operation.name} {shown} by "{pattern}"'
     inputs, right = read(pattern, headline)
     if right is None:
         raise mismatch("the pattern has no '->'", headline)
@@ -62,10 +72,10 @@ def _stacked(call: Call, tensor: Value, operation: str) -> Tensor:
 
 
 def _check(
-    left: Side, right: Side, operation: str, lengths: Mapping[str, Value], headline: str
+    left: Side, right: Side, operation: Operation, lengths: Mapping[str, Value], headline: str
 ) -> None:
     """Refuse what einops refuses of a pattern, whatever the tensor."""
-    own = _PROBLEMS[operation](left, right, lengths)
+    own = operation.problems(left, right, lengths)
     given = (
         f'"{name}" is given and isn\'t in the pattern'
         for name in lengths
@@ -118,10 +128,6 @@ def _of_reduce(left: Side, right: Side, lengths: Mapping[str, Value]) -> Iterato
         yield "a number can't stand on the right side of reduce"
 
 
-_PROBLEMS: Final = {"rearrange": _of_rearrange, "repeat": _of_repeat, "reduce": _of_reduce}
-"""What is wrong with the pattern of an operation, the first of which is said."""
-
-
 def _only(one: Side, other: Side) -> list[str]:
     return [name for name in one.names if name not in other.names]
 
@@ -138,16 +144,21 @@ def _quoted(names: Sequence[str]) -> str:
     return f"{listed(_quotes(names))} {'is' if len(set(names)) == 1 else 'are'}"
 
 
+_REARRANGE: Final = Operation("rearrange", _of_rearrange)
+_REPEAT: Final = Operation("repeat", _of_repeat)
+_REDUCE: Final = Operation("reduce", _of_reduce)
+
+
 @rule("einops.rearrange")
 def rearrange(call: Call, tensor: Value, pattern: Value, kwargs: Mapping[str, Value]) -> Value:
     """Judge `rearrange(x, "b (h d) -> b h d", h=8)`."""
-    return apply_pattern(call, tensor, pattern, kwargs, "rearrange")
+    return apply_pattern(call, tensor, pattern, kwargs, _REARRANGE)
 
 
 @rule("einops.repeat")
 def repeat(call: Call, tensor: Value, pattern: Value, kwargs: Mapping[str, Value]) -> Value:
     """Judge `repeat(x, "d -> b d", b=2)`."""
-    return apply_pattern(call, tensor, pattern, kwargs, "repeat")
+    return apply_pattern(call, tensor, pattern, kwargs, _REPEAT)
 
 
 @rule("einops.reduce")
@@ -157,7 +168,7 @@ def reduce(
     """Judge `reduce(x, "b t d -> b d", "mean")`."""
     if isinstance(reduction, str) and reduction not in _REDUCED:
         raise mismatch(f"there are {listed(list(_REDUCED))}", f'has no reduction "{reduction}"')
-    result = apply_pattern(call, tensor, pattern, kwargs, "reduce")
+    result = apply_pattern(call, tensor, pattern, kwargs, _REDUCE)
     if not isinstance(reduction, str):
         return Tensor(result.shape)
     if isinstance(pattern, str) and not _drops(pattern):
@@ -189,14 +200,17 @@ _REDUCED: Final[Mapping[str, Callable[[dtypes.DTypes], dtypes.DTypes]]] = {
 }
 
 
-@rule("einops.layer")
-def layer(call: Call, input: Value, self: Mapping[str, Value]) -> Value:
-    """Judge the call of a layer: `Rearrange("b c h w -> b (c h w)")(x)`."""
-    operation = call.word()
+@rule("einops.rearrange layer")
+def rearrange_layer(call: Call, input: Value, self: Mapping[str, Value]) -> Value:
+    """Judge `Rearrange("b c h w -> b (c h w)")(x)`."""
+    return rearrange(call, input, self.get("pattern"), as_mapping(self.get("kwargs")))
+
+
+@rule("einops.reduce layer")
+def reduce_layer(call: Call, input: Value, self: Mapping[str, Value]) -> Value:
+    """Judge `Reduce("b c h w -> b c", "mean")(x)`."""
     lengths = as_mapping(self.get("kwargs"))
-    if operation == "reduce":
-        return reduce(call, input, self.get("pattern"), self.get("reduction"), lengths)
-    return apply_pattern(call, input, self.get("pattern"), lengths, operation)
+    return reduce(call, input, self.get("pattern"), self.get("reduction"), lengths)
 
 
 @rule("einops.einsum")

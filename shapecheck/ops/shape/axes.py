@@ -176,6 +176,7 @@ def _perhaps(call: Call, item: DimExpr, size: DimExpr) -> tuple[Item, ...]:
     """Return what is left of an axis that is dropped if it is 1."""
     if loose(size):
         return (Run(dims.Sym.fresh("...")),)
+    # decisions.md, "A size of the program may be 1 where it is squeezed"
     own = any(symbol.kind is dims.Kind.OWN for symbol in dims.symbols(size))
     return either((item,), ()) if own and not call.facts.differ(size, 1) else (item,)
 

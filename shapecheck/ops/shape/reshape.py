@@ -368,7 +368,8 @@ def _refuse_scrambling(
 
     A regrouping moves no axis, so the axis of that size in the result holds something else. Two
     axes that merely trade places are let through, unless a composite says what it is made of: that
-    is how relative positions are shifted.
+    is how relative positions are shifted. See decisions.md, "An axis of the input doesn't move in a
+    `view`".
     """
     moved = [
         (owner, factor)
