@@ -115,7 +115,6 @@ _BEFORE: Final = {
     "[": "names need no brackets around them",
     "<": "write a name, or '{...}' around a Python expression",
 }
-_MARKS: Final = frozenset("*#?")
 _NEGATIVE: Final = "a size can't be negative; arithmetic is written without spaces: 'h-1'"
 _DIGITS: Final = 18
 
@@ -196,58 +195,50 @@ class _Parser:
     def entry(self, start: int, stop: int) -> Entry:
         """Parse one entry: modifiers and a label in any order, then an expression."""
         self.at, self.stop = start, stop
-        marks, label = self.marks(start, stop)
-        marked = Group("_" * ("_" in marks), "#" in marks, "?" in marks, label)
-        if self.at == stop:
-            return self.nameless(start, stop, "*" in marks, marked)
-        token = self.peek()[1]
-        if token == "...":
-            return self.ellipsis(start, stop, not marks.isdisjoint("*#?"), label)
-        if "*" in marks or token in ("*", "**"):
-            return self.group(start, stop, marked)
-        return self.axis(start, stop, marked)
-
-    def marks(self, start: int, stop: int) -> tuple[set[str], str | None]:
-        """Parse what an entry begins with: `*`, `#`, `?` and `_`, each once, and a label."""
-        marks: set[str] = set()
+        star = broadcast = leaf = anonymous = False
         label: str | None = None
         while True:
             kind, token = self.peek()
-            after = self.text[self.at + len(token) : stop][:1]
-            if kind == "name" and after == "=":
+            if token == "_" and self.text[self.at + 1 : stop][:1] in ("*", "?"):
+                anonymous = True
+            elif token == "*" and not star:
+                star = True
+            elif token == "#" and not broadcast:
+                broadcast = True
+            elif token == "?" and not leaf:
+                leaf = True
+            elif kind == "name" and self.text[self.at + len(token) : stop][:1] == "=":
                 if label is not None:
                     self.fail("one '=' is enough: 'name=size'", self.at, stop)
                 label = token
-                self.label(token, start, stop)
-            elif after in ("*", "?") if token == "_" else token in _MARKS - marks:
-                marks.add(token)
-                self.at += 1
+                self.at += len(token) + 1
+                if self.at == stop:
+                    self.fail(f"'{token}=' needs a size after it", start, stop)
+                if self.peek()[1] == "=":
+                    self.fail("one '=' is enough: 'name=size'", self.at, stop)
+                continue
             else:
                 break
-        return marks | {"_"} if (label or "").startswith("_") else marks, label
-
-    def label(self, name: str, start: int, stop: int) -> None:
-        """Take a label, behind whose `=` there has to be a size."""
-        self.at += len(name) + 1
+            self.at += 1
+        anonymous = anonymous or (label or "").startswith("_")
         if self.at == stop:
-            self.fail(f"'{name}=' needs a size after it", start, stop)
-        if self.peek()[1] == "=":
-            self.fail("one '=' is enough: 'name=size'", self.at, stop)
-
-    def axis(self, start: int, stop: int, marks: Group) -> Axis:
-        """Parse the expression of one dimension."""
+            return self.nameless(start, stop, star, Group("_" * anonymous, broadcast, leaf, label))
+        if self.peek()[1] == "...":
+            return self.ellipsis(start, stop, star or broadcast or leaf, label)
+        if star or self.peek()[1] in ("*", "**"):
+            return self.group(start, stop, Group("_" * anonymous, broadcast, leaf, label))
         expr = self.sum()
-        if marks.anonymous and isinstance(expr, Name):
+        if anonymous and isinstance(expr, Name):
             expr = Wild(f"_{expr.id}")
         if self.at != stop:
             self.unexpected()
-        if marks.broadcast and isinstance(expr, Wild):
+        if broadcast and isinstance(expr, Wild):
             self.fail("'#' needs a name or a size: '_' is never checked", start, stop)
-        if marks.leaf and not isinstance(expr, Name | Wild):
+        if leaf and not isinstance(expr, Name | Wild):
             self.fail("'?' takes one name, such as '?b'", start, stop)
         if isinstance(expr, Negate) and isinstance(expr.operand, Number) and not self.depth:
             self.fail(_NEGATIVE, start, stop)
-        return Axis(expr, marks.broadcast, marks.leaf, marks.label)
+        return Axis(expr, broadcast, leaf, label)
 
     def ellipsis(self, start: int, stop: int, marked: bool, label: str | None) -> Group:
         if marked:
