@@ -23,7 +23,6 @@ from shapecheck.codemod.write.annotation_types import (
     TupleType,
     Type,
     either,
-    tensors,
 )
 from shapecheck.record.store import Recorded
 
@@ -45,7 +44,7 @@ def annotations(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef, Slots]
         if isinstance(node, ast.FunctionDef):
             pairs = [(a.arg, a.annotation) for a in arguments_of(node)] + [("return", node.returns)]
             slots = {slot: kind_of(one) for slot, one in pairs if one is not None}
-            yield name, node, {slot: kind for slot, kind in slots.items() if any(tensors(kind))}
+            yield name, node, {slot: kind for slot, kind in slots.items() if any(kind.tensors())}
 
 
 def kind_of(node: ast.expr) -> Type:
@@ -141,7 +140,7 @@ def compare(before: str, after: str, show: bool) -> Counter[str]:
             if slot not in found:
                 what = "missing"
             else:
-                mine, theirs = [*tensors(kind)], [*tensors(found[slot])]
+                mine, theirs = [*kind.tensors()], [*found[slot].tensors()]
                 counts["dtype"] += [o.category for o in mine] == [o.category for o in theirs]
                 if len(mine) == len(theirs) and all(
                     same(one.text, two.text, names)
@@ -157,7 +156,7 @@ def compare(before: str, after: str, show: bool) -> Counter[str]:
                     what = _JUDGED[is_sound, is_fine]
             counts[what] += 1
             if show and what != "equal":
-                theirs = [*tensors(found[slot])] if slot in found else []
+                theirs = [*found[slot].tensors()] if slot in found else []
                 print(f"  {what}: {name}({slot}): {_shown(kind)} -> {_shown(found.get(slot))}")
     return counts
 
@@ -182,5 +181,5 @@ def _fits(tree: ast.Module, node: ast.FunctionDef, name: str, kinds: Mapping[str
 def _shown(kind: Type | None) -> str:
     if kind is None:
         return "nothing"
-    some = [f'{one.category} "{one.text}"' for one in tensors(kind)]
+    some = [f'{one.category} "{one.text}"' for one in kind.tensors()]
     return ", ".join(some) + (" | None" if NONE in getattr(kind, "options", ()) else "")
