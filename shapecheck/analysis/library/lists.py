@@ -46,11 +46,11 @@ def _pop(frame: Frame, call: MethodCall[ListContent]) -> Value:
         item = rest.pop(index)
         frame.state.put(call.owner, ListContent(tuple(rest), kind=call.held.kind))
         return item
-    frame.state.put(call.owner, _mixed(frame, call.held, -1))
+    frame.state.put(call.owner, mixed(frame, call.held, -1))
     return another(frame, frame.state.element(call.held))
 
 
-def _mixed(frame: Frame, content: ListContent, added: int) -> ListContent:
+def mixed(frame: Frame, content: ListContent, added: int) -> ListContent:
     """Return a list of which the order isn't known any more, so many items longer."""
     count = None if content.length is None else content.length + added
     blank = content.blank or content.items == ()
@@ -61,13 +61,13 @@ def _mixed(frame: Frame, content: ListContent, added: int) -> ListContent:
 def _reversed(frame: Frame, call: MethodCall[ListContent]) -> Value:
     items = call.held.items
     turned = None if items is None else replace(call.held, items=items[::-1])
-    frame.state.put(call.owner, turned or _mixed(frame, call.held, 0))
+    frame.state.put(call.owner, turned or mixed(frame, call.held, 0))
     return None
 
 
 @on(ListContent, "sort", takes=0)
 def _ordered(frame: Frame, call: MethodCall[ListContent]) -> Value:
-    frame.state.put(call.owner, _mixed(frame, call.held, 0))
+    frame.state.put(call.owner, mixed(frame, call.held, 0))
     return None
 
 
@@ -80,7 +80,7 @@ def _cleared(frame: Frame, call: MethodCall[ListContent]) -> Value:
 @on(ListContent, "extendleft", takes=1)
 def _extended_left(frame: Frame, call: MethodCall[ListContent]) -> Value:
     longer = frame.state.extended(call.held, as_list(frame, call.args[0]))
-    frame.state.put(call.owner, replace(_mixed(frame, longer, 0), blank=False))
+    frame.state.put(call.owner, replace(mixed(frame, longer, 0), blank=False))
     return None
 
 
@@ -99,7 +99,7 @@ def _appended_left(frame: Frame, call: MethodCall[ListContent]) -> Value:
 def _insert(frame: Frame, call: MethodCall[ListContent], at: Value, item: Value) -> None:
     longer = frame.state.extended(call.held, ListContent((item,)))
     if longer.items is None or call.held.items is None or not isinstance(at, int):
-        frame.state.put(call.owner, replace(_mixed(frame, longer, 0), blank=False))
+        frame.state.put(call.owner, replace(mixed(frame, longer, 0), blank=False))
         return
     items = list(call.held.items)
     items.insert(at, item)
@@ -108,7 +108,7 @@ def _insert(frame: Frame, call: MethodCall[ListContent], at: Value, item: Value)
 
 @on(ListContent, "remove", takes=1)
 def _removed(frame: Frame, call: MethodCall[ListContent]) -> Value:
-    frame.state.put(call.owner, _mixed(frame, call.held, -1))
+    frame.state.put(call.owner, mixed(frame, call.held, -1))
     return None
 
 
@@ -122,7 +122,7 @@ def _deque(frame: Frame, call: LibraryCall) -> Value:
     """Make a deque; one with a greatest length may drop what it has too much of."""
     held = as_list(frame, call.args[0]) if call.args else ListContent(())
     if call.get(1, "maxlen") is not None:
-        held = replace(_mixed(frame, held, 0), count=None)
+        held = replace(mixed(frame, held, 0), count=None)
     return frame.state.new(replace(held, kind="deque"))
 
 
@@ -130,7 +130,7 @@ def _deque(frame: Frame, call: LibraryCall) -> Value:
 def _shuffle(frame: Frame, call: LibraryCall) -> Value:
     content = frame.state.list_of(call.args[0])
     if content is not None:
-        frame.state.put(call.args[0], _mixed(frame, content, 0))
+        frame.state.put(call.args[0], mixed(frame, content, 0))
     return None
 
 
