@@ -17,9 +17,7 @@ from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import (
     Attributes,
     Bound,
-    DictContent,
     Instance,
-    ListContent,
     OneOf,
     Partial,
     Ref,
@@ -88,7 +86,7 @@ class _Escape:
         content = self.frame.state.content(ref)
         if isinstance(content, Instance):
             self.value(content.cls)
-        elif isinstance(content, (ListContent, DictContent)):
+        elif content is not None:
             self.frame.state.put(ref, None)
             self.all(inside(content))
 

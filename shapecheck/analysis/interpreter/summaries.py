@@ -13,9 +13,7 @@ from shapecheck.analysis.program.model import Class, Function, Value
 from shapecheck.analysis.values.heap import Renewing
 from shapecheck.analysis.values.model import (
     Content,
-    DictContent,
     Instance,
-    ListContent,
     Path,
     Ref,
     of_one,
@@ -227,18 +225,7 @@ class _Looking:
         if isinstance(content, Instance):
             self.names_sizes |= content.path is not None
             self.passing |= is_one(content.path)
-            attrs = [(name, self.value(value)) for name, value in content.attrs.items()]
-            seen = self.value(content.cls), self.value(content.like)
-            return (*seen, content.path, content.whole, *attrs)
-        if isinstance(content, ListContent):
-            items = self.value(content.items)
-            about = (content.element, content.kind, content.count, content.names, content.blank)
-            return (items, *map(self.value, about))
-        if isinstance(content, DictContent):
-            held = None if content.items is None else tuple(content.items.items())
-            rest = (content.element, tuple(content.known.items()), content.default)
-            return (content.kind, content.blank, self.value(held), *map(self.value, rest))
-        return None
+        return None if content is None else content.key(self.value)
 
     def known(self, facts: Facts) -> Iterator[Hashable]:
         """Yield what is known of the sizes that were met, and may come to be met."""

@@ -10,7 +10,7 @@ has one that can be told, otherwise what kind of thing it is.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Literal, TypeVar
@@ -246,6 +246,11 @@ class ListContent:
         count = None if self.count is None else as_size(change(self.count))
         return replace(self, items=items, element=change(self.element), count=count)
 
+    def key(self, of: Callable[[Value], Hashable]) -> Hashable:
+        """Return what tells it from other lists, by the keys of what is in it."""
+        about = (self.element, self.kind, self.count, self.names, self.blank)
+        return (of(self.items), *map(of, about))
+
     def __repr__(self) -> str:
         return f"a {self.kind}"
 
@@ -308,6 +313,12 @@ class DictContent:
             default=change(self.default),
         )
 
+    def key(self, of: Callable[[Value], Hashable]) -> Hashable:
+        """Return what tells it from other dicts, by the keys of what is in it."""
+        held = None if self.items is None else tuple(self.items.items())
+        rest = (self.element, tuple(self.known.items()), self.default)
+        return (self.kind, self.blank, of(held), *map(of, rest))
+
     def __hash__(self) -> int:
         return id(self)
 
@@ -343,6 +354,11 @@ class Instance:
         """Return the instance with something else in the place of each value in it."""
         attrs, like = _changed(self.attrs, change), change(self.like)
         return replace(self, attrs=attrs, like=like if isinstance(like, Ref) else None)
+
+    def key(self, of: Callable[[Value], Hashable]) -> Hashable:
+        """Return what tells it from other instances, by the keys of what is in it."""
+        attrs = [(name, of(value)) for name, value in self.attrs.items()]
+        return (of(self.cls), of(self.like), self.path, self.whole, *attrs)
 
     def __hash__(self) -> int:
         return id(self)
