@@ -12,6 +12,7 @@ from shapecheck.analysis.interpreter.kinds import kinds
 from shapecheck.analysis.program import model as names
 from shapecheck.analysis.values import model
 from shapecheck.analysis.values.parts import FORMS
+from shapecheck.analysis.values.state import CONTENTS
 from shapecheck.dims import Composite, Size, Sym
 from shapecheck.ops import Packed, Repeated, Scalar
 from shapecheck.ops.call import Opaque
@@ -52,6 +53,12 @@ def test_every_kind_of_value_answers() -> None:
     contents = set(typing.get_args(model.Content)) - {type(None)}
     missing = {*classes(), *contents} - kinds() - ANSWER_NOTHING
     assert not missing, f"write a Kind in analysis/kinds/ for {missing}"
+
+
+def test_every_content_of_the_heap_is_joined() -> None:
+    """Where two paths meet, what each content holds is found by its class."""
+    contents = set(typing.get_args(model.Content)) - {type(None)}
+    assert contents == CONTENTS.keys()
 
 
 def test_nobody_answers_who_is_said_not_to() -> None:

@@ -18,6 +18,7 @@ from shapecheck.analysis.values.model import (
     Attributes,
     Bound,
     Instance,
+    Namespace,
     OneOf,
     Partial,
     Ref,
@@ -86,7 +87,7 @@ class _Escape:
         content = self.frame.state.content(ref)
         if isinstance(content, Instance):
             self.value(content.cls)
-        elif content is not None:
+        elif content is not None and not isinstance(content, Namespace):  # nobody sets attributes
             self.frame.state.put(ref, None)
             self.all(inside(content))
 

@@ -371,7 +371,34 @@ def _changed(held: Mapping[_Key, Value], change: Callable[[Value], Value]) -> di
     return {key: change(value) for key, value in held.items()}
 
 
-Content = ListContent | DictContent | Instance | None
+@dataclass(frozen=True, slots=True, repr=False)
+class Namespace:
+    """The content of a `SimpleNamespace`: the attributes that are known, all of them if `whole`."""
+
+    attrs: Mapping[str, Value]
+    whole: bool = True
+
+    @property
+    def values(self) -> Sequence[Value]:
+        """The values of the attributes."""
+        return (*self.attrs.values(),)
+
+    def changed(self, change: Callable[[Value], Value]) -> Namespace:
+        """Return the namespace with something else in the place of each value in it."""
+        return replace(self, attrs=_changed(self.attrs, change))
+
+    def key(self, of: Callable[[Value], Hashable]) -> Hashable:
+        """Return what tells it from other namespaces, by the keys of what is in it."""
+        return (self.whole, *((name, of(value)) for name, value in self.attrs.items()))
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return "a namespace"
+
+
+Content = ListContent | DictContent | Instance | Namespace | None
 """What the heap holds; None where anything may have happened to it."""
 
 

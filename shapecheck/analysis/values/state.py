@@ -15,6 +15,7 @@ from shapecheck.analysis.values.model import (
     DictContent,
     Instance,
     ListContent,
+    Namespace,
     OneOf,
     OpInstance,
     Ref,
@@ -74,7 +75,7 @@ class State:
     def container_of(self, value: Value) -> ListContent | DictContent | None:
         """Return the content of a list or dict, None for what is neither or isn't known."""
         content = self.content(value)
-        return None if isinstance(content, Instance) else content
+        return content if isinstance(content, (ListContent, DictContent)) else None
 
     def instance_of(self, value: Value) -> Instance | None:
         """Return the content of an instance of an analysed class, None for what is none."""
@@ -269,7 +270,7 @@ class _Joiner:
     def content(self, a: Content, b: Content, key: tuple[object, ...]) -> Content:
         if a is b:
             return a
-        join = _CONTENTS.get(type(a))
+        join = CONTENTS.get(type(a))
         if join is None or type(a) is not type(b):
             return None
         return join(self, a, b, key)
@@ -329,6 +330,13 @@ class _Joiner:
         path = a.path if a.path == b.path else one_of(a.path or b.path or "")
         fresh = a.fresh or b.fresh
         return Instance(a.cls, attrs, path, whole=whole, fresh=fresh, defaults=a.defaults)
+
+    def namespace(self, a: Namespace, b: Namespace, key: tuple[object, ...]) -> Namespace:
+        """Join what two paths know of a namespace."""
+        both = [name for name in a.attrs if name in b.attrs]
+        attrs = {name: self.value(a.attrs[name], b.attrs[name], (*key, name)) for name in both}
+        whole = a.whole and b.whole and len(a.attrs) == len(b.attrs) == len(both)
+        return Namespace(attrs, whole)
 
     def elements(self, a: ListContent, b: ListContent, key: tuple[object, ...]) -> Value:
         found: list[Value] = []
@@ -474,10 +482,11 @@ class _Joiner:
         return Size.of(Sym("_", Kind.UNKNOWN, LoopHead(self.place, key)))
 
 
-_CONTENTS: Final[dict[type, Callable[..., Content]]] = {
+CONTENTS: Final[dict[type, Callable[..., Content]]] = {
     ListContent: _Joiner.sequence,
     DictContent: _Joiner.mapping,
     Instance: _Joiner.instance,
+    Namespace: _Joiner.namespace,
 }
 """What holds of what is one of two contents of one type."""
 
