@@ -32,7 +32,7 @@ from shapecheck.blame import Blame
 from shapecheck.dims import IntSize, Kind, Size, Sym
 from shapecheck.explain import with_origins
 from shapecheck.ops import UNKNOWN
-from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor
+from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor, is_vague
 
 _MAX_CLOSER: Final = 2
 """As deep as this, functions are looked into whose annotation leaves open what they return."""
@@ -81,6 +81,14 @@ def default(frame: Frame, module: Module, node: ast.expr) -> Value:
         return inner.eval(node)
     finally:
         frame.state.vars = outer
+
+
+def assigned(frame: Frame, module: Module, statement: ast.stmt) -> Value:
+    """Return what a statement of a class' body assigns."""
+    match statement:
+        case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
+            return default(frame, module, value)
+    return UNKNOWN
 
 
 def invoke(
@@ -203,8 +211,7 @@ def _found_closer(frame: Frame, promised: Tensor, found: Tensor) -> Tensor:
     if said.rank is not None and said.rank == shape.rank:
         _count(frame, said, shape)
         return promised
-    vague = any(isinstance(item, Run) and not item.symbol.has_name for item in shape.dims)
-    if said.rank is not None or vague or shape.least_rank < said.least_rank:
+    if said.rank is not None or is_vague(shape.dims) or shape.least_rank < said.least_rank:
         return promised
     _call_as_promised(said, shape)
     dtype = promised.dtype & found.dtype or promised.dtype

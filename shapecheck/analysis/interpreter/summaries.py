@@ -224,20 +224,21 @@ class _Looking:
         return (Path, value)
 
     def content(self, content: Content) -> Hashable:
-        if isinstance(content, Instance):
-            self.names_sizes |= content.path is not None
-            self.passing |= is_one(content.path)
-            attrs = [(name, self.value(value)) for name, value in content.attrs.items()]
-            seen = self.value(content.cls), self.value(content.like)
-            return (*seen, content.path, content.whole, *attrs)
-        if isinstance(content, ListContent):
-            items = self.value(content.items)
-            about = (content.element, content.kind, content.count, content.names, content.blank)
-            return (items, *map(self.value, about))
-        if isinstance(content, DictContent):
-            held = None if content.items is None else tuple(content.items.items())
-            rest = (content.element, tuple(content.known.items()), content.default)
-            return (content.kind, content.blank, self.value(held), *map(self.value, rest))
+        match content:
+            case Instance():
+                self.names_sizes |= content.path is not None
+                self.passing |= is_one(content.path)
+                attrs = [(name, self.value(value)) for name, value in content.attrs.items()]
+                seen = self.value(content.cls), self.value(content.like)
+                return (*seen, content.path, content.whole, *attrs)
+            case ListContent():
+                items = self.value(content.items)
+                about = (content.element, content.kind, content.count, content.names, content.blank)
+                return (items, *map(self.value, about))
+            case DictContent():
+                held = None if content.items is None else tuple(content.items.items())
+                rest = (content.element, tuple(content.known.items()), content.default)
+                return (content.kind, content.blank, self.value(held), *map(self.value, rest))
         return None
 
     def known(self, facts: Facts) -> Iterator[Hashable]:

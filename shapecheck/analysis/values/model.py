@@ -98,6 +98,11 @@ def options(value: Value) -> tuple[Value, ...]:
     return value.options if isinstance(value, OneOf) else (value,)
 
 
+def each_of(value: Value) -> tuple[Value, ...]:
+    """Return the items of a tuple, and anything else as the only one."""
+    return value if isinstance(value, tuple) else (value,)
+
+
 def tensor_of(value: Value) -> Tensor | None:
     """Return the tensor that a value is, or is unless it is None."""
     match [option for option in options(value) if option is not None]:
