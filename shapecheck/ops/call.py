@@ -121,6 +121,7 @@ module, keywords, a dict by names); a `Repeated`; a `Packed`; a `DType`; an
 
 Rule: TypeAlias = Callable[..., Value]
 _Rule = TypeVar("_Rule", bound=Rule)
+_T = TypeVar("_T")
 
 RULES: Final[dict[str, Rule]] = {}
 TAKE_FREE: Final[set[str]] = set()
@@ -347,6 +348,11 @@ def is_number(value: Value) -> TypeGuard[float | Size]:
 def are_dims(values: tuple[Value, ...]) -> TypeGuard[tuple[Item, ...]]:
     """Whether a tuple holds nothing but dimensions, runs of them among these."""
     return all(isinstance(value, (Run, Composite)) or is_size(value) for value in values)
+
+
+def are(values: Sequence[Value] | None, kind: type[_T]) -> TypeGuard[Sequence[_T]]:
+    """Whether the items of a list are known, and all of one kind."""
+    return values is not None and all(isinstance(value, kind) for value in values)
 
 
 def as_size(value: Value) -> IntSize:

@@ -22,6 +22,7 @@ from shapecheck.shapes.model import (
     Topic,
     either,
     has_run,
+    is_vague,
     mismatch,
 )
 
@@ -45,5 +46,6 @@ __all__ = [
     "either",
     "groups",
     "has_run",
+    "is_vague",
     "mismatch",
 ]

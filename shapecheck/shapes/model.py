@@ -85,6 +85,11 @@ def has_run(items: Iterable[object]) -> bool:
     return any(isinstance(item, Run) for item in items)
 
 
+def is_vague(items: Iterable[object]) -> bool:
+    """Whether nothing says which axes some of a shape's are, or how many."""
+    return any(isinstance(item, Run) and not item.symbol.has_name for item in items)
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The dimensions of a tensor, outermost first."""

@@ -13,6 +13,7 @@ from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import CALLERS
 from shapecheck.analysis.program.model import NOTHING, Dotted, Function, Value
+from shapecheck.analysis.program.syntax import Def, is_def, name_of
 from shapecheck.analysis.values.model import Argument, Arguments, Context, Partial
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
@@ -47,7 +48,7 @@ def decorated(function: Function, frame: Frame | None = None) -> Value:
     a property, a static method or a class method are left to its owner.
     """
     node = function.node
-    if isinstance(node, ast.Lambda) or not node.decorator_list:
+    if not is_def(node) or not node.decorator_list:
         return function
     if function.home is not None:
         return _made(function, node, frame)
@@ -55,7 +56,7 @@ def decorated(function: Function, frame: Frame | None = None) -> Value:
     return memory.recall(("decorated", node), lambda: _made(function, node, frame), function)
 
 
-def are_followed(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def are_followed(frame: Frame, node: Def) -> bool:
     """Whether it is known who calls a function under its decorators: nobody keeps it."""
     known = zip(node.decorator_list, decorator_names(frame.module, node), strict=True)
     return all(
@@ -67,9 +68,7 @@ def are_followed(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> 
     )
 
 
-def _made(
-    function: Function, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame | None
-) -> Value:
+def _made(function: Function, node: Def, frame: Frame | None) -> Value:
     value: Value = function
     known = list(decorator_names(function.module, node))
     for decorator, name in zip(reversed(node.decorator_list), reversed(known), strict=True):
@@ -121,7 +120,7 @@ def _same_type(decorator: Function) -> bool:
     `(f: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]` says nothing about shapes.
     """
     node = decorator.node
-    if isinstance(node, ast.Lambda) or node.returns is None or not node.args.args:
+    if not is_def(node) or node.returns is None or not node.args.args:
         return False
     taken = node.args.args[0].annotation
     if taken is None or isinstance(node.returns, ast.Constant):
@@ -144,14 +143,15 @@ def _passes_through(wrapper: Function, wrapped: Function) -> bool:
     for child in ast.walk(node):
         if _changed(child) in taken:
             return False  # it hands over something else
-        if isinstance(child, ast.Assign) and len(child.targets) == 1:
-            results.setdefault(ast.unparse(child.targets[0]), []).append(child.value)
-        elif isinstance(child, ast.Return):
-            returned.append(child.value or ast.Constant(None))
+        match child:
+            case ast.Assign(targets=[target], value=value):
+                results.setdefault(ast.unparse(target), []).append(value)
+            case ast.Return(value=result):
+                returned.append(result or ast.Constant(None))
     return bool(returned) and all(
         _forwards(value, wrapper, wrapped)
         for part in returned
-        for value in (results.get(part.id, [part]) if isinstance(part, ast.Name) else [part])
+        for value in results.get(name_of(part) or "", [part])
     )
 
 
@@ -177,9 +177,7 @@ def _forwards(value: ast.expr, wrapper: Function, wrapped: Function) -> bool:
             wanted = [ast.unparse(ast.Name(a.arg)) for a in (*declared.posonlyargs, *declared.args)]
             wanted += [f"*{declared.vararg.arg}"] if declared.vararg else []
             given = [ast.unparse(arg) for arg in args]
-            double = [
-                k.value.id for k in keywords if k.arg is None and isinstance(k.value, ast.Name)
-            ]
+            double = [name_of(k.value) for k in keywords if k.arg is None]
             kwarg = [declared.kwarg.arg] if declared.kwarg else []
             return given == wanted and double == kwarg and len(keywords) == len(kwarg)
     return False

@@ -48,13 +48,14 @@ def _is_open(tensor: Tensor) -> bool:
 
 def _tensors(value: Value) -> Iterator[Tensor]:
     """Yield the tensors that are, or are in, an argument."""
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, Repeated):
-        yield from _tensors(value.element)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item)
+    match value:
+        case Tensor():
+            yield value
+        case Repeated(element=element):
+            yield from _tensors(element)
+        case list() | tuple():
+            for item in value:
+                yield from _tensors(item)
 
 
 def _kind(value: Value) -> Hashable:
@@ -93,10 +94,11 @@ def _fails(
 
 def _of(value: Value, kind: dtypes.DTypes) -> Value:
     """Return an argument with the tensors that may be of a kind, and of another, of that one."""
-    if isinstance(value, Tensor):
-        return replace(value, dtype=value.dtype & kind) if _is_open(value) else value
-    if isinstance(value, Repeated):
-        return replace(value, element=_of(value.element, kind))
-    if isinstance(value, (list, tuple)):
-        return type(value)(_of(item, kind) for item in value)
+    match value:
+        case Tensor():
+            return replace(value, dtype=value.dtype & kind) if _is_open(value) else value
+        case Repeated(element=element):
+            return replace(value, element=_of(element, kind))
+        case list() | tuple():
+            return type(value)(_of(item, kind) for item in value)
     return value

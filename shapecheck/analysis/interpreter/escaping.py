@@ -84,12 +84,14 @@ class _Escape:
             self.value(value)
 
     def content(self, ref: Ref) -> None:
-        content = self.frame.state.content(ref)
-        if isinstance(content, Instance):
-            self.value(content.cls)
-        elif content is not None and not isinstance(content, Namespace):  # nobody sets attributes
-            self.frame.state.put(ref, None)
-            self.all(inside(content))
+        match self.frame.state.content(ref):
+            case Instance(cls=cls):
+                self.value(cls)
+            case None | Namespace():
+                pass  # of attributes it is taken that nobody out of sight sets them
+            case content:
+                self.frame.state.put(ref, None)
+                self.all(inside(content))
 
     def _around(self, node: ast.AST, home: Scope) -> None:
         """Let go of what a function or class uses of the variables around it."""
@@ -97,7 +99,7 @@ class _Escape:
         rebound = _rebound_in(node)
         for name in sorted(used):
             held = home.find(name)
-            if isinstance(held, Ref) and isinstance(self.frame.state.content(held), Instance):
+            if isinstance(held, Ref):
                 self._used(held, node)
             self.value(held)
         if isinstance(home, Frame):
@@ -118,11 +120,10 @@ class _Escape:
                 self._used(ref, method.node)
             else:
                 self.value(content.attrs.get(name, UNKNOWN))
-        heap = self.frame.state.heap
-        left = heap.get(ref)
-        if isinstance(left, Instance) and stored:
+        left = self.frame.state.instance_of(ref)
+        if left is not None and stored and ref in self.frame.state.heap:
             attrs = {**left.attrs, **dict.fromkeys(sorted(stored), UNKNOWN)}
-            heap[ref] = replace(left, attrs=attrs)
+            self.frame.state.put(ref, replace(left, attrs=attrs))
 
 
 _OF_KIND: Final[dict[type, Callable[..., None]]] = {

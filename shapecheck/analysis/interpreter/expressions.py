@@ -98,9 +98,8 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
         if key is not None:
             put(frame, made, content, name, held)
             continue
-        other = frame.state.content(held)
-        other = other if isinstance(other, DictContent) else DictContent(None)
-        frame.state.heap[made] = united(frame.state, content, other, {})
+        other = frame.state.dict_of(held) or DictContent(None)
+        frame.state.put(made, united(frame.state, content, other, {}))
     return made
 
 
@@ -165,10 +164,11 @@ def _formatted(frame: Frame, node: ast.JoinedStr) -> Value:
     """Return the text of an f-string where its parts are known and written without a format."""
     parts: list[str] | None = []
     for part in node.values:
-        plain = isinstance(part, ast.Constant)
-        value = frame.eval(part.value if isinstance(part, ast.FormattedValue) else part)
-        if isinstance(part, ast.FormattedValue):
-            plain = part.conversion < 0 and part.format_spec is None
+        match part:
+            case ast.FormattedValue(value=inner, conversion=conversion, format_spec=form):
+                value, plain = frame.eval(inner), conversion < 0 and form is None
+            case _:
+                value, plain = frame.eval(part), True
         if parts is not None and plain and isinstance(value, (*CONSTANTS, Dim)):
             parts.append(str(value))
         else:
@@ -186,10 +186,11 @@ def _await(frame: Frame, node: ast.Await) -> Value:
 @expression(ast.SetComp)
 def _comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
     items, element, count = _generate(frame, node.generators, node.elt)
-    if isinstance(node, ast.GeneratorExp):
-        return Items(items, element, count)
-    if isinstance(node, ast.SetComp):
-        return frame.state.new(ListContent(None, element, "set"))
+    match node:
+        case ast.GeneratorExp():
+            return Items(items, element, count)
+        case ast.SetComp():
+            return frame.state.new(ListContent(None, element, "set"))
     return frame.state.new(ListContent(items, element, count=count))
 
 

@@ -13,7 +13,7 @@ from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.heap import inside
-from shapecheck.analysis.values.model import Argument, Bound, OneOf, Ref
+from shapecheck.analysis.values.model import Argument, Bound, OneOf, Ref, each_of
 from shapecheck.dims import Size, Sym
 from shapecheck.dims.origins import IsBound
 from shapecheck.ops import UNKNOWN, Call
@@ -55,7 +55,7 @@ MOST: Final = 64
 
 def spread(frame: Frame, owner: Tensor, index: Value, node: ast.expr) -> Value:
     """Return an index with the dimensions of lists in it; one without a length gets one."""
-    parts = index if isinstance(index, tuple) else (index,)
+    parts = each_of(index)
     lists = [part for part in parts if _is_list(frame, part)]
     if not lists:
         return index
@@ -195,15 +195,16 @@ def let_go(frame: Frame, arguments: Sequence[Argument]) -> None:
 
 
 def _reached(frame: Frame, value: Value, seen: set[Ref]) -> Iterator[Free]:
-    if type(value) is Free:
-        yield value
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _reached(frame, part, seen)
-    elif isinstance(value, Ref) and value not in seen:
-        seen.add(value)
-        for part in inside(frame.state.content(value)):
-            yield from _reached(frame, part, seen)
+    match value:
+        case Free():
+            yield value
+        case tuple():
+            for part in value:
+                yield from _reached(frame, part, seen)
+        case Ref() if value not in seen:
+            seen.add(value)
+            for part in inside(frame.state.content(value)):
+                yield from _reached(frame, part, seen)
 
 
 def forget(facts: Facts) -> None:
@@ -237,11 +238,14 @@ def _is_bare(value: Value) -> bool:
 
 
 def _over(value: Value, free: tuple[Free, ...], more: bool) -> Value:
-    if isinstance(value, Tensor):
-        return replace(value, free=union(free, value.free), more=value.more or more)
-    if isinstance(value, tuple):
-        return tuple(_over(part, free, more) for part in value)
-    return UNKNOWN if isinstance(value, (Ref, OneOf)) else value
+    match value:
+        case Tensor():
+            return replace(value, free=union(free, value.free), more=value.more or more)
+        case tuple():
+            return tuple(_over(part, free, more) for part in value)
+        case Ref() | OneOf():
+            return UNKNOWN
+    return value
 
 
 def left_over(frame: Frame, part: Value, whole: Value) -> tuple[Free, ...]:

@@ -34,7 +34,7 @@ from shapecheck.analysis.values.model import (
     DictContent,
     ListContent,
     OneOf,
-    options,
+    tensor_of,
 )
 from shapecheck.analysis.values.paths import AccessPath
 from shapecheck.blame import UNFIT, Blame
@@ -119,7 +119,7 @@ CHECKS.update(dict.fromkeys(_WITHOUT_SHAPE, _holds_no_shape))
 @_checks(TensorDecl)
 def _check_tensor(frame: Frame, declared: TensorDecl, value: Value, matcher: Matcher) -> Found:
     bind_objects(declared, matcher, frame.dims)
-    tensor = _only_tensor(value)
+    tensor = tensor_of(value)
     mind_declared(frame, declared.dtype, tensor)
     if tensor is None:
         if value is UNKNOWN and declared.text is not None:
@@ -135,12 +135,6 @@ def _check_tensor(frame: Frame, declared: TensorDecl, value: Value, matcher: Mat
     if misfit is not None:
         matcher.names, matcher.runs = names, runs
     return misfit, tensor, declared
-
-
-def _only_tensor(value: Value) -> Tensor | None:
-    """Return the tensor that a value is, or is unless it is None."""
-    some = [option for option in options(value) if option is not None]
-    return some[0] if len(some) == 1 and isinstance(some[0], Tensor) else None
 
 
 @_checks(ListDecl)

@@ -19,7 +19,7 @@ from shapecheck.analysis.interpreter.registry import EXPRESSIONS, STATEMENTS
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
 from shapecheck.analysis.program.modules import Module, Program
-from shapecheck.analysis.values.model import Argument, DictContent, ListContent, Ref
+from shapecheck.analysis.values.model import Argument, Ref
 from shapecheck.analysis.values.parts import GROWING, bounded
 from shapecheck.analysis.values.state import State, Yielded
 from shapecheck.dims import Atom, Size, Sym
@@ -200,6 +200,11 @@ class Frame:
             found = self.module.resolve(name)
         return Dotted(f"builtins.{name}") if found is NOTHING else found
 
+    def renew(self, node: ast.expr, value: Value, by: ast.expr) -> None:
+        """Put another value into the variable that an expression is, as set where it was set."""
+        if isinstance(node, ast.Name):
+            self.assign(node.id, value, self.state.since.get(node.id, by.lineno))
+
     def rebind(self, name: str, value: Value) -> None:
         """Bind a name where it is bound, here or further out: the end of a `nonlocal`."""
         home = None if self.function is None else self.function.home
@@ -227,7 +232,7 @@ class Frame:
 
     def _shared(self, value: Value, is_rebound: bool) -> Value:
         """Return what can be counted on of a value that code out of sight may change."""
-        if isinstance(self.state.content(value), (ListContent, DictContent)):
+        if self.state.container_of(value) is not None:
             self.state.put(value, None)
         return UNKNOWN if is_rebound else value
 

@@ -15,7 +15,7 @@ from shapecheck.analysis.annotations.declared import (
     ClassDecl,
     Declared,
     NoneDecl,
-    UnionDecl,
+    alternatives,
 )
 from shapecheck.analysis.interpreter import first_class, fitting, instance_dims, overrides, strict
 from shapecheck.analysis.interpreter.body import size_in
@@ -26,13 +26,13 @@ from shapecheck.analysis.interpreter.inlining import look_into
 from shapecheck.analysis.interpreter.truth import CONSTANTS
 from shapecheck.analysis.program.model import NOTHING, Function, Value
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.values.model import Argument, DictContent, Instance
+from shapecheck.analysis.values.model import Argument, DictContent
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
-from shapecheck.dims import IntSize, Kind, Size
+from shapecheck.dims import IntSize, Kind, Size, Sym
 from shapecheck.explain import with_origins
 from shapecheck.ops import UNKNOWN
-from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor
+from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor, is_vague
 
 _MAX_CLOSER: Final = 2
 """As deep as this, functions are looked into whose annotation leaves open what they return."""
@@ -81,6 +81,14 @@ def default(frame: Frame, module: Module, node: ast.expr) -> Value:
         return inner.eval(node)
     finally:
         frame.state.vars = outer
+
+
+def assigned(frame: Frame, module: Module, statement: ast.stmt) -> Value:
+    """Return what a statement of a class' body assigns."""
+    match statement:
+        case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
+            return default(frame, module, value)
+    return UNKNOWN
 
 
 def invoke(
@@ -165,37 +173,45 @@ def _has_unknown(value: Value, kind: type[Run | Size]) -> bool:
 
     That is how many axes it has (`Run`), or how long one is that no parameter names (`Size`).
     """
-    if isinstance(value, tuple):
-        return any(_has_unknown(item, kind) for item in value)
-    items = value.shape.dims if isinstance(value, Tensor) else ()
-    return any(
-        isinstance(item, kind) and item.symbol is not None and item.symbol.kind is Kind.UNKNOWN
-        for item in items
-    )
+    match value:
+        case tuple():
+            return any(_has_unknown(item, kind) for item in value)
+        case Tensor(shape=shape):
+            return any(isinstance(item, kind) and _is_open(item.symbol) for item in shape.dims)
+    return False
+
+
+def _is_open(symbol: Sym | None) -> bool:
+    return symbol is not None and symbol.kind is Kind.UNKNOWN
 
 
 def _resolved(frame: Frame, value: Value) -> Value:
     """Return tensors with all that is known here of their sizes put in."""
-    if isinstance(value, tuple):
-        return tuple(_resolved(frame, item) for item in value)
-    if not isinstance(value, Tensor):
-        return value
-    return replace(value, shape=Shape(frame.state.facts.items(value.shape.dims)))
+    match value:
+        case tuple():
+            return tuple(_resolved(frame, item) for item in value)
+        case Tensor(shape=shape):
+            return replace(value, shape=Shape(frame.state.facts.items(shape.dims)))
+    return value
 
 
 def _with_found(frame: Frame, promised: Value, found: Value) -> Value:
     """Return what an annotation promises, with what was found in the function added to it."""
-    if isinstance(promised, tuple) and isinstance(found, tuple) and len(promised) == len(found):
-        return tuple(_with_found(frame, p, f) for p, f in zip(promised, found, strict=True))
-    if not isinstance(promised, Tensor) or not isinstance(found, Tensor):
-        return promised
+    match promised, found:
+        case tuple(), tuple() if len(promised) == len(found):
+            return tuple(_with_found(frame, p, f) for p, f in zip(promised, found, strict=True))
+        case Tensor(), Tensor():
+            return _found_closer(frame, promised, found)
+    return promised
+
+
+def _found_closer(frame: Frame, promised: Tensor, found: Tensor) -> Tensor:
     said = frame.state.facts.shape(promised.shape)
     shape = Shape(frame.state.facts.items(found.shape.dims))
     if said.rank is not None and said.rank == shape.rank:
         _count(frame, said, shape)
         return promised
-    vague = any(isinstance(item, Run) and not item.symbol.has_name for item in shape.dims)
-    if said.rank is not None or vague or shape.least_rank < said.least_rank:
+    if said.rank is not None or is_vague(shape.dims) or shape.least_rank < said.least_rank:
         return promised
     _call_as_promised(said, shape)
     dtype = promised.dtype & found.dtype or promised.dtype
@@ -240,15 +256,13 @@ def _is_particular(frame: Frame, values: Collection[Value]) -> bool:
     return all(isinstance(value, CONSTANTS) for value in values) or any(
         any(isinstance(item, int) for item in frame.state.facts.items(value.shape.dims))
         if isinstance(value, Tensor)
-        else isinstance(made := frame.state.content(value), Instance) and made.path is None
+        else (made := frame.state.instance_of(value)) is not None and made.path is None
         for value in values
     )
 
 
 def _may_be_none(declared: Declared) -> bool:
-    if isinstance(declared, UnionDecl):
-        return any(map(_may_be_none, declared.options))
-    return isinstance(declared, (AnyDecl, NoneDecl))
+    return any(isinstance(one, (AnyDecl, NoneDecl)) for one in alternatives(declared))
 
 
 def _functions_fit(

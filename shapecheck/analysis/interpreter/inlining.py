@@ -22,7 +22,7 @@ from shapecheck.analysis.program.answers import MISSING
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.values.heap import enclosing, inside, unknowns
-from shapecheck.analysis.values.model import Content, DictContent, Instance, ListContent, Ref
+from shapecheck.analysis.values.model import Content, Instance, Ref
 from shapecheck.analysis.values.paths import is_one
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
@@ -201,12 +201,12 @@ def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> 
     stored = survey.stores.get(function.node, set())
     touched = stored | survey.mentions.get(function.node, set())
     for value in values.values():
-        content = frame.state.content(value)
-        if isinstance(content, (ListContent, DictContent)) or function.name == "__init__":
+        content = frame.state.instance_of(value)
+        if content is None or function.name == "__init__":
             frame.state.forget(value)
-        elif isinstance(content, Instance):
+        else:
             for name in touched & content.attrs.keys():
-                if isinstance(frame.state.content(content.attrs[name]), (ListContent, DictContent)):
+                if frame.state.container_of(content.attrs[name]) is not None:
                     frame.state.put(content.attrs[name], None)
             attrs = {name: held for name, held in content.attrs.items() if name not in stored}
             frame.state.put(value, replace(content, attrs=attrs))
@@ -216,9 +216,10 @@ def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> 
 def _write_back(inner: Frame, end: State) -> None:
     """Give the variables that a function declares `nonlocal` to the function that has them."""
     home = None if inner.function is None else inner.function.home
-    for name in inner.outer_names if isinstance(home, Frame) else ():
-        if name in end.vars and isinstance(home, Frame):
-            home.rebind(name, end.vars[name])
+    if isinstance(home, Frame):
+        for name in inner.outer_names:
+            if name in end.vars:
+                home.rebind(name, end.vars[name])
 
 
 def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:

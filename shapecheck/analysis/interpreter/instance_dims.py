@@ -14,8 +14,9 @@ import shapecheck.dims as dims
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import attribute
-from shapecheck.analysis.program.model import Class, Dotted, Function, Value
+from shapecheck.analysis.program.model import Class, Function, Value, dotted
 from shapecheck.dims import Composite, DimExpr, Size
+from shapecheck.ops.call import is_size
 from shapecheck.shapes import Matcher
 
 _DECORATOR: Final = frozenset(("shapecheck.shapecheck", "shapecheck.runtime.shapecheck"))
@@ -33,12 +34,14 @@ def instance_names(cls: Class | None) -> tuple[str, ...]:
 
 def _declared(cls: Class) -> Iterator[str]:
     for decorator in cls.node.decorator_list:
-        if isinstance(decorator, ast.Call):
-            target = reader(cls.module).resolve(decorator.func)
-            if isinstance(target, Dotted) and target.name in _DECORATOR:
-                for word in decorator.keywords:
-                    if word.arg == "dims" and isinstance(word.value, ast.Constant):
-                        yield from str(word.value.value).replace(",", " ").split()
+        match decorator:
+            case ast.Call(func=func, keywords=keywords) if (
+                dotted(reader(cls.module).resolve(func)) in _DECORATOR
+            ):
+                for word in keywords:
+                    match word:
+                        case ast.keyword(arg="dims", value=ast.Constant(value=names)):
+                            yield from str(names).replace(",", " ").split()
 
 
 def bind(frame: Frame, function: Function, instance: Value, matcher: Matcher) -> None:
@@ -70,6 +73,4 @@ def hold(frame: Frame, function: Function, instance: Value, matcher: Matcher) ->
 
 def _attribute(frame: Frame, instance: Value, name: str) -> DimExpr | None:
     found = frame.hush(attribute, instance, name, ast.Constant(None))
-    if isinstance(found, int) and not isinstance(found, bool):
-        return found
-    return found if isinstance(found, Size) else None
+    return found if is_size(found) else None

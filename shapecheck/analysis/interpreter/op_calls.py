@@ -301,4 +301,4 @@ def write_into(frame: Frame, node: ast.expr) -> None:
                 return
     value = frame.hush(Frame.eval, node)
     if (whole := written(value)) is not value:
-        frame.assign(node.id, whole, frame.state.since.get(node.id, node.lineno))
+        frame.renew(node, whole, node)

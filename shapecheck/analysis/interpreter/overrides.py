@@ -14,6 +14,7 @@ from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Function, Value
+from shapecheck.analysis.program.syntax import is_def
 from shapecheck.analysis.values.model import Argument, Bound, Callback
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
@@ -26,14 +27,15 @@ from shapecheck.shapes import Matcher, Run, Tensor
 
 def wanted(declared: Declared) -> CallableDecl | None:
     """Return what a callable has to be: as a `Callable` says, or a protocol's `__call__`."""
-    if isinstance(declared, CallableDecl):
-        return declared if declarations.speaks_of_calls(declared) else None
-    if isinstance(declared, ClassDecl) and classes.is_protocol(declared.cls):
-        method = classes.find_method(declared.cls, "__call__")
-        if method is not None:
-            says = declarations.declaration(method)
-            params = tuple(param.declared for param in says.params[1:])
-            return CallableDecl(params, says.result) if says.shaped else None
+    match declared:
+        case CallableDecl():
+            return declared if declarations.speaks_of_calls(declared) else None
+        case ClassDecl(cls=cls) if classes.is_protocol(cls):
+            method = classes.find_method(cls, "__call__")
+            if method is not None:
+                says = declarations.declaration(method)
+                params = tuple(param.declared for param in says.params[1:])
+                return CallableDecl(params, says.result) if says.shaped else None
     return None
 
 
@@ -77,10 +79,10 @@ def check_arguments(
 def check_override(frame: Frame, owner: Class, function: Function) -> None:
     """Check that a method can stand for the one that it overrides."""
     node = function.node
-    if isinstance(node, ast.Lambda) or (node.name.startswith("__") and node.name != "__call__"):
+    if not is_def(node) or (node.name.startswith("__") and node.name != "__call__"):
         return
     found = classes.find_member(owner, node.name, after=owner)
-    if found is None or not isinstance(found[1], (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if found is None or not is_def(found[1]):
         return
     base = declarations.declaration(Function(found[1], found[0].module, found[0]))
     says = declarations.declaration(function)

@@ -64,9 +64,7 @@ def _attribute(frame: Frame, owner: Class, name: str) -> Value:
         if "builtins.classmethod" in kinds and isinstance(function, Function):
             return Bound(owner, name, function)
         return UNKNOWN if kinds & decorators.PROPERTIES else function
-    if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
-        return functions.default(frame, home.module, statement.value)
-    return UNKNOWN
+    return functions.assigned(frame, home.module, statement)
 
 
 _AUTOGRAD: Final = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))

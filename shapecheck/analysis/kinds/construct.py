@@ -27,7 +27,7 @@ from shapecheck.analysis.values.model import Argument, DictContent, Instance, Re
 from shapecheck.blame import Blame
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN
-from shapecheck.shapes import Matcher, Run, Tensor
+from shapecheck.shapes import Matcher, Run, Tensor, is_vague
 
 
 def construct(
@@ -156,19 +156,15 @@ def tell(frame: Frame, made: Ref) -> None:
         return
     for name, declared in tensor_fields(content.cls):
         value = content.attrs.get(name)
-        if not isinstance(value, Tensor) or declared.text is None or not _is_vague(frame, value):
+        if not isinstance(value, Tensor) or declared.text is None:
+            continue
+        if not is_vague(frame.state.facts.shape(value.shape).dims):
             continue
         if Matcher(frame.state.facts.copy()).match(declared.text, value.shape) is None:
             told = declared_as(frame, made, content, name, declared)
             if isinstance(told, Tensor):
                 told = replace(told, dtype=told.dtype & value.dtype or value.dtype)
             frame.state.set_attribute(made, name, told)
-
-
-def _is_vague(frame: Frame, value: Tensor) -> bool:
-    """Whether nothing says which axes some of a tensor's are, or how many."""
-    items = frame.state.facts.shape(value.shape).dims
-    return any(isinstance(item, Run) and not item.symbol.has_name for item in items)
 
 
 def declared_as(

@@ -11,7 +11,6 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import (
-    ancestry,
     bases,
     find_member,
     find_method,
@@ -19,7 +18,9 @@ from shapecheck.analysis.annotations.classes import (
     instance_fields,
     is_dataclass,
     is_module,
+    library_ancestry,
     members,
+    own_ancestry,
 )
 from shapecheck.analysis.annotations.construction import (
     fields,
@@ -38,6 +39,7 @@ from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.kinds.construct import declared_as, run_hook
 from shapecheck.analysis.kinds.tuples import item_of
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
+from shapecheck.analysis.program.syntax import Def, is_def
 from shapecheck.analysis.values.model import (
     Argument,
     Arguments,
@@ -63,24 +65,20 @@ class InstanceKind(Kind[Instance]):
         return True if held.path is None and _is_plainly_true(held.cls) else None
 
     def is_a(self, frame: Frame, held: Instance, cls: Class | str) -> bool | None:
-        parents = list(ancestry(held.cls))
-        for parent in parents:
-            if isinstance(parent, str) or isinstance(cls, str):
-                if parent == cls:
-                    return True
-            elif parent.node is cls.node:
-                return True
+        if isinstance(cls, str):
+            found = cls in library_ancestry(held.cls)
+        else:
+            found = any(parent.node is cls.node for parent in own_ancestry(held.cls))
         # Of a symbolic one, `self`, an instance of a subclass may be passed.
-        return None if held.path is not None or _is_open(parents) else False
+        return found or (None if held.path is not None or _is_open(held.cls) else False)
 
     def has(self, frame: Frame, value: Value, held: Instance, name: str) -> bool | None:
         if name in held.attrs or find_member(held.cls, name) is not None:
             return True
         if held.path is not None or find_method(held.cls, "__getattr__") is not None:
             return None
-        parents = list(ancestry(held.cls))
-        known = all(isinstance(p, Class) or p in ("torch.nn.Module", "abc.ABC") for p in parents)
-        if _is_open(parents) or not known or name in _MODULE_NAMES:
+        known = _is_below(held.cls, _NAMED_BY_US)
+        if _is_open(held.cls) or not known or name in _MODULE_NAMES:
             return None
         return None if registry.method(held, name) is not None else False
 
@@ -196,14 +194,22 @@ def _is_plainly_true(cls: Class) -> bool:
     """Whether instances of a class are true, having neither a length nor a truth of their own."""
     if find_method(cls, "__len__") is not None or find_method(cls, "__bool__") is not None:
         return False
-    known = {"torch.nn.Module", "builtins.object", "abc.ABC"}
-    return all(not isinstance(parent, str) or parent in known for parent in ancestry(cls))
+    return _is_below(cls, _PLAINLY_TRUE)
 
 
-def _is_open(parents: Sequence[Class | str]) -> bool:
-    """Whether there may be other ancestors than these, behind a base that isn't known."""
-    classes = [parent for parent in parents if isinstance(parent, Class)]
-    return any(not isinstance(base, (Class, Dotted)) for cls in classes for base in bases(cls))
+_NAMED_BY_US: Final = frozenset(("torch.nn.Module", "abc.ABC"))
+_PLAINLY_TRUE: Final = _NAMED_BY_US | {"builtins.object"}
+
+
+def _is_below(cls: Class, libraries: frozenset[str]) -> bool:
+    """Whether a class has no ancestors of libraries but these."""
+    return libraries.issuperset(library_ancestry(cls))
+
+
+def _is_open(cls: Class) -> bool:
+    """Whether a class may have other ancestors than those known, behind a base that isn't."""
+    every = (base for parent in own_ancestry(cls) for base in bases(parent))
+    return not all(isinstance(base, (Class, Dotted)) for base in every)
 
 
 def lose_attributes(frame: Frame, owner: Value) -> None:
@@ -215,7 +221,7 @@ def lose_attributes(frame: Frame, owner: Value) -> None:
     if content is None:
         frame.state.put(owner, None)
         return
-    own = [parent for parent in ancestry(content.cls) if isinstance(parent, Class)]
+    own = own_ancestry(content.cls)
     fields = [name for parent in own for name, node in members(parent).items() if _is_field(node)]
     attrs = dict.fromkeys((*fields, *content.attrs), UNKNOWN)
     frame.state.put(owner, replace(content, attrs=attrs, whole=False, fresh=False))
@@ -240,7 +246,7 @@ def _attribute(frame: Frame, owner: Ref, content: Instance, name: str, node: ast
     if found is None:
         return _inherited(frame, owner, content, name)
     home, statement = found
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if is_def(statement):
         return _method(frame, owner, home, statement, node)
     return _field(frame, owner, content, home, name, statement)
 
@@ -305,7 +311,7 @@ def _method(
     frame: Frame,
     owner: Ref,
     home: Class,
-    node: ast.FunctionDef | ast.AsyncFunctionDef,
+    node: Def,
     site: ast.expr,
 ) -> Value:
     kinds = set(declarations.decorator_names(home.module, node))
@@ -342,9 +348,7 @@ def _field(
             return value
     if name in content.attrs:
         return UNKNOWN
-    if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
-        return functions.default(frame, home.module, statement.value)
-    return UNKNOWN
+    return functions.assigned(frame, home.module, statement)
 
 
 _CHOSEN: Final = ast.Constant(None)

@@ -39,8 +39,7 @@ def _call(frame: Frame, call: MethodCall[Tensor] | MethodCall[Free]) -> Value:
     name_sizes(frame, call.arguments.sizes, result, call.owner)
     if call.name.endswith("_") and isinstance(result, Tensor):
         if isinstance(source, ast.Name):
-            line = frame.state.since.get(source.id, call.node.lineno)
-            frame.assign(source.id, result, line)
+            frame.renew(source, result, call.node)
         elif source is not None and not result.blank:
             write_into(frame, source)
     return result

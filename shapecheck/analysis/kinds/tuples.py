@@ -95,7 +95,7 @@ def item_of(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
         items = frame.state.facts.shape(Shape(items)).dims
     if isinstance(index, slice):
         parts = (index.start, index.stop, index.step)
-        if any(part is not None and (not isinstance(part, int)) for part in parts):
+        if not all(part is None or isinstance(part, int) for part in parts):
             return UNKNOWN
         if index.step == 0:
             return UNKNOWN  # which raises

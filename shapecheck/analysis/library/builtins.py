@@ -316,7 +316,6 @@ def _assert_shape(frame: Frame, call: LibraryCall) -> Value:
         frame.error(call.node.args[1], Message(str(error), "shape-annotation"))
         return call.args[0]
     taught = fitting.teach(frame, declared, call.args[0], call.node.args[0])
-    if isinstance(call.node.args[0], ast.Name) and isinstance(taught, Tensor):
-        name = call.node.args[0].id
-        frame.assign(name, taught, frame.state.since.get(name, call.node.lineno))
+    if isinstance(taught, Tensor):
+        frame.renew(call.node.args[0], taught, call.node)
     return taught

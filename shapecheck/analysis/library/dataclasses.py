@@ -12,8 +12,10 @@ from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall, function, on
 from shapecheck.analysis.kinds.construct import construct, replaced
 from shapecheck.analysis.program.model import Class, Value
+from shapecheck.analysis.program.syntax import elements, text_of
 from shapecheck.analysis.values.model import Argument, DictContent, Instance
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import are
 
 _ANYTHING = ast.Constant(...)
 
@@ -23,21 +25,18 @@ def _namedtuple(frame: Frame, call: LibraryCall) -> Value:
     names = call.get(1, "field_names")
     if isinstance(names, str):
         names = tuple(names.replace(",", " ").split())
-    found = iterate(frame, names)[0] or ()
-    known = [name for name in found if isinstance(name, str)]
-    if not known or len(known) < len(found):
+    known = iterate(frame, names)[0]
+    if not known or not are(known, str):
         return UNKNOWN
-    defaults = next((k.value for k in call.node.keywords if k.arg == "defaults"), None)
-    given = defaults.elts if isinstance(defaults, (ast.Tuple, ast.List)) else []
+    given = next((elements(k.value) for k in call.node.keywords if k.arg == "defaults"), None) or ()
     fields = dict.fromkeys(known, _ANYTHING)
     return _made(frame, call.node, "typing.NamedTuple", fields, given)
 
 
 @function("typing.NamedTuple")
 def _typed(frame: Frame, call: LibraryCall) -> Value:
-    pairs = call.node.args[1] if len(call.node.args) > 1 else None
     fields: dict[str, ast.expr] = {}
-    for pair in pairs.elts if isinstance(pairs, (ast.List, ast.Tuple)) else ():
+    for pair in (elements(call.node.args[1]) if len(call.node.args) > 1 else None) or ():
         match pair:
             case ast.Tuple(elts=[ast.Constant(value=str() as name), kind]):
                 fields[name] = kind
@@ -48,16 +47,12 @@ def _typed(frame: Frame, call: LibraryCall) -> Value:
 
 @function("typing.TypedDict", "typing_extensions.TypedDict")
 def _typed_dict(frame: Frame, call: LibraryCall) -> Value:
-    given = call.node.args[1] if len(call.node.args) > 1 else None
-    if not isinstance(given, ast.Dict):
-        return UNKNOWN
-    pairs = zip(given.keys, given.values, strict=True)
-    fields = {
-        key.value: kind
-        for key, kind in pairs
-        if isinstance(key, ast.Constant) and isinstance(key.value, str)
-    }
-    return _made(frame, call.node, "typing.TypedDict", fields, ())
+    match call.node.args:
+        case [_, ast.Dict(keys=keys, values=kinds), *_]:
+            named = zip(map(text_of, keys), kinds, strict=True)
+            fields = {name: kind for name, kind in named if name is not None}
+            return _made(frame, call.node, "typing.TypedDict", fields, ())
+    return UNKNOWN
 
 
 def _made(

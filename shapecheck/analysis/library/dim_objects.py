@@ -15,6 +15,7 @@ from shapecheck.dims import Dim, Origin
 from shapecheck.dims.origins import MadeAt, Padded
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import are
 from shapecheck.shapes import Shape, Tensor
 from shapecheck.shapes.model import Item
 
@@ -59,8 +60,7 @@ def _number(size: Value) -> int | None:
 def _labels(frame: Frame, given: Value) -> tuple[str, ...] | None:
     """Return a vocabulary, where each of its labels is known."""
     known = None if given is None else iterate(frame, given)[0]
-    texts = tuple(one for one in known or () if isinstance(one, str))
-    return texts if known and len(texts) == len(known) else None
+    return tuple(known) if known and are(known, str) else None
 
 
 @on(Dim, "with_lengths")

@@ -12,6 +12,7 @@ from shapecheck.analysis.library.math import product
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Items, ListContent
 from shapecheck.ops import UNKNOWN, Sizes
+from shapecheck.ops.call import are
 
 
 @on(ListContent, "add_module", "register_module", takes=(0, 2))
@@ -144,8 +145,7 @@ def _sent(frame: Frame, call: MethodCall[Items]) -> Value:
 def _join(frame: Frame, call: MethodCall[str]) -> Value:
     """Return several texts as one, where each is known."""
     items = iterate(frame, call.args[0])[0]
-    texts = [item for item in items or () if isinstance(item, str)]
-    return call.held.join(texts) if items is not None and len(texts) == len(items) else UNKNOWN
+    return call.held.join(items) if are(items, str) else UNKNOWN
 
 
 @on(ListContent, "index", "count")

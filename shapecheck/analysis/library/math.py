@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Callable
 from typing import Final
 
 import shapecheck.dims as dims
@@ -18,7 +19,7 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Scalar
-from shapecheck.ops.call import as_size, is_size
+from shapecheck.ops.call import as_size, is_number, is_size
 from shapecheck.shapes import Tensor
 
 
@@ -43,10 +44,11 @@ def _extreme(frame: Frame, call: LibraryCall) -> Value:
 @function("builtins.int", "operator.index", takes=(0, 2))
 def _int(frame: Frame, call: LibraryCall) -> Value:
     value = call.args[0] if call.args else 0
-    if isinstance(value, (int, Size)):
-        return int(value) if isinstance(value, bool) else value
-    if isinstance(value, float) and math.isfinite(value):
-        return int(value)
+    match value:
+        case int() | Size():
+            return as_size(value)
+        case float() if math.isfinite(value):
+            return int(value)
     return dims.unknown()
 
 
@@ -82,29 +84,33 @@ def _math(frame: Frame, call: LibraryCall) -> Value:
 
 @function(*(name.replace("math.", "numpy.") for name in _REAL), *_ARRAYS)
 def _numpy(frame: Frame, call: LibraryCall) -> Value:
-    numbers = bool(call.args) and all(
-        isinstance(arg, (int, float, Size, Scalar)) for arg in call.args
-    )
+    numbers = bool(call.args) and all(map(_may_be_float, call.args))
     return Scalar(dtypes.DEFAULT_FLOAT) if numbers else UNKNOWN
+
+
+def _may_be_float(value: Value) -> bool:
+    return is_number(value) or isinstance(value, Scalar)
 
 
 @function("builtins.round", takes=(1, 2))
 def _round(frame: Frame, call: LibraryCall) -> Value:
-    value = call.args[0]
-    if len(call.args) > 1 or call.kwargs or not isinstance(value, (int, float, Size, Scalar)):
+    if len(call.args) > 1 or call.kwargs or not _may_be_float(call.args[0]):
         return UNKNOWN
-    if isinstance(value, float) and math.isfinite(value):
-        return round(value)
-    return value if isinstance(value, (int, Size)) else dims.unknown()
+    return _to_whole(call.args[0], round)
 
 
 @function("math.ceil", "math.floor", takes=1)
 def _whole(frame: Frame, call: LibraryCall) -> Value:
-    value = call.args[0]
-    if isinstance(value, (int, Size)):
-        return value
-    if isinstance(value, float) and math.isfinite(value):
-        return math.ceil(value) if call.name == "ceil" else math.floor(value)
+    return _to_whole(call.args[0], math.ceil if call.name == "ceil" else math.floor)
+
+
+def _to_whole(value: Value, rounded: Callable[[float], int]) -> Value:
+    """Return a number made whole, a new unknown where it isn't known."""
+    match value:
+        case int() | Size():
+            return value
+        case float() if math.isfinite(value):
+            return rounded(value)
     return dims.unknown()
 
 
@@ -115,10 +121,9 @@ def _prod(frame: Frame, call: LibraryCall) -> Value:
 
 def product(items: tuple[Value, ...] | None) -> Value:
     """Return the product of the items of a list, a tuple or a shape, where they are known."""
-    sizes = [item for item in items or () if isinstance(item, (int, Size))]
-    if items is None or len(sizes) < len(items):
+    if items is None or not all(isinstance(item, (int, Size)) for item in items):
         return dims.unknown()
-    return dims.product(sizes)
+    return dims.product(map(as_size, items))
 
 
 @function("builtins.sum", takes=(1, 2))

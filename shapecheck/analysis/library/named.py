@@ -25,9 +25,8 @@ def _named(frame: Frame, call: LibraryCall) -> Value:
         return call.args[0]
     given = [Argument(value, arg) for value, arg in zip(call.args, call.node.args, strict=False)]
     found = apply(frame, signature, call.args, call.kwargs, Site(call.node, "named", args=given))
-    if isinstance(call.node.args[0], ast.Name) and isinstance(found, Tensor):
-        name = call.node.args[0].id
-        frame.assign(name, found, frame.state.since.get(name, call.node.lineno))
+    if isinstance(found, Tensor):
+        frame.renew(call.node.args[0], found, call.node)
     return found
 
 

@@ -40,10 +40,11 @@ def _getattr(frame: Frame, call: LibraryCall) -> Value:
 
 @function("builtins.setattr", "builtins.object.__setattr__")
 def _setattr(frame: Frame, call: LibraryCall) -> Value:
-    if len(call.args) == 3 and isinstance(call.args[1], str):
-        assign_attribute(frame, call.args[0], call.args[1], call.args[2], call.node)
-    elif call.args and isinstance(call.args[0], Ref):
-        lose_attributes(frame, call.args[0])
+    match call.args:
+        case [owner, str(name), value]:
+            assign_attribute(frame, owner, name, value, call.node)
+        case [Ref() as owner, *_]:
+            lose_attributes(frame, owner)
     return None
 
 

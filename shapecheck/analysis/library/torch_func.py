@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeGuard
 
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations import classes
@@ -27,6 +27,7 @@ from shapecheck.analysis.values.model import (
     ListContent,
     OneOf,
     Partial,
+    each_of,
 )
 from shapecheck.dims import DimExpr
 from shapecheck.explain import Message
@@ -40,11 +41,11 @@ def _branches(frame: Frame, tree: Value) -> tuple[Value, ...] | None:
     """Return the parts of a tuple, list or dict; None for a leaf, or where they aren't known."""
     if isinstance(tree, tuple):
         return None if has_run(tree) else tree
-    content = frame.state.content(tree)
-    if isinstance(content, ListContent):
-        return content.items
-    if isinstance(content, DictContent):
-        return None if content.items is None else tuple(content.items.values())
+    match frame.state.content(tree):
+        case ListContent(items=items):
+            return items
+        case DictContent(items=Mapping() as named):
+            return tuple(named.values())
     return None
 
 
@@ -137,7 +138,7 @@ def _batched(frame: Frame, call: LibraryCall) -> Value:
     def without(leaf: Value, dim: Value) -> Value:
         if dim is None or not isinstance(leaf, Tensor):
             return leaf
-        if isinstance(dim, bool) or not isinstance(dim, int):
+        if not _is_axis(dim):
             return UNKNOWN
         shape = frame.state.facts.shape(leaf.shape)
         signature = frame.program.table.signature("torch.select")
@@ -165,7 +166,7 @@ def _batched(frame: Frame, call: LibraryCall) -> Value:
         if shape.rank is None and dim != 0:
             return replace(leaf, shape=Shape.unknown(), inserted=False)
         rank = len(shape.dims) + 1
-        if isinstance(dim, bool) or not isinstance(dim, int) or not -rank <= dim < rank:
+        if not _is_axis(dim) or not -rank <= dim < rank:
             return UNKNOWN
         at = dim % rank
         shape = Shape((*shape.dims[:at], count, *shape.dims[at:]))
@@ -173,6 +174,10 @@ def _batched(frame: Frame, call: LibraryCall) -> Value:
 
     result = invoke(frame, func, _bare(args, kwargs), call.node, call.label)
     return _mapped(frame, _of_tensors(back), result, out_dims)
+
+
+def _is_axis(dim: Value) -> TypeGuard[int]:
+    return isinstance(dim, int) and not isinstance(dim, bool)
 
 
 def _same(
@@ -253,16 +258,20 @@ def _parted(result: Value, has_aux: Value) -> tuple[Value, Value]:
     """Return what a function returns that is to be derived, and what else under `has_aux`."""
     if has_aux is False:
         return result, None
-    return result if isinstance(result, tuple) and len(result) == 2 else (UNKNOWN, UNKNOWN)
+    match result:
+        case (value, aux):
+            return value, aux
+    return UNKNOWN, UNKNOWN
 
 
 def _chosen(arguments: Arguments, argnums: Value) -> Value:
     """Return the arguments of these numbers: one, or a tuple of them."""
-    if isinstance(argnums, tuple):
-        return tuple(_chosen(arguments, one) for one in argnums)
     count = len(arguments.args)
-    if isinstance(argnums, int) and -count <= argnums < count:
-        return arguments.values[argnums]
+    match argnums:
+        case tuple():
+            return tuple(_chosen(arguments, one) for one in argnums)
+        case int() if -count <= argnums < count:
+            return arguments.values[argnums]
     return UNKNOWN
 
 
@@ -306,8 +315,7 @@ def _derived(times: int, frame: Frame, arguments: Arguments, node: ast.Call, lab
     if settings is None:
         return UNKNOWN
     func, inputs = settings
-    parts = inputs if isinstance(inputs, tuple) else (inputs,)
-    found = invoke(frame, func, _bare(parts), node, label)
+    found = invoke(frame, func, _bare(each_of(inputs)), node, label)
     for _ in range(times):
         found = _jacobians(frame, found, inputs)
     return found
@@ -324,8 +332,7 @@ def _products_at(frame: Frame, call: LibraryCall) -> Value:
     if settings is None:
         return UNKNOWN
     func, inputs = settings
-    parts = inputs if isinstance(inputs, tuple) else (inputs,)
-    return invoke(frame, func, _bare(parts), call.node, call.label), _alike(frame, inputs)
+    return invoke(frame, func, _bare(each_of(inputs)), call.node, call.label), _alike(frame, inputs)
 
 
 @caller("torch.autograd.functional.jvp")
@@ -382,7 +389,7 @@ def _functional_call(frame: Frame, call: LibraryCall) -> Value:
     named = content.items if isinstance(content, DictContent) else {}
     if args is UNKNOWN or named is None or (kwargs is not None and content is None):
         return UNKNOWN
-    parts = args if isinstance(args, tuple) else () if args is None else (args,)
+    parts = () if args is None else each_of(args)
     return invoke(
         frame, module, _bare(parts, {str(k): v for k, v in named.items()}), call.node, call.label
     )

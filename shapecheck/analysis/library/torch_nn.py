@@ -60,8 +60,9 @@ def _sequential(frame: Frame, call: LibraryCall) -> Value:
 def _register(frame: Frame, call: MethodCall[Instance]) -> Value:
     named = ("name", "tensor", "param", "module")
     values = [*call.args, *(call.kwargs[key] for key in named if key in call.kwargs)]
-    if len(values) >= 2 and isinstance(values[0], str):
-        frame.state.set_attribute(call.owner, values[0], values[1])
+    match values:
+        case [str(name), value, *_]:
+            frame.state.set_attribute(call.owner, name, value)
     return None
 
 

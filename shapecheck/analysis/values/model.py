@@ -23,6 +23,7 @@ from shapecheck.dims.origins import ChosenToFit, Default, Each, NamesOf, OfInsta
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Opaque, as_size
 from shapecheck.ops.saying import one_of_kind
+from shapecheck.shapes import Tensor
 from shapecheck.signatures import OpClass
 
 _Key = TypeVar("_Key")
@@ -95,6 +96,19 @@ class OneOf(Opaque):
 def options(value: Value) -> tuple[Value, ...]:
     """Return all that a value may be."""
     return value.options if isinstance(value, OneOf) else (value,)
+
+
+def each_of(value: Value) -> tuple[Value, ...]:
+    """Return the items of a tuple, and anything else as the only one."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def tensor_of(value: Value) -> Tensor | None:
+    """Return the tensor that a value is, or is unless it is None."""
+    match [option for option in options(value) if option is not None]:
+        case [Tensor() as tensor]:
+            return tensor
+    return None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -17,8 +17,8 @@ from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.program.model import Function
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.model import ListOf, Study
-from shapecheck.analysis.values.model import OneOf, options
-from shapecheck.codemod.sources.static import tensor_of, variables, wanted
+from shapecheck.analysis.values.model import OneOf, options, tensor_of
+from shapecheck.codemod.sources.static import variables, wanted
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Scalar, Value
 from shapecheck.shapes import Run, Shape, Tensor

@@ -15,7 +15,7 @@ from shapecheck.analysis import Options
 from shapecheck.analysis.annotations.declarations import arguments_of, declaration, speaks
 from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.study.tensor_evidence import shown
-from shapecheck.analysis.values.model import OneOf
+from shapecheck.analysis.values.model import OneOf, tensor_of
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.propose.compiled import compiler
 from shapecheck.codemod.sources import docstrings
@@ -23,7 +23,6 @@ from shapecheck.codemod.sources.comments import Claim, Claims, Comments, given, 
 from shapecheck.codemod.sources.record_check import contradiction
 from shapecheck.codemod.sources.records import known, propose
 from shapecheck.codemod.sources.static import (
-    tensor_of,
     tensors_in,
     variables,
     wanted,

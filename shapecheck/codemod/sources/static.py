@@ -12,9 +12,7 @@ from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.dtypes import with_dtypes
 from shapecheck.analysis.study.model import Study
-from shapecheck.analysis.values.model import OneOf
-from shapecheck.ops import Value
-from shapecheck.shapes import Tensor
+from shapecheck.analysis.values.model import tensor_of
 
 _KEPT: Final = 256
 
@@ -24,14 +22,6 @@ def typed(one: Study) -> Study:
     return (
         with_dtypes(one) if any(tensor_of(one.params[n]) for n in wanted(one) - {"return"}) else one
     )
-
-
-def tensor_of(value: Value) -> Tensor | None:
-    """Return the tensor that a value is, or is unless it is None."""
-    if isinstance(value, OneOf):
-        some = [option for option in value.options if option is not None]
-        value = some[0] if len(some) == 1 else value
-    return value if isinstance(value, Tensor) else None
 
 
 @functools.lru_cache(maxsize=_KEPT)
