@@ -16,13 +16,22 @@ from shapecheck.analysis.program.syntax import names_in
 from shapecheck.analysis.values.model import (
     OneOf,
     Path,
-    Ref,
     options,
     own_size,
 )
 from shapecheck.analysis.values.state import State
-from shapecheck.dims import Composite, FloorDiv, IntSize, Kind, Relation, Size, exact_quotient, part
-from shapecheck.ops import UNKNOWN, DType, Scalar
+from shapecheck.dims import (
+    Composite,
+    FloorDiv,
+    IntSize,
+    Kind,
+    Relation,
+    Size,
+    Sym,
+    exact_quotient,
+    part,
+)
+from shapecheck.ops import UNKNOWN, DType, Scalar, Unknown
 from shapecheck.ops.call import as_dim, is_size
 from shapecheck.shapes import Item, Run, Shape, Tensor, has_run
 
@@ -43,42 +52,50 @@ def split(frame: Frame, test: ast.expr, asserted: bool = False) -> Paths:
             return _conjunction(frame, values, asserted)
         case ast.BoolOp(op=ast.Or(), values=values):
             return _disjunction(frame, values)
-        case ast.Compare(ops=[op], comparators=[right]):
-            return _comparison(frame, test.left, op, right, asserted)
-        case ast.Compare(left=left, ops=ops, comparators=rights):
-            pairs = zip((left, *rights), ops, rights, strict=False)
-            each = [ast.copy_location(ast.Compare(a, [op], [b]), test) for a, op, b in pairs]
-            return _conjunction(frame, each, asserted)
+        case ast.Compare():
+            return _comparisons(frame, test, asserted)
         case ast.Call(func=ast.Name(id="isinstance"), args=[value, kind]):
             return _isinstance(frame, value, kind)
         case ast.Call(func=ast.Attribute(value=module, attr="is_tensor") as func, args=[value]):
             if frame.hush(Frame.eval, func) == Dotted("torch.is_tensor"):
                 kind = ast.copy_location(ast.Attribute(module, "Tensor", ast.Load()), func)
                 return _isinstance(frame, value, kind)
+    return _truth(frame, test, asserted)
+
+
+def _truth(frame: Frame, test: ast.expr, asserted: bool) -> Paths:
+    """Split on the truth of a value."""
     found = frame.eval(test)
-    if isinstance(test, ast.Name) and isinstance(found, Scalar):
-        meant = _meant(frame, test)
-        if meant is not None:
+    match test, found:
+        case ast.Name(), Scalar() if (meant := _meant(frame, test)) is not None:
             return split(frame, meant, asserted)
-    if isinstance(test, (ast.Name, ast.Attribute)) and isinstance(found, OneOf):
-        return _narrow(frame, test, found)
+        case ((ast.Name() | ast.Attribute()), OneOf()):
+            return _narrow(frame, test, found)
     known = truth(frame, found)
-    if known is not None:
-        return (frame.state, None) if known else (None, frame.state)
-    return _unread(frame, asserted)
+    return _unread(frame, asserted) if known is None else _decided(frame, known)
+
+
+def _decided(frame: Frame, holds: bool) -> Paths:
+    """Go on where a condition holds that always does, or never."""
+    return (frame.state, None) if holds else (None, frame.state)
 
 
 def _meant(frame: Frame, test: ast.Name) -> ast.expr | None:
     """Return the condition that a variable was set to, where nothing in it has changed since."""
-    source, since = frame.sources.get(test.id), frame.state.since
-    if not isinstance(source, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
-        return None
-    line = source.lineno
-    if since.get(test.id) != line or test.lineno <= line or test.id in names_in(source):
-        return None
-    if not all(_lasts(frame, node) for node in ast.walk(source)):
-        return None
-    return source if all(since.get(name, 0) <= line for name in names_in(source)) else None
+    match frame.sources.get(test.id):
+        case ast.Compare() | ast.BoolOp() | ast.UnaryOp() as source:
+            return source if _still_means(frame, source, test) else None
+    return None
+
+
+def _still_means(frame: Frame, source: ast.expr, test: ast.Name) -> bool:
+    line, since, names = source.lineno, frame.state.since, names_in(source)
+    return (
+        since.get(test.id) == line < test.lineno
+        and test.id not in names
+        and all(_lasts(frame, node) for node in ast.walk(source))
+        and all(since.get(name, 0) <= line for name in names)
+    )
 
 
 def _lasts(frame: Frame, node: ast.AST) -> bool:
@@ -86,11 +103,15 @@ def _lasts(frame: Frame, node: ast.AST) -> bool:
     match node:
         case ast.Attribute(value=ast.Name(), attr=attr):
             return is_metadata(frame, attr)
-        case ast.Call(func=func):
-            return isinstance(func, ast.Attribute) or ast.unparse(func) == "isinstance"
-        case ast.Subscript(value=value):
-            return isinstance(value, (ast.Attribute, ast.Call))
-    return not isinstance(node, (ast.Attribute, ast.NamedExpr, ast.Await, ast.In, ast.NotIn))
+        case ast.Call(func=ast.Attribute()) | ast.Call(func=ast.Name(id="isinstance")):
+            return True
+        case ast.Subscript(value=ast.Attribute() | ast.Call()):
+            return True
+        case ast.Attribute() | ast.Call() | ast.Subscript() | ast.NamedExpr() | ast.Await():
+            return False
+        case ast.In() | ast.NotIn():
+            return False
+    return True
 
 
 def is_metadata(frame: Frame, name: str) -> bool:
@@ -142,7 +163,7 @@ def _sorted(
 ) -> Paths:
     """Split on a condition; `holds` and `fails` are what a variable may be on either path."""
     if not holds or not fails:
-        return (frame.state, None) if holds else (None, frame.state)
+        return _decided(frame, bool(holds))
     yes, no = frame.fork(), frame.state
     if node is not None:
         for state, some in ((yes, holds), (no, fails)):
@@ -150,48 +171,65 @@ def _sorted(
     return yes, no
 
 
+def _comparisons(frame: Frame, test: ast.Compare, asserted: bool) -> Paths:
+    match test:
+        case ast.Compare(ops=[op], comparators=[right]):
+            return _comparison(frame, test.left, op, right, asserted)
+    pairs = zip((test.left, *test.comparators), test.ops, test.comparators, strict=False)
+    each = [ast.copy_location(ast.Compare(a, [op], [b]), test) for a, op, b in pairs]
+    return _conjunction(frame, each, asserted)
+
+
 def _comparison(
     frame: Frame, left: ast.expr, op: ast.cmpop, right: ast.expr, asserted: bool
 ) -> Paths:
     a, b = frame.eval(left), frame.eval(right)
-    if isinstance(op, (ast.Is, ast.IsNot)):
-        return _identity(frame, left, a, b, isinstance(op, ast.IsNot))
-    if isinstance(op, (ast.Eq, ast.NotEq)):
-        if isinstance(a, DType) and isinstance(b, DType):
-            yes, no = _dtypes(frame, left, a, b)
-        else:
-            yes, no = equality(frame, a, b, asserted)
-        return (yes, no) if isinstance(op, ast.Eq) else (no, yes)
+    match op:
+        case ast.Is():
+            return _identity(frame, left, a, b)
+        case ast.IsNot():
+            no, yes = _identity(frame, left, a, b)
+            return yes, no
+        case ast.Eq():
+            return _equality(frame, left, a, b, asserted)
+        case ast.NotEq():
+            no, yes = _equality(frame, left, a, b, asserted)
+            return yes, no
     known = compared(frame, op, a, b)
     if known is not None:
-        return (frame.state, None) if known else (None, frame.state)
-    if isinstance(op, ast.In) and isinstance(b, tuple) and isinstance(a, Size):
-        return frame.fork(), frame.state
-    if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) and is_size(a) and is_size(b):
-        return frame.fork(), frame.state
+        return _decided(frame, known)
+    match op, a, b:
+        case ast.In(), Size(), tuple():
+            return frame.fork(), frame.state
+        case ((ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()), _, _) if is_size(a) and is_size(b):
+            return frame.fork(), frame.state
     return _unread(frame, asserted)
 
 
-def _identity(frame: Frame, left: ast.expr, a: Value, b: Value, negated: bool) -> Paths:
+def _identity(frame: Frame, left: ast.expr, a: Value, b: Value) -> Paths:
     known = identical(frame, a, b)
     if known is not None:
-        return (frame.state, None) if known is not negated else (None, frame.state)
+        return _decided(frame, known)
     if b is not None:
         return _unread(frame)
-    paths: Paths
-    if isinstance(a, OneOf) and None in a.options:
-        none, some = frame.fork(), frame.state
-        rest = tuple(option for option in a.options if option is not None)
-        refine(none, left, None)
-        refine(some, left, rest[0] if len(rest) == 1 else OneOf(rest))
-        paths = (none, some)
-    elif a is UNKNOWN or isinstance(a, (OneOf, Scalar)):
-        none, some = frame.fork(), frame.state
-        refine(none, left, None)
-        paths = (none, some)
-    else:
-        paths = (None, frame.state)
-    return (paths[1], paths[0]) if negated else paths
+    none, some = frame.fork(), frame.state
+    match a:
+        case OneOf(options=options) if None in options:
+            rest = tuple(option for option in options if option is not None)
+            refine(some, left, rest[0] if len(rest) == 1 else OneOf(rest))
+        case OneOf() | Scalar() | Unknown():
+            pass
+        case _:
+            return None, some
+    refine(none, left, None)
+    return none, some
+
+
+def _equality(frame: Frame, left: ast.expr, a: Value, b: Value, asserted: bool) -> Paths:
+    match a, b:
+        case DType(), DType():
+            return _dtypes(frame, left, a, b)
+    return equality(frame, a, b, asserted)
 
 
 def _dtypes(frame: Frame, left: ast.expr, a: DType, b: DType) -> Paths:
@@ -202,48 +240,53 @@ def _dtypes(frame: Frame, left: ast.expr, a: DType, b: DType) -> Paths:
     if single and a.dtypes == b.dtypes:
         return frame.state, None
     yes, no = frame.fork(), frame.state
-    if isinstance(left, ast.Attribute) and isinstance(left.value, ast.Name):
-        name = left.value.id
-        tensor = frame.lookup(name)
-        if isinstance(tensor, Tensor) and name in frame.state.vars:
-            yes.vars[name] = replace(tensor, dtype=tensor.dtype & b.dtypes)
-            if single:
-                no.vars[name] = replace(tensor, dtype=tensor.dtype & ~b.dtypes)
+    match left:
+        case ast.Attribute(value=ast.Name(id=name)) if name in frame.state.vars:
+            tensor = frame.lookup(name)
+            if isinstance(tensor, Tensor):
+                yes.vars[name] = replace(tensor, dtype=tensor.dtype & b.dtypes)
+                if single:
+                    no.vars[name] = replace(tensor, dtype=tensor.dtype & ~b.dtypes)
     return yes, no
 
 
 def refine(state: State, node: ast.expr, value: Value) -> None:
     """Record what a variable, or an attribute of one, is known to be on a path."""
-    if isinstance(node, ast.Name):
-        state.vars[node.id] = value
-    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        owner = state.vars.get(node.value.id)
-        content = state.instance_of(owner)
-        if isinstance(owner, Ref) and content is not None and node.attr in content.attrs:
-            state.heap[owner] = replace(content, attrs={**content.attrs, node.attr: value})
+    match node:
+        case ast.Name(id=name):
+            state.vars[name] = value
+        case ast.Attribute(value=ast.Name(id=name), attr=attr):
+            owner = state.vars.get(name)
+            content = state.instance_of(owner)
+            if content is not None and attr in content.attrs:
+                state.put(owner, replace(content, attrs={**content.attrs, attr: value}))
 
 
 def equality(frame: Frame, a: Value, b: Value, asserted: bool = False) -> Paths:
     """Split on `a == b`; where it holds, sizes that stand on both sides are equal."""
     alike = isinstance(a, tuple) == isinstance(b, tuple)
     a, b = (_spelled_out(frame, value) for value in (a, b))
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return _tuples(frame, a, b, alike)
+    match a, b:
+        case tuple(), tuple():
+            return _tuples(frame, a, b, alike)
     if is_size(a) and is_size(b):
-        verdict = frame.state.facts.compare(a, b)
-        if verdict.relation is Relation.SAME:
-            return frame.state, None
-        if isinstance(a, int) and isinstance(b, int):
-            return None, frame.state
-        yes, no = frame.fork(), frame.state
-        _learn(yes, a, b)
-        no.facts.exclude(no.facts.size(a), no.facts.size(b))
-        no.facts.exclude(no.facts.size(b), no.facts.size(a))
-        return yes, no
+        return _sizes(frame, a, b)
     known = equal(frame, a, b)
-    if known is not None:
-        return (frame.state, None) if known else (None, frame.state)
-    return _unread(frame, asserted)
+    return _unread(frame, asserted) if known is None else _decided(frame, known)
+
+
+def _sizes(frame: Frame, a: IntSize, b: IntSize) -> Paths:
+    """Split on the equality of two sizes."""
+    if frame.state.facts.compare(a, b).relation is Relation.SAME:
+        return frame.state, None
+    match a, b:
+        case int(), int():
+            return None, frame.state
+    yes, no = frame.fork(), frame.state
+    _learn(yes, a, b)
+    no.facts.exclude(no.facts.size(a), no.facts.size(b))
+    no.facts.exclude(no.facts.size(b), no.facts.size(a))
+    return yes, no
 
 
 def _spelled_out(frame: Frame, value: Value) -> Value:
@@ -277,16 +320,23 @@ def _learn_division(state: State, a: IntSize, b: IntSize) -> bool:
     """Record `n % d == 0`, which is `n - d*(n//d) == 0`: the floor division is exact."""
     gap = a - b
     for atom in gap.atoms() if isinstance(gap, Size) else ():
-        if isinstance(atom, FloorDiv) and gap == atom.num - Size.of(atom) * atom.den:
-            symbol = atom.num.symbol if isinstance(atom.num, Size) else None
-            if symbol is not None and isinstance(atom.den, int):
-                state.facts.learn(symbol, atom.den * part(symbol, atom.den))
-                return True
-            exact = exact_quotient(atom.num, atom.den)
-            if exact is not None:
-                state.facts.learn(atom, exact)
-                return True
+        match atom:
+            case FloorDiv(num=num, den=den) if gap == num - Size.of(atom) * den:
+                if _learn_exact(state, atom):
+                    return True
     return False
+
+
+def _learn_exact(state: State, atom: FloorDiv) -> bool:
+    """Record that a floor division is exact."""
+    match atom:
+        case FloorDiv(num=Size(symbol=Sym() as symbol), den=int(den)):
+            state.facts.learn(symbol, den * part(symbol, den))
+            return True
+    exact = exact_quotient(atom.num, atom.den)
+    if exact is not None:
+        state.facts.learn(atom, exact)
+    return exact is not None
 
 
 def _tuples(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...], alike: bool) -> Paths:
@@ -314,7 +364,7 @@ def _learn_equal(state: State, a: Sequence[Value], b: Sequence[Value]) -> None:
         while left and right:
             x, y = left[end], right[end]
             if x != y:
-                if isinstance(x, Run) or isinstance(y, Run):
+                if has_run((x, y)):
                     break
                 if is_size(x) and is_size(y):
                     _learn(state, x, y)
@@ -377,6 +427,7 @@ def of_kind(frame: Frame, node: ast.expr | None, value: Value, kind: ast.expr) -
 
 def _kinds(frame: Frame, node: ast.expr) -> Value:
     """Return the classes that an `isinstance` asks for, `int | float` as a tuple."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return (_kinds(frame, node.left), _kinds(frame, node.right))
+    match node:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return (_kinds(frame, left), _kinds(frame, right))
     return frame.eval(node)

@@ -6,20 +6,19 @@ import ast
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final, TypeGuard
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter import first_class
-from shapecheck.analysis.interpreter.dict_contents import (
-    united,
-)
+from shapecheck.analysis.interpreter.dict_contents import united
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import as_list
 from shapecheck.analysis.interpreter.kinds import held_by, kind_of, special
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.truth import compared, truth
 from shapecheck.analysis.program.model import NOTHING, Value
+from shapecheck.analysis.program.syntax import called, elements
 from shapecheck.analysis.values.model import (
     DictContent,
     ListContent,
@@ -34,21 +33,22 @@ from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, like
 from shapecheck.ops.call import as_shape, as_tensor, is_number, is_size
 from shapecheck.shapes import Free, Shape, Tensor
 
-_SYMBOLS: Final[Mapping[type[ast.operator], tuple[str, str]]] = {
-    ast.Add: ("+", "add"),
-    ast.Sub: ("-", "sub"),
-    ast.Mult: ("*", "mul"),
-    ast.Div: ("/", "truediv"),
-    ast.FloorDiv: ("//", "floordiv"),
-    ast.Mod: ("%", "mod"),
-    ast.Pow: ("**", "pow"),
-    ast.MatMult: ("@", "matmul"),
-    ast.BitAnd: ("&", "and"),
-    ast.BitOr: ("|", "or"),
-    ast.BitXor: ("^", "xor"),
-    ast.LShift: ("<<", "lshift"),
-    ast.RShift: (">>", "rshift"),
+_METHODS: Final[Mapping[str, str]] = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "//": "floordiv",
+    "%": "mod",
+    "**": "pow",
+    "@": "matmul",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+    "<<": "lshift",
+    ">>": "rshift",
 }
+"""The methods of the operators, without the underscores."""
 _COMPARE: Final[Mapping[type[ast.cmpop], tuple[str, str]]] = {
     ast.Eq: ("==", "eq"),
     ast.NotEq: ("!=", "ne"),
@@ -85,32 +85,51 @@ def operate(
         results = [frame.hush(operate, node, op, a, b, nodes, inplace) for a, b in ways]
         return frame.state.either(*results)
     left, right = certain(left, right), certain(right, left)
-    symbol, name = _SYMBOLS[type(op)]
-    if isinstance(left, (Tensor, Free)) or isinstance(right, (Tensor, Free)):
-        if isinstance(left, (Tensor, Free)):
-            method = f"torch.Tensor.__i{name}__" if inplace else f"torch.Tensor.__{name}__"
-            if frame.program.table.signature(method) is None:  # `x @= y` makes a new tensor
-                method, inplace = f"torch.Tensor.__{name}__", False
-            args = [left, right]
-        else:
-            method, args = f"torch.Tensor.__{name}__", [left, right]
-        signature = frame.program.table.signature(method)
-        if signature is None:
-            return UNKNOWN
-        label = label or (symbol + "=" if inplace else symbol)
-        operands = tuple(zip(_ROLES, nodes, strict=True))
-        return apply(frame, signature, args, {}, Site(node, label, operands))
-    if isinstance(left, bool) and isinstance(right, bool) and type(op) in _LOGIC:
-        return _LOGIC[type(op)](left, right)
+    symbol = dims.SYMBOLS[type(op)]
+    if _is_tensor(left) or _is_tensor(right):
+        return _of_tensors(frame, node, symbol, left, right, nodes, inplace, label)
+    match left, right:
+        case bool(), bool() if symbol in _BITWISE:
+            return _BITWISE[symbol](left, right)
+        case (Dim(), _) | (_, Dim()):
+            return _dimensions(symbol, left, right)
     if is_size(left) and is_size(right):
         return integers(op, left, right)
-    if isinstance(left, Dim) or isinstance(right, Dim):
-        return _dimensions(op, left, right)
+    name = _METHODS[symbol]
     for one, other, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
         made = special(frame, one, method, [other], nodes[0])
         if made is not NOTHING:
             return made
-    return _others(frame, op, left, right)
+    return _others(frame, symbol, left, right)
+
+
+def _is_tensor(value: Value) -> TypeGuard[Tensor | Free]:
+    """Whether operators on a value are ops: it is a tensor, or a dimension of one."""
+    return isinstance(value, (Tensor, Free))
+
+
+def _of_tensors(
+    frame: Frame,
+    node: ast.expr | ast.stmt,
+    symbol: str,
+    left: Value,
+    right: Value,
+    nodes: tuple[ast.expr, ast.expr],
+    inplace: bool,
+    label: str | None,
+) -> Value:
+    name, table = _METHODS[symbol], frame.program.table
+    method = f"torch.Tensor.__{name}__"
+    if inplace and _is_tensor(left):
+        changing = f"torch.Tensor.__i{name}__"
+        inplace = table.signature(changing) is not None  # `x @= y` makes a new tensor
+        method = changing if inplace else method
+    signature = table.signature(method)
+    if signature is None:
+        return UNKNOWN
+    label = label or (symbol + "=" if inplace else symbol)
+    operands = tuple(zip(_ROLES, nodes, strict=True))
+    return apply(frame, signature, [left, right], {}, Site(node, label, operands))
 
 
 def _options(value: Value) -> Iterable[Value]:
@@ -127,154 +146,168 @@ _OPERANDS: Final = frozenset((Tensor, bool, int, float, Size, Scalar))
 
 def certain(value: Value, beside: Value) -> Value:
     """Read a value as what it is here: not None, a path beside a size or a tensor as a number."""
-    if isinstance(value, OneOf):
-        some = [option for option in value.options if option is not None]
-        return some[0] if len(some) == 1 else UNKNOWN
-    if isinstance(value, Path) and (is_size(beside) or isinstance(beside, Path)):
-        return own_size(value.text)
-    if isinstance(value, Composite):
-        return size_of(value)
-    if isinstance(value, Path) and isinstance(beside, Tensor):
-        return Scalar(dtypes.ANY)
+    match value:
+        case OneOf(options=options):
+            some = [option for option in options if option is not None]
+            return some[0] if len(some) == 1 else UNKNOWN
+        case Composite():
+            return size_of(value)
+        case Path(text=text) if is_size(beside) or isinstance(beside, Path):
+            return own_size(text)
+        case Path() if isinstance(beside, Tensor):
+            return Scalar(dtypes.ANY)
     return value
 
 
 def integers(op: ast.operator, left: IntSize, right: IntSize) -> Value:
     """Apply an operator to two integers, known or symbolic; no number grows beyond all measure."""
+    calculate = _INTEGERS.get(dims.SYMBOLS[type(op)])
+    if calculate is None:
+        return dims.unknown()
     try:
-        match op:
-            case ast.Add():
-                return dims.measured(left + right)
-            case ast.Sub():
-                return dims.measured(left - right)
-            case ast.Mult():
-                return dims.measured(left * right)
-            case ast.FloorDiv():
-                return dims.floordiv(left, right)
-            case ast.Mod():
-                return left % right
-            case ast.Pow():
-                if dims.nonnegative(-1 - right):
-                    return Scalar(dtypes.DEFAULT_FLOAT)
-                return dims.power(left, right)
-            case ast.LShift() | ast.RShift() if dims.nonnegative(-1 - right):
-                return UNKNOWN  # which raises
-            case ast.LShift():
-                return dims.measured(left * dims.power(2, right))
-            case ast.RShift() if isinstance(left, int) and isinstance(right, int):
-                return left >> right
-            case ast.RShift():
-                return dims.floordiv(left, dims.power(2, right))
-            case ast.Div():
-                if isinstance(left, int) and isinstance(right, int):
-                    return left / right
-                return Scalar(dtypes.DEFAULT_FLOAT)
+        found = calculate(left, right)
     except (ZeroDivisionError, OverflowError):
         return UNKNOWN
-    if isinstance(left, int) and isinstance(right, int) and type(op) in _BITWISE:
-        return _BITWISE[type(op)](left, right)
-    return dims.unknown()
+    return dims.measured(found) if is_size(found) else found
 
 
-_BITWISE: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
+def _true_quotient(left: IntSize, right: IntSize) -> Value:
+    match left, right:
+        case int(), int():
+            return left / right
+    return Scalar(dtypes.DEFAULT_FLOAT)
+
+
+def _power(left: IntSize, right: IntSize) -> Value:
+    negative = dims.nonnegative(-1 - right)
+    return Scalar(dtypes.DEFAULT_FLOAT) if negative else dims.power(left, right)
+
+
+def _shifted_left(left: IntSize, right: IntSize) -> Value:
+    raises = dims.nonnegative(-1 - right)
+    return UNKNOWN if raises else left * dims.power(2, right)
+
+
+def _shifted_right(left: IntSize, right: IntSize) -> Value:
+    match left, right:
+        case _ if dims.nonnegative(-1 - right):
+            return UNKNOWN  # which raises
+        case int(), int():
+            return left >> right
+    return dims.floordiv(left, dims.power(2, right))
+
+
+def _bitwise(calculate: Callable[[int, int], int]) -> Callable[[IntSize, IntSize], Value]:
+    def applied(left: IntSize, right: IntSize) -> Value:
+        match left, right:
+            case int(), int():
+                return calculate(left, right)
+        return dims.unknown()
+
+    return applied
+
+
+_BITWISE: Final[Mapping[str, Callable[[int, int], int]]] = {
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
+_ALGEBRA: Final[Mapping[str, Callable[..., Value]]] = {
+    symbol: calculate for symbol, calculate in dims.ARITHMETIC.items() if symbol != "**"
+}
+"""What means the same of sizes, dimension objects and real numbers."""
+_INTEGERS: Final[Mapping[str, Callable[[IntSize, IntSize], Value]]] = {
+    **_ALGEBRA,
+    "/": _true_quotient,
+    "**": _power,
+    "<<": _shifted_left,
+    ">>": _shifted_right,
+    **{symbol: _bitwise(calculate) for symbol, calculate in _BITWISE.items()},
+}
+_REAL: Final[Mapping[str, Callable[..., Value]]] = {
+    **_ALGEBRA,
+    "/": operator.truediv,
+    "**": operator.pow,
 }
 
 
-def _dimensions(op: ast.operator, left: Value, right: Value) -> Value:
+def _dimensions(symbol: str, left: Value, right: Value) -> Value:
     """Apply an operator to dimension objects, or to one and a number."""
-    calculate = _ALGEBRA.get(type(op))
-    if calculate is None or not all(isinstance(one, (Dim, int)) for one in (left, right)):
-        return UNKNOWN
-    found: Value = calculate(left, right)
-    return found
-
-
-_ALGEBRA: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
-
-
-def _others(frame: Frame, op: ast.operator, left: Value, right: Value) -> Value:
-    numbers = (bool, int, float, Size, Scalar)
-    if isinstance(left, numbers) and isinstance(right, numbers):
-        if isinstance(left, (int, float)) and isinstance(right, (int, float)):
-            return _floats(op, left, right)
-        kind = dtypes.DEFAULT_FLOAT if isinstance(op, ast.Div) else _kind(left) | _kind(right)
-        return Scalar(kind)
-    if isinstance(op, ast.Add):
-        return _concatenate(frame, left, right)
-    if isinstance(op, ast.BitOr):
-        a, b = frame.state.content(left), frame.state.content(right)
-        if isinstance(a, DictContent) and isinstance(b, DictContent):
-            return frame.state.new(united(frame.state, a, b, {}))
-    if isinstance(op, ast.Mult):
-        for items, count in ((left, right), (right, left)):
-            if is_size(count):
-                return _repeat(frame, items, count)
+    calculate = _ALGEBRA.get(symbol)
+    match left, right:
+        case ((Dim() | int()), (Dim() | int())) if calculate is not None:
+            return calculate(left, right)
     return UNKNOWN
+
+
+def _others(frame: Frame, symbol: str, left: Value, right: Value) -> Value:
+    match left, right:
+        case ((int() | float()), (int() | float())):
+            return _floats(symbol, left, right)
+        case ((int() | float() | Size() | Scalar()), (int() | float() | Size() | Scalar())):
+            return Scalar(dtypes.DEFAULT_FLOAT if symbol == "/" else _kind(left) | _kind(right))
+    combine = _COMBINING.get(symbol)
+    return UNKNOWN if combine is None else combine(frame, left, right)
 
 
 def _kind(value: Value) -> dtypes.DTypes:
     return as_tensor(value).dtype
 
 
-def _floats(op: ast.operator, left: float, right: float) -> Value:
-    calculate: Mapping[type[ast.operator], Callable[[float, float], float]] = {
-        ast.Add: lambda a, b: a + b,
-        ast.Sub: lambda a, b: a - b,
-        ast.Mult: lambda a, b: a * b,
-        ast.Div: lambda a, b: a / b,
-        ast.FloorDiv: lambda a, b: a // b,
-        ast.Mod: lambda a, b: a % b,
-        ast.Pow: lambda a, b: a**b,
-    }
+def _floats(symbol: str, left: float, right: float) -> Value:
     try:
-        result = calculate[type(op)](left, right)
+        result = _REAL[symbol](left, right)
     except (KeyError, ZeroDivisionError, OverflowError):
         return UNKNOWN
-    return result if isinstance(result, (int, float)) else UNKNOWN
+    return UNKNOWN if isinstance(result, complex) else result
 
 
 def _concatenate(frame: Frame, left: Value, right: Value) -> Value:
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        sizes = isinstance(left, Sizes) or isinstance(right, Sizes)
-        return Sizes((*left, *right)) if sizes else (*left, *right)
-    if isinstance(left, str) and isinstance(right, str):
-        return left + right
-    a, b = frame.state.content(left), frame.state.content(right)
-    if isinstance(a, ListContent) and isinstance(b, ListContent):
-        return frame.state.new(frame.state.extended(a, b))
-    return UNKNOWN
+    match left, right:
+        case str(), str():
+            return left + right
+        case tuple(), tuple():
+            return like(left if isinstance(left, Sizes) else right, (*left, *right))
+    a, b = frame.state.list_of(left), frame.state.list_of(right)
+    if a is None or b is None:
+        return UNKNOWN
+    return frame.state.new(frame.state.extended(a, b))
+
+
+def _unite(frame: Frame, left: Value, right: Value) -> Value:
+    a, b = frame.state.dict_of(left), frame.state.dict_of(right)
+    if a is None or b is None:
+        return UNKNOWN
+    return frame.state.new(united(frame.state, a, b, {}))
+
+
+def _multiply(frame: Frame, left: Value, right: Value) -> Value:
+    if is_size(left):
+        left, right = right, left
+    return _repeat(frame, left, right) if is_size(right) else UNKNOWN
 
 
 def _repeat(frame: Frame, items: Value, count: IntSize) -> Value:
-    if isinstance(items, tuple) and isinstance(count, int):
-        return like(items, tuple(items) * count) if count * len(items) <= 64 else UNKNOWN
     content = frame.state.list_of(items)
-    if content is not None:
-        if (
-            content.items is not None
-            and isinstance(count, int)
-            and count * len(content.items) <= 64
-        ):
-            return frame.state.new(ListContent(content.items * count, kind=content.kind))
-        if content.items is not None and len(content.items) == 1:
-            return frame.state.new(ListContent(None, content.items[0], content.kind, count))
-    return UNKNOWN
+    held = items if content is None else content.items
+    match held, count:
+        case tuple(), int() if count * len(held) <= _MOST_REPEATED:
+            made = like(held, tuple(held) * count)
+            if content is None:
+                return made
+            return frame.state.new(ListContent(made, kind=content.kind))
+    if content is None or content.items is None or len(content.items) != 1:
+        return UNKNOWN
+    return frame.state.new(ListContent(None, content.items[0], content.kind, count))
 
 
-_LOGIC: Final[Mapping[type[ast.operator], Callable[[bool, bool], bool]]] = {
-    ast.BitAnd: lambda a, b: a and b,
-    ast.BitOr: lambda a, b: a or b,
-    ast.BitXor: lambda a, b: a is not b,
+_MOST_REPEATED: Final = 64
+_COMBINING: Final[Mapping[str, Callable[[Frame, Value, Value], Value]]] = {
+    "+": _concatenate,
+    "|": _unite,
+    "*": _multiply,
 }
+"""What operators make of containers."""
 
 
 def unary(frame: Frame, node: ast.UnaryOp) -> Value:
@@ -286,7 +319,7 @@ def signed(
     frame: Frame, node: ast.expr, op: ast.unaryop, operand: Value, source: ast.expr
 ) -> Value:
     """Apply a unary operator to a value; `source` is its expression."""
-    if isinstance(operand, (Tensor, Free)):
+    if _is_tensor(operand):
         names = {ast.USub: "neg", ast.Invert: "invert", ast.UAdd: "pos"}
         name = names.get(type(op))
         signature = name and frame.program.table.signature(f"torch.Tensor.__{name}__")
@@ -294,10 +327,11 @@ def signed(
             return UNKNOWN
         site = Site(node, "-" if name == "neg" else "~", (("operand", source),))
         return apply(frame, signature, [operand], {}, site)
-    if isinstance(op, ast.USub) and is_number(operand):
-        return -operand
-    if isinstance(op, ast.Not) and (known := truth(frame, operand)) is not None:
-        return not known
+    match op:
+        case ast.USub() if is_number(operand):
+            return -operand
+        case ast.Not() if (known := truth(frame, operand)) is not None:
+            return not known
     return operand if isinstance(operand, Scalar) else UNKNOWN
 
 
@@ -319,7 +353,7 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
         return False
     if None not in found:
         return True
-    if isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+    if type(node.ops[0]) not in _COMPARE:
         return Scalar(dtypes.BOOL)
     return _truth_value(left, *values)
 
@@ -333,7 +367,7 @@ def compared_values(
     nodes: tuple[ast.expr, ast.expr],
 ) -> Value:
     """Return the value of `left == right` and the like; `nodes` are the operands' expressions."""
-    if isinstance(left, (Tensor, Free)) or isinstance(right, (Tensor, Free)):
+    if _is_tensor(left) or _is_tensor(right):
         symbol, name = _COMPARE[type(op)]
         signature = frame.program.table.signature(f"torch.Tensor.__{name}__")
         if signature is None or left is None or right is None:
@@ -373,9 +407,9 @@ def _counted(frame: Frame, node: ast.Subscript, owner: Tensor, index: Value, fou
     masks = [i for i, p in enumerate(parts) if isinstance(p, Tensor) and p.dtype == dtypes.BOOL]
     if len(masks) != 1 or not isinstance(found, Tensor):
         return found
-    source = node.slice
-    if isinstance(source, ast.Tuple) and len(source.elts) == len(parts):
-        source = source.elts[masks[0]]
+    source, each = node.slice, elements(node.slice)
+    if each is not None and len(each) == len(parts):
+        source = each[masks[0]]
     text = frame.segment(source).replace(" ", "")
     made = {
         size.symbol
@@ -401,42 +435,42 @@ def item(frame: Frame, node: ast.expr, owner: Value, index: Value, source: ast.e
 
 def _check_index(frame: Frame, node: ast.Subscript, shape: tuple[Value, ...], index: Value) -> None:
     """Report an index beyond the axes of a shape."""
-    asked = node.value.func if isinstance(node.value, ast.Call) else node.value
-    if not isinstance(asked, ast.Attribute) or asked.attr not in ("shape", "size"):
-        return
     known = as_shape(shape)
-    if is_size(index) and isinstance(index, int) and known.rank is not None:
-        if not -known.rank <= index < known.rank:
-            axes = f"{known.rank} {'axis' if known.rank == 1 else 'axes'}"
-            text = f'"{frame.segment(node)}" is out of range: {known} has {axes}'
-            frame.error(node, Message(text))
+    match called(node.value), index, known.rank:
+        case ast.Attribute(attr="shape" | "size"), int(at), int(rank) if is_size(index):
+            if not -rank <= at < rank:
+                axes = f"{rank} {'axis' if rank == 1 else 'axes'}"
+                text = f'"{frame.segment(node)}" is out of range: {known} has {axes}'
+                frame.error(node, Message(text))
 
 
 def index_value(frame: Frame, node: ast.expr) -> Value:
     """Return the value of a tensor's index."""
-    if isinstance(node, ast.Tuple):
-        parts: list[Value] = []
-        for element in node.elts:
-            if isinstance(element, ast.Starred):
-                inner = frame.eval(element.value)
-                if not isinstance(inner, tuple):
+    if not isinstance(node, ast.Tuple):
+        return frame.eval(node)
+    parts: list[Value] = []
+    for element in node.elts:
+        match element:
+            case ast.Starred(value=inner):
+                items = frame.eval(inner)
+                if not isinstance(items, tuple):
                     return UNKNOWN
-                parts.extend(inner)
-            else:
+                parts.extend(items)
+            case _:
                 parts.append(frame.eval(element))
-        return tuple(parts)
-    return frame.eval(node)
+    return tuple(parts)
 
 
 def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.expr) -> Value:
     """Assign to `owner[index]`; return the owner."""
     owner = frame.eval(target.value)
-    if isinstance(owner, Tensor):
-        index = first_class.spread(frame, owner, index_value(frame, target.slice), target)
-    elif isinstance(owner, Ref):
-        index = frame.eval(target.slice)
-    else:
-        return owner
+    match owner:
+        case Tensor():
+            index = first_class.spread(frame, owner, index_value(frame, target.slice), target)
+        case Ref():
+            index = frame.eval(target.slice)
+        case _:
+            return owner
     held = held_by(frame, owner)  # which the index may have changed
     kind_of(held).set_item(frame, owner, held, index, value, target, source)
     return owner
@@ -455,13 +489,13 @@ def augmented(frame: Frame, node: ast.AugAssign) -> Value:
     load = ast.copy_location(_as_load(target), target)
     left, right = frame.eval(load), frame.eval(node.value)
     content = frame.state.content(left)
-    if isinstance(content, ListContent) and isinstance(node.op, ast.Add):
-        frame.state.put(left, frame.state.extended(content, as_list(frame, right)))
-        return left
-    other = frame.state.dict_of(right)
-    if isinstance(content, DictContent) and other is not None and isinstance(node.op, ast.BitOr):
-        frame.state.put(left, united(frame.state, content, other, {}))
-        return left
+    match node.op, content, frame.state.content(right):
+        case ast.Add(), ListContent(), _:
+            frame.state.put(left, frame.state.extended(content, as_list(frame, right)))
+            return left
+        case ast.BitOr(), DictContent(), DictContent() as other:
+            frame.state.put(left, united(frame.state, content, other, {}))
+            return left
     return operate(frame, node, node.op, left, right, (load, node.value), isinstance(left, Tensor))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Iterable
 from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import held_by, kind_of
 from shapecheck.analysis.program.model import Class, Dotted, Value
-from shapecheck.analysis.values.model import Ref
+from shapecheck.analysis.values.model import Content, Ref
 from shapecheck.dims import Relation, Size
 from shapecheck.ops import DType
 from shapecheck.shapes import has_run
@@ -52,22 +53,25 @@ _ROOTS: Final = frozenset(("builtins", "collections", "functools", "numbers", "t
 
 def instance_of(frame: Frame, value: Value, kind: Value) -> bool | None:
     """Return what `isinstance(value, kind)` gives, None where it isn't known."""
-    if isinstance(kind, tuple):
-        found = [instance_of(frame, value, one) for one in kind]
-        return True if True in found else None if None in found or not found else False
     held = held_by(frame, value)
-    if isinstance(kind, Class):
-        return kind_of(held).is_a(frame, held, kind)
-    if not isinstance(kind, Dotted):
-        return None
-    root, _, last = kind.name.rpartition(".")
+    match kind:
+        case tuple():
+            found = [instance_of(frame, value, one) for one in kind]
+            return True if True in found else None if None in found or not found else False
+        case Class():
+            return kind_of(held).is_a(frame, held, kind)
+        case Dotted(name=name):
+            return _is_of_library(frame, held, name)
+    return None
+
+
+def _is_of_library(frame: Frame, held: Value | Content, kind: str) -> bool | None:
+    root, _, last = kind.rpartition(".")
     root = root.partition(".")[0]
     if root in _ROOTS:
         names = kind_of(held).types(frame, held)
         return None if names is None or last not in _ABSTRACT else last in names
-    if root not in ("torch", "numpy"):
-        return None
-    return kind_of(held).is_a(frame, held, kind.name)
+    return kind_of(held).is_a(frame, held, kind) if root in ("torch", "numpy") else None
 
 
 def is_op(frame: Frame, value: Dotted) -> bool:
@@ -85,17 +89,22 @@ def is_class(frame: Frame, value: Dotted) -> bool:
 
 def equal(frame: Frame, a: Value, b: Value) -> bool | None:
     """Return what `a == b` gives, None where it isn't known."""
-    if isinstance(a, CONSTANTS) and isinstance(b, CONSTANTS):
+    if _are_constants(a, b):
         return a == b
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return _equal_items(frame, a, b)
-    if isinstance(a, (int, Size)) and isinstance(b, (int, Size)):
-        same = frame.state.facts.compare(a, b).relation is Relation.SAME
-        return True if same else None
+    match a, b:
+        case tuple(), tuple():
+            return _equal_items(frame, a, b)
+        case ((int() | Size()), (int() | Size())):
+            same = frame.state.facts.compare(a, b).relation is Relation.SAME
+            return True if same else None
     if type(a) is type(b) and type(a) in _EQUAL:
         return _EQUAL[type(a)](a, b)
     one, other = kind_of(a).family, kind_of(b).family
     return False if one and other and one != other else None
+
+
+def _are_constants(a: Value, b: Value) -> bool:
+    return isinstance(a, CONSTANTS) and isinstance(b, CONSTANTS)
 
 
 def _equal_items(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...]) -> bool | None:
@@ -136,7 +145,7 @@ def identical(frame: Frame, a: Value, b: Value) -> bool | None:
         return None if kind_of(held).may_be_none(frame, held) else False
     if type(a) is type(b) is Ref:
         return True if a is b else None
-    if bool in (type(a), type(b)) and isinstance(a, CONSTANTS) and isinstance(b, CONSTANTS):
+    if bool in (type(a), type(b)) and _are_constants(a, b):
         return a is b
     found = equal(frame, a, b)
     return found if type(a) in _SINGLE or found is False else None
@@ -162,20 +171,22 @@ def any_equal(frame: Frame, items: Iterable[Value] | None, item: Value) -> bool 
 
 def ordered(op: ast.cmpop, a: Value, b: Value) -> bool | None:
     """Return what `a < b` and its like give, None where it isn't known."""
-    if isinstance(a, Size) and isinstance(b, (int, Size)):
-        a, b = a - b, 0
-    if not (isinstance(a, (int, float)) and isinstance(b, (int, float))):
-        return None
-    match op:
-        case ast.Lt():
-            return a < b
-        case ast.LtE():
-            return a <= b
-        case ast.Gt():
-            return a > b
-        case ast.GtE():
-            return a >= b
+    order = _ORDERS.get(type(op))
+    match a, b:
+        case Size(), (int() | Size()) if order is not None:
+            gap = a - b
+            return order(gap, 0) if isinstance(gap, int) else None
+        case ((int() | float()), (int() | float())) if order is not None:
+            return order(a, b)
     return None
+
+
+_ORDERS: Final[dict[type[ast.cmpop], Callable[[float, float], bool]]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 def compared(frame: Frame, op: ast.cmpop, a: Value, b: Value) -> bool | None:
