@@ -141,9 +141,11 @@ def of_pairs(pairs: Iterable[Value]) -> DictContent:
     """Return the content of a dict of pairs of keys and values."""
     found = DictContent({})
     for pair in pairs:
-        if not isinstance(pair, tuple) or len(pair) != 2 or not is_key(pair[0]):
-            return DictContent(None)
-        found = replace(found, items={**(found.items or {}), pair[0]: pair[1]})
+        match pair:
+            case (key, value) if is_key(key):
+                found = replace(found, items={**(found.items or {}), key: value})
+            case _:
+                return DictContent(None)
     return found
 
 
@@ -162,9 +164,10 @@ def content_of_dict(frame: Frame, value: Value) -> DictContent:
     if items is not None:
         return of_pairs(_pair(frame, item) for item in items)
     element = _pair(frame, element)
-    return DictContent(
-        None, element[1] if isinstance(element, tuple) and len(element) == 2 else UNKNOWN
-    )
+    match element:
+        case (_, value):
+            return DictContent(None, value)
+    return DictContent(None)
 
 
 def _pair(frame: Frame, value: Value) -> Value:

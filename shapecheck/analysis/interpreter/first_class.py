@@ -12,6 +12,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
 from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.syntax import called
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import Argument, Bound, OneOf, Ref, each_of
 from shapecheck.dims import Size, Sym
@@ -124,8 +125,7 @@ def _give_size(frame: Frame, dim: Free, value: Value, node: ast.expr) -> None:
     try:
         bind(Call(facts, ""), dim, value, f"can't be {value}")
     except Mismatch as mismatch:
-        label = frame.segment(node) if isinstance(node, ast.Attribute) else frame.segment(node.func)  # type: ignore[attr-defined]  # a call otherwise
-        frame.error(node, explain.operation(label, mismatch.problem))
+        frame.error(node, explain.operation(frame.segment(called(node)), mismatch.problem))
 
 
 def tensor_attribute(owner: Tensor, name: str) -> Value | None:
@@ -147,11 +147,14 @@ def method(
 ) -> Value | None:
     """Call a method that first-class dimensions add; None where it is a tensor's own."""
     values = [argument.value for argument in args]
-    if not isinstance(receiver, (Tensor, Free)):
-        return None
-    adds = name == "index" or (
-        name in METHODS and (isinstance(receiver, Free) or receiver.free or receiver.more)
-    )
+    match receiver:
+        case Free():
+            has_own = True
+        case Tensor(free=free, more=more):
+            has_own = bool(free or more)
+        case _:
+            return None
+    adds = name == "index" or (name in METHODS and has_own)
     signature = frame.program.table.signature(PREFIX + name)
     source = node.func.value if isinstance(node.func, ast.Attribute) else None
     site = Site(node, name, (("tensor", source),))

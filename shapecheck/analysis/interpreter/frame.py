@@ -19,6 +19,7 @@ from shapecheck.analysis.interpreter.registry import EXPRESSIONS, STATEMENTS
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
 from shapecheck.analysis.program.modules import Module, Program
+from shapecheck.analysis.program.syntax import name_of
 from shapecheck.analysis.values.model import Argument, Ref
 from shapecheck.analysis.values.parts import GROWING, bounded
 from shapecheck.analysis.values.state import State, Yielded
@@ -383,15 +384,16 @@ class Frame:
         """Return a tensor operand as messages show it."""
         if node is None:
             return explain.Operand(role, value)
-        since = self.state.since.get(node.id) if isinstance(node, ast.Name) else None
+        since = self.state.since.get(name_of(node) or "")
         return explain.Operand(role, value, self.segment(node), since, self._kept(node, since))
 
     def _kept(self, node: ast.expr, since: int | None) -> tuple[Tensor, str] | None:
         """Return what a reduction, or the variable it is assigned to, would be under keepdim."""
-        made = self.sources.get(node.id) if isinstance(node, ast.Name) else node
+        name = name_of(node)
+        made = node if name is None else self.sources.get(name)
         if not isinstance(made, ast.Call) or any(k.arg == "keepdim" for k in made.keywords):
             return None
-        if isinstance(node, ast.Name) and made.lineno != since:
+        if name is not None and made.lineno != since:
             return None
         keep = ast.keyword("keepdim", ast.Constant(True))
         call = ast.copy_location(ast.Call(made.func, made.args, [*made.keywords, keep]), made)

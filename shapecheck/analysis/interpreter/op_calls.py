@@ -165,9 +165,12 @@ def _whatever_dtype(
 
 
 def _with_dtype(value: Value, dtype: dtypes.DTypes) -> Value:
-    if isinstance(value, Tensor):
-        return replace(value, dtype=dtype)
-    return tuple(_with_dtype(v, dtype) for v in value) if isinstance(value, tuple) else value
+    match value:
+        case Tensor():
+            return replace(value, dtype=dtype)
+        case tuple():
+            return tuple(_with_dtype(one, dtype) for one in value)
+    return value
 
 
 def _listed(frame: Frame, value: Value) -> Value:

@@ -256,13 +256,13 @@ class _Looking:
         return not self.symbols.isdisjoint(found)
 
     def _dim(self, dim: Item) -> Hashable:
-        if isinstance(dim, int):
-            return dim
-        if isinstance(dim, Run):
-            return ("run", self._symbol(dim.symbol))
-        symbol = dim.symbol if isinstance(dim, Size) else None
-        if symbol is not None:
-            return self._symbol(symbol)
+        match dim:
+            case int():
+                return dim
+            case Run(symbol=symbol):
+                return ("run", self._symbol(symbol))
+            case Size(symbol=Sym() as symbol):
+                return self._symbol(symbol)
         for symbol in dims.in_order(dims.symbols(dim)):
             self._symbol(symbol)
         return dims.renamed(dim, self.unknowns)

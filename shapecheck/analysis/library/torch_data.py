@@ -73,13 +73,13 @@ def _concatenated(frame: Frame, call: LibraryCall) -> Value:
 
 def _row(frame: Frame, dataset: Value, node: ast.Call) -> Value:
     """Return what a data set has at an index."""
-    content = frame.state.content(dataset)
-    if isinstance(content, ListContent):
-        return frame.state.element(content)
-    if not isinstance(content, Instance):
-        return UNKNOWN
-    row = frame.hush(special, dataset, "__getitem__", [dims.unknown()], node)
-    return iterate(frame, dataset)[1] if row is NOTHING else row
+    match frame.state.content(dataset):
+        case ListContent() as content:
+            return frame.state.element(content)
+        case Instance():
+            row = frame.hush(special, dataset, "__getitem__", [dims.unknown()], node)
+            return iterate(frame, dataset)[1] if row is NOTHING else row
+    return UNKNOWN
 
 
 @caller("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")

@@ -157,10 +157,12 @@ def enclosing(value: Value) -> Iterator[Function | Class]:
 def unknowns(value: Value) -> Iterator[Sym]:
     """Yield the symbols in a value of which nothing is known."""
     for part in parts(value):
-        if isinstance(part, Run):
-            found: Iterable[Sym] = (part.symbol,)
-        elif isinstance(part, (Size, Composite)):
-            found = dims.in_order(dims.symbols(part))
-        else:
-            continue
+        found: Iterable[Sym]
+        match part:
+            case Run(symbol=symbol):
+                found = (symbol,)
+            case Size() | Composite():
+                found = dims.in_order(dims.symbols(part))
+            case _:
+                continue
         yield from (symbol for symbol in found if symbol.kind is Kind.UNKNOWN)

@@ -156,9 +156,10 @@ class Path(Opaque):
 
 def of_one(origin: Origin) -> bool:
     """Whether an origin is that of sizes of one instance of several."""
-    if isinstance(origin, Default):
-        return of_one(origin.of)
-    return of_one(origin.among) if isinstance(origin, ChosenToFit) else origin.is_one_of_several
+    match origin:
+        case Default(of=inner) | ChosenToFit(among=inner):
+            return of_one(inner)
+    return origin.is_one_of_several
 
 
 def names_of(path: AccessPath, of: Literal["fields", "keys"]) -> Origin:
@@ -193,8 +194,9 @@ def with_default(value: Value, path: AccessPath, default: ast.expr | None) -> Va
     given = default.value if isinstance(default, ast.Constant) else NOTHING
     if value == size:
         return own_size(path, given)
-    if isinstance(value, OneOf) and size in value.options:
-        return OneOf(tuple(own_size(path, None) if o == size else o for o in value.options))
+    match value:
+        case OneOf(options=each) if size in each:
+            return OneOf(tuple(own_size(path, None) if one == size else one for one in each))
     return value
 
 

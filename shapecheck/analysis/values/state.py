@@ -92,12 +92,12 @@ class State:
 
     def set_attribute(self, owner: Value, name: str, value: Value) -> None:
         """Put something into an instance as its attribute."""
-        content = self.content(owner)
-        if not isinstance(content, Instance):
+        content = self.instance_of(owner)
+        if content is None:
             return
         self.put(owner, replace(content, attrs={**content.attrs, name: value}))
-        others = self.content(content.like)
-        if isinstance(others, Instance):
+        others = self.instance_of(content.like)
+        if others is not None:
             self.put(content.like, replace(others, attrs={**others.attrs, name: UNKNOWN}))
 
     def either(self, *values: Value) -> Value:
@@ -390,8 +390,9 @@ class _Joiner:
 
     def refs(self, a: Ref, b: Ref, key: tuple[object, ...]) -> Value:
         left, right = self.left.content(a), self.right.content(b)
-        if isinstance(left, Instance) and isinstance(right, Instance) and left.cls != right.cls:
-            return OneOf((a, b)) if self.place is None else UNKNOWN
+        match left, right:
+            case Instance(cls=one), Instance(cls=other) if one != other:
+                return OneOf((a, b)) if self.place is None else UNKNOWN
         content = self.content(left, right, key)
         if content is None:
             return UNKNOWN
