@@ -50,7 +50,7 @@ def measure(source: Source, host: Host, options: Options) -> Coverage:
 
     Raises SyntaxError where the text is newer than the Python that runs this.
     """
-    from shapecheck.analysis.coverage.measure import counted
+    from shapecheck.analysis.coverage.measure import counted  # late, as above
 
     return counted(source, host, options)
 
@@ -61,7 +61,7 @@ def inspect(source: Source, host: Host, options: Options) -> list[Body]:
     The functions come in the order of their lines, and the module's own code first. Raises
     SyntaxError where the text is newer than the Python that runs this.
     """
-    from shapecheck.analysis.coverage.measure import look
+    from shapecheck.analysis.coverage.measure import look  # late, as above
 
     return look(source, host, options)
 
@@ -71,6 +71,6 @@ def follows(name: str) -> bool:
 
     That is what follows from what it is given: `torch.nn.Sequential` calls its modules in turn.
     """
-    from shapecheck.analysis.check import module
+    from shapecheck.analysis.check import module  # late, as above
 
     return module.follows(name)

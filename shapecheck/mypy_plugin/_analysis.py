@@ -21,10 +21,10 @@ from shapecheck.mypy_plugin._sources import Findings, MypyHosts, is_library
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shapecheck.mypy_plugin._ahead import Ahead
-    from shapecheck.mypy_plugin._looked import LookedRecords
+    from shapecheck.mypy_plugin._dependencies import DependencyRecords
     from shapecheck.mypy_plugin._reporting import Reporter
     from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHost, SourceReader
+    from shapecheck.mypy_plugin._worker import Worker
 
 _DEBUG_VARIABLE: Final = "SHAPECHECK_DEBUG"
 _TOP: Final = Span(1, 0, 1, 0)
@@ -38,8 +38,8 @@ class ModuleAnalysis:
         options: Options,
         reader: SourceReader,
         finder: ModuleFinder,
-        records: LookedRecords,
-        ahead: Ahead | None,
+        records: DependencyRecords,
+        ahead: Worker | None,
         *,
         is_daemon: bool,
     ) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mypy.typeanal import TypeAnalyser
     from mypy.types import Type
 
-    from shapecheck.mypy_plugin._looked import LookedRecords
+    from shapecheck.mypy_plugin._dependencies import DependencyRecords
     from shapecheck.mypy_plugin._reporting import Reporter
     from shapecheck.mypy_plugin._sources import Findings, ModuleFinder
 
@@ -49,7 +49,7 @@ class Forgotten:
     def __init__(
         self,
         finder: ModuleFinder,
-        records: LookedRecords,
+        records: DependencyRecords,
         find: Callable[[MypyFile], Findings],
     ) -> None:
         self._finder = finder

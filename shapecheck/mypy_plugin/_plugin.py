@@ -14,15 +14,15 @@ from shapecheck.analysis import Options as AnalysisOptions
 from shapecheck.mypy_plugin import _buffers as buffers
 from shapecheck.mypy_plugin import _forgotten as forgotten
 from shapecheck.mypy_plugin import _names as names
-from shapecheck.mypy_plugin._ahead import Ahead, Start
 from shapecheck.mypy_plugin._analysis import ModuleAnalysis
+from shapecheck.mypy_plugin._dependencies import DependencyRecords
 from shapecheck.mypy_plugin._first_class import indexed
 from shapecheck.mypy_plugin._isinstance import IsInstance
-from shapecheck.mypy_plugin._looked import LookedRecords
 from shapecheck.mypy_plugin._module_call import call_as_forward
 from shapecheck.mypy_plugin._project import read_project
 from shapecheck.mypy_plugin._reporting import Reporter
 from shapecheck.mypy_plugin._sources import ModuleFinder, SourceReader, is_library
+from shapecheck.mypy_plugin._worker import Start, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +72,7 @@ class ShapecheckPlugin(Plugin):
         )
         self._finder = ModuleFinder(start.roots)
         self._reader = SourceReader(start.shadows, show_absolute_path=start.show_absolute_path)
-        self._records = LookedRecords(options, self._reader, self._finder)
+        self._records = DependencyRecords(options, self._reader, self._finder)
         # A daemon's next run, and one of mypy's own parallel workers, has no time to be ahead.
         is_alone = not (options.fine_grained_incremental or options.num_workers)
         self._analysis = ModuleAnalysis(
@@ -80,7 +80,7 @@ class ShapecheckPlugin(Plugin):
             self._reader,
             self._finder,
             self._records,
-            Ahead(start) if is_alone else None,
+            Worker(start) if is_alone else None,
             is_daemon=options.fine_grained_incremental,
         )
         self._reporter: Reporter | None = None

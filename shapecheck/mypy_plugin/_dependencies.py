@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FOLDER: Final = "shapecheck"
 
 
-class LookedRecords:
+class DependencyRecords:
     """The records of all modules, one small file each; safe for parallel mypy workers.
 
     They live in a folder beside mypy's cache. A mypy without a cache keeps none, and the daemon,

@@ -36,7 +36,7 @@ _PROGRAM: Final = """
 import sys
 sys.path[:] = {path!r}
 sys.setrecursionlimit({recursion_limit})
-from shapecheck.mypy_plugin._ahead import serve
+from shapecheck.mypy_plugin._worker import serve
 serve()
 """
 # Seconds for a message that is on its way to be read.
@@ -92,7 +92,7 @@ class Result:
 _Message: TypeAlias = "_Begun | tuple[str, Result | None]"
 
 
-class Ahead:
+class Worker:
     """The second process, as the first one sees it; it starts with the first module."""
 
     def __init__(self, start: Start) -> None:
