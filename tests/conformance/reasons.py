@@ -118,7 +118,6 @@ WITHOUT_RULE: Final = {
     "jiterator_binary_return_by_ref": _GPU,
     "jiterator_unary": _GPU,
     "combinations": "docs/developers/adding_an_op.md adds it, as its worked example",
-    "histogramdd": "a result of as many tensors as the histogram has axes, seldom used",
 }
 """Ops of the database that have no rule, and why."""
 
