@@ -10,6 +10,7 @@ from functools import lru_cache
 from types import CodeType, MethodDescriptorType
 from typing import Final
 
+import shapecheck.dims as dims
 from shapecheck import explain
 from shapecheck.dims import Sym
 from shapecheck.ops.math import ragged
@@ -28,19 +29,6 @@ from shapecheck.shapes import Mismatch, Problem
 from shapecheck.shapes import Tensor as Known
 
 _SYMBOLS: Final[Mapping[type[ast.AST], str]] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.MatMult: "@",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
     ast.Eq: "==",
     ast.NotEq: "!=",
     ast.Lt: "<",
@@ -137,9 +125,9 @@ def _spelling(asked: Question, place: Place | None) -> Spelled:
     node = place.node if place is not None else None
     match node:
         case ast.BinOp(left=left, op=op, right=right):
-            return _SYMBOLS[type(op)], [("left operand", left), ("right operand", right)]
+            return dims.SYMBOLS[type(op)], [("left operand", left), ("right operand", right)]
         case ast.AugAssign(target=left, op=op, value=right):
-            return _SYMBOLS[type(op)] + "=", [("left operand", left), ("right operand", right)]
+            return dims.SYMBOLS[type(op)] + "=", [("left operand", left), ("right operand", right)]
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             return _SYMBOLS.get(type(op), "=="), [("left operand", left), ("right operand", right)]
         case ast.UnaryOp(op=op, operand=operand):
