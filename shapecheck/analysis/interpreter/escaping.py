@@ -18,7 +18,6 @@ from shapecheck.analysis.values.model import (
     Attributes,
     Bound,
     Instance,
-    Namespace,
     OneOf,
     Partial,
     Ref,
@@ -87,8 +86,8 @@ class _Escape:
         match self.frame.state.content(ref):
             case Instance(cls=cls):
                 self.value(cls)
-            case None | Namespace():
-                pass  # of attributes it is taken that nobody out of sight sets them
+            case None:
+                pass
             case content:
                 self.frame.state.put(ref, None)
                 self.all(inside(content))

@@ -13,9 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.values.model import Argument, Arguments
-from shapecheck.ops import UNKNOWN
+from shapecheck.analysis.program.model import NOTHING, Value
+from shapecheck.analysis.values.model import Arguments
 
 if TYPE_CHECKING:
     from shapecheck.analysis.interpreter.frame import Frame
@@ -79,11 +78,6 @@ class LibraryCall:
         """Return an argument that is given by its position or its name, or its default."""
         return self.args[index] if index < len(self.args) else self.kwargs.get(name, default)
 
-    @property
-    def first(self) -> Argument:
-        """The first argument, with its expression."""
-        return self.arguments.args[0]
-
 
 @dataclass(slots=True)
 class MethodCall(LibraryCall, Generic[Held_co]):
@@ -105,9 +99,9 @@ class Handler(NamedTuple):
     most: float
 
     def __call__(self, frame: Frame, call: LibraryCall) -> Value:
-        """Return what a call gives; of one that Python refuses nothing is known."""
+        """Return what a call gives; `NOTHING` for one that isn't as the function takes it."""
         if not self.least <= len(call.args) <= self.most:
-            return UNKNOWN
+            return NOTHING
         return self.function(frame, call)
 
 
@@ -124,7 +118,8 @@ _ANY_NUMBER: Final = (0, MANY)
 def function(*names: str, takes: Takes = _ANY_NUMBER) -> Callable[[Function], Function]:
     """Register what calling functions of a library, by their dotted names, gives.
 
-    `takes`: how many positional arguments they take, or the least and the greatest number.
+    `takes`: how many positional arguments they take, or the least and the greatest number; a call
+    with another number is one of something that isn't known, which may change what it is given.
     """
 
     def register(handler: Function) -> Function:

@@ -6,12 +6,11 @@ import ast
 from typing import Final, TypeVar
 
 import shapecheck.dims as dims
-from shapecheck.analysis.interpreter import registry
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Kind, Spelling, kind
 from shapecheck.analysis.interpreter.registry import MethodCall
 from shapecheck.analysis.interpreter.truth import ATOMIC, CONSTANTS, INTEGER, NUMBER, SEQUENCE
-from shapecheck.analysis.program.model import Class, Value
+from shapecheck.analysis.program.model import NOTHING, Class, Value
 from shapecheck.analysis.values.model import Bound, ListContent
 from shapecheck.dims import Dim, IntSize, Size, symbols
 from shapecheck.ops import UNKNOWN, DType
@@ -97,13 +96,12 @@ class TextKind(_Constant[str]):
 
     def call_method(self, frame: Frame, call: MethodCall[str]) -> Value:
         """Call a method of the text itself where its arguments are known."""
-        given = (*call.args, *call.kwargs.values())
-        known = all(isinstance(arg, (*CONSTANTS, tuple)) for arg in given)
         if call.name not in _TEXT_METHODS:
             return super().call_method(frame, call)
-        if not known:
-            handler = registry.method(call.held, call.name)
-            return UNKNOWN if handler is None else handler(frame, call)
+        given = (*call.args, *call.kwargs.values())
+        if not all(isinstance(arg, (*CONSTANTS, tuple)) for arg in given):
+            found = super().call_method(frame, call)
+            return UNKNOWN if found is NOTHING else found
         try:
             found = getattr(call.held, call.name)(*call.args, **call.kwargs)
         except (TypeError, ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any
 
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter import calls
@@ -18,8 +18,6 @@ from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values import model
 from shapecheck.analysis.values.model import Argument, Items, ListContent
 from shapecheck.ops import UNKNOWN
-
-_NODE: Final = ast.Constant(None)
 
 
 def apply(frame: Frame, target: Value, args: Iterable[Value], node: ast.Call) -> Value:

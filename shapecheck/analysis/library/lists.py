@@ -127,7 +127,7 @@ def _deque(frame: Frame, call: LibraryCall) -> Value:
     return frame.state.new(replace(held, kind="deque"))
 
 
-@function("random.shuffle", takes=1)
+@function("random.shuffle", takes=(1, 2))
 def _shuffle(frame: Frame, call: LibraryCall) -> Value:
     content = frame.state.list_of(call.args[0])
     if content is not None:

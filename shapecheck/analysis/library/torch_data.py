@@ -46,9 +46,9 @@ def _tensors(frame: Frame, call: LibraryCall) -> Value:
     return frame.state.new(ListContent(None, tuple(rows), _KIND, count))
 
 
-@function("torch.utils.data.Subset", takes=2)
+@function("torch.utils.data.Subset", takes=(1, 2))
 def _subset(frame: Frame, call: LibraryCall) -> Value:
-    count = length(frame, call.args[1])
+    count = length(frame, call.get(1, "indices", UNKNOWN))
     return frame.state.new(ListContent(None, _row(frame, call.args[0], call.node), _KIND, count))
 
 
