@@ -50,6 +50,26 @@ def fits_bias(call: Call, bias: Value, out: DimExpr, headline: str) -> None:
         )
 
 
+def fits_axis(
+    call: Call,
+    name: str,
+    axis: int,
+    found: DimExpr | None,
+    wanted: DimExpr,
+    headline: str,
+    *hints: str,
+) -> None:
+    """Refuse an axis of the argument `name` that is another size; `found` None isn't known."""
+    if found is not None and not call.unify(found, wanted):
+        raise mismatch(
+            f'axis {axis} of "{name}" is {found}, where {wanted} is expected',
+            headline,
+            "shape",
+            *hints,
+            about=(found, wanted),
+        )
+
+
 def meet(call: Call, a: DimExpr, b: DimExpr) -> DimExpr:
     """Make two dimensions equal and return the one that says more; raises `Clash`."""
     if not call.unify(a, b):

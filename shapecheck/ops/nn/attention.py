@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, size_of
-from shapecheck.ops.agree import counted, promote_all, size
+from shapecheck.ops.agree import counted, fits_axis, promote_all, size
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, rule
 from shapecheck.shapes import Item, Mismatch, Run, Shape, Tensor, mismatch
 
@@ -192,15 +192,7 @@ def _fits_module(
             )
     widths = [width, *(size(self[n]) if self.get(n) is not None else width for n in _WIDTHS)]
     for name, shape, wanted in zip(names, shapes, widths, strict=True):
-        found = shape.at(-1)
-        if found is not None and not call.unify(found, wanted):
-            raise mismatch(
-                f'axis -1 of "{name}" is {found}, where {wanted} is expected',
-                headline,
-                "shape",
-                "transpose",
-                about=(found, wanted),
-            )
+        fits_axis(call, name, -1, shape.at(-1), wanted, headline, "transpose")
 
 
 def _padding(
@@ -211,12 +203,8 @@ def _padding(
     if found is None or len(found) != 2:
         return
     for axis, (one, other) in enumerate(zip(found, wanted, strict=True)):
-        if other is not None and not call.unify(one, other):
-            raise mismatch(
-                f'axis {axis} of "key_padding_mask" is {one}, where {other} is expected',
-                headline,
-                about=(one, other),
-            )
+        if other is not None:
+            fits_axis(call, "key_padding_mask", axis, one, other, headline)
 
 
 _WIDTHS = ("kdim", "vdim")

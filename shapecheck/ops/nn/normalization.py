@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shapecheck.dims import DimExpr, size_of
-from shapecheck.ops.agree import counted, float_of, size, trailing
+from shapecheck.ops.agree import counted, fits_axis, float_of, size, trailing
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
 from shapecheck.ops.saying import written
 from shapecheck.ops.windows import unexpected
@@ -50,15 +50,7 @@ def layer_norm(
         )
     for index, wanted in enumerate(sizes):
         axis = index - len(sizes)
-        found = shape.at(axis)
-        if found is not None and not call.unify(found, wanted):
-            raise mismatch(
-                f'axis {axis} of "input" is {found}, where {wanted} is expected',
-                headline,
-                "shape",
-                "transpose",
-                about=(found, wanted),
-            )
+        fits_axis(call, "input", axis, shape.at(axis), wanted, headline, "transpose")
     for name, value in (("weight", weight), ("bias", bias)):
         if not isinstance(value, Tensor):
             continue
@@ -71,13 +63,8 @@ def layer_norm(
             )
         known = trailing(vector, len(sizes))
         for index, wanted in enumerate(sizes):
-            if known is not None and not call.unify(known[index], wanted):
-                raise mismatch(
-                    f'axis {index - len(sizes)} of "{name}" is {known[index]}, '
-                    f"where {wanted} is expected",
-                    headline,
-                    about=(known[index], wanted),
-                )
+            found = None if known is None else known[index]
+            fits_axis(call, name, index - len(sizes), found, wanted, headline)
     return _kept(tensor)
 
 

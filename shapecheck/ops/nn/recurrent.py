@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize
-from shapecheck.ops.agree import counted, size
+from shapecheck.ops.agree import counted, fits_axis, size
 from shapecheck.ops.call import UNKNOWN, Call, Packed, Value, rule
 from shapecheck.ops.windows import unexpected
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
@@ -98,13 +98,8 @@ def _check_state(call: Call, hx: Value, whole: Shape, lstm: bool, headline: str)
         )
     for axis in range(given.rank):
         found, wanted = given.at(axis), whole.at(axis)
-        assert found is not None and wanted is not None
-        if not call.unify(found, wanted):
-            raise mismatch(
-                f'axis {axis} of "hx" is {found}, where {wanted} is expected',
-                headline,
-                about=(found, wanted),
-            )
+        assert wanted is not None
+        fits_axis(call, "hx", axis, found, wanted, headline)
 
 
 @rule("recurrent cell")

@@ -8,7 +8,7 @@ from math import floor
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, IntSize, Size, size_of
-from shapecheck.ops.agree import listed, loose
+from shapecheck.ops.agree import fits_axis, listed, loose
 from shapecheck.ops.agree import size as as_length
 from shapecheck.ops.call import Call, Unknown, Value, as_shape, as_tensor, rule
 from shapecheck.shapes import Run, Shape, Tensor, has_run, mismatch
@@ -188,10 +188,7 @@ def grid_sample(call: Call, input: Value, grid: Value, **rest: Value) -> Value:
         return Tensor(Shape.unknown(), tensor.dtype)
     batch, channels, last = a.at(0), a.at(1), b.at(-1)
     first = b.at(0)
-    if last is not None and not call.unify(last, rank - 2):
-        raise mismatch(
-            f'axis -1 of "grid" is {last}, where {rank - 2} is expected', headline, about=(last,)
-        )
+    fits_axis(call, "grid", -1, last, rank - 2, headline)
     if batch is not None and first is not None and not call.unify(batch, first):
         raise mismatch(
             f'axis 0 is {batch} in "input" and {first} in "grid"', headline, about=(batch, first)
@@ -216,12 +213,6 @@ def affine_grid(call: Call, theta: Value, size: Value, **rest: Value) -> Value:
     if shape.rank is not None and shape.rank != 3:
         raise mismatch(f'"theta" has {shape.rank} axes, where 3 are expected', headline)
     for axis, wanted in ((0, target.dims[0]), (1, count), (2, count + 1)):
-        found = shape.at(axis)
         assert not isinstance(wanted, Run)
-        if found is not None and not call.unify(found, wanted):
-            raise mismatch(
-                f'axis {axis} of "theta" is {found}, where {wanted} is expected',
-                headline,
-                about=(found, wanted),
-            )
+        fits_axis(call, "theta", axis, shape.at(axis), wanted, headline)
     return Tensor(Shape((target.dims[0], *target.dims[2:], count)), matrix.dtype)
