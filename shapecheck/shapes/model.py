@@ -219,6 +219,10 @@ class Tensor:
         """Return a tensor of which nothing is known."""
         return Tensor(Shape.unknown())
 
+    def with_shape(self, shape: Shape) -> Tensor:
+        """Return the same tensor with another shape; several times as fast as `replace`."""
+        return Tensor(shape, self.dtype, self.inserted, self.free, self.more, self.blank)
+
     def __repr__(self) -> str:
         if not self.free:
             return repr(self.shape)

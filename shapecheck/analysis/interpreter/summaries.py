@@ -257,12 +257,13 @@ class _Looking:
 
     def _dim(self, dim: Item) -> Hashable:
         match dim:
-            case int():
-                return dim
+            case Size():
+                if dim.symbol is not None:
+                    return self._symbol(dim.symbol)
             case Run(symbol=symbol):
                 return ("run", self._symbol(symbol))
-            case Size(symbol=Sym() as symbol):
-                return self._symbol(symbol)
+            case int():
+                return dim
         for symbol in dims.in_order(dims.symbols(dim)):
             self._symbol(symbol)
         return dims.renamed(dim, self.unknowns)
@@ -312,6 +313,7 @@ def _changes_outer(node: ast.AST) -> bool:
     return any(isinstance(inner, ast.Nonlocal) for inner in ast.walk(node))
 
 
+@lru_cache(maxsize=1024)
 def _place(number: int) -> Sym:
     return Sym("_", Kind.UNKNOWN, Met(number))
 
