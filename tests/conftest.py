@@ -39,10 +39,16 @@ if hasattr(providers, "_get_local_constants"):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the package and the tests be compiled once, whatever the shell tells Python of that."""
+    """Let the package and the tests be compiled once, whatever the shell tells Python of that.
+
+    Expectations are rewritten by one process: several would write over each other's.
+    """
     sys.dont_write_bytecode = False
-    if not hasattr(config, "workerinput"):
-        compiled(Path(__file__).parents[1])
+    if hasattr(config, "workerinput"):
+        if config.getoption("--update"):
+            raise pytest.UsageError("--update rewrites files: run it without -n")
+        return
+    compiled(Path(__file__).parents[1])
 
 
 # What a shell, a hook of git or a service may have set, and would change what a process prints.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from shapecheck.analysis.interpreter.dict_contents import as_dict
 from shapecheck.analysis.interpreter.frame import Frame
@@ -27,20 +28,30 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.ops import UNKNOWN, Packed
 
+_HELD: Final = {
+    "ModuleList": "modules",
+    "ParameterList": "values",
+    "ModuleDict": "modules",
+    "ParameterDict": "parameters",
+}
+"""How each container calls what it is made of."""
+
 
 @function("torch.nn.ModuleList", "torch.nn.ParameterList", takes=(0, 1))
 def _list(frame: Frame, call: LibraryCall) -> Value:
     kind = CONTAINERS[f"torch.nn.{call.name}"]
-    if not call.args:
+    given = call.get(0, _HELD[call.name])
+    if given is None:
         return frame.state.new(ListContent((), kind=kind))
-    items, element = iterate(frame, call.args[0])
-    count = None if items is not None else length(frame, call.args[0])
+    items, element = iterate(frame, given)
+    count = None if items is not None else length(frame, given)
     return frame.state.new(ListContent(items, element, kind, count))
 
 
 @function("torch.nn.ModuleDict", "torch.nn.ParameterDict", takes=(0, 1))
 def _dict(frame: Frame, call: LibraryCall) -> Value:
-    held = frame.state.dict_of(as_dict(frame, call.args, {}))
+    given = call.get(0, _HELD[call.name])
+    held = frame.state.dict_of(as_dict(frame, [] if given is None else [given], {}))
     kind = CONTAINERS[f"torch.nn.{call.name}"]
     return frame.state.new(replace(held, kind=kind)) if held is not None else UNKNOWN
 
