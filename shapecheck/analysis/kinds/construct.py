@@ -118,8 +118,9 @@ def _fill_fields(
 
 def _default(frame: Frame, field: Field) -> Value:
     """Return what a field holds that the constructor isn't given."""
-    if isinstance(field.default, ast.Constant):
-        return functions.default(frame, field.owner.module, field.default)
+    match field.default:
+        case ast.Constant() as given:
+            return functions.default(frame, field.owner.module, given)
     if field.factory is None:
         return UNKNOWN
     factory = functions.default(frame, field.owner.module, field.factory)

@@ -14,6 +14,7 @@ from shapecheck.analysis.values.model import ListContent
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
+from shapecheck.ops.call import is_known, is_within
 
 
 @function(f"{PREFIX}dims")
@@ -34,7 +35,7 @@ def _dimlists(frame: Frame, call: LibraryCall) -> Value:
         return UNKNOWN
     lists: list[Value] = []
     for name, given in asked:
-        sizes = (None,) * given if isinstance(given, int) else iterate(frame, given)[0]
+        sizes = (None,) * given if is_known(given) else iterate(frame, given)[0]
         items = None
         if sizes is not None and len(sizes) <= MOST:
             items = tuple(
@@ -57,7 +58,7 @@ def _asked(
         count = None if listed_sizes is None else len(listed_sizes)
     elif count is None:
         count = len(names)
-    if not isinstance(count, int) or not 0 < count <= MOST:
+    if not is_within(count, 1, MOST):
         return None
     if len(names) != count:
         names = [f"d{at}" for at in range(count)]
