@@ -371,7 +371,7 @@ def are_dims(values: tuple[Value, ...]) -> TypeGuard[tuple[Item, ...]]:
     return all(isinstance(value, (Run, Composite)) or is_size(value) for value in values)
 
 
-def are(values: Sequence[Value] | None, kind: type[_T]) -> TypeGuard[Sequence[_T]]:
+def are(values: Sequence[object] | None, kind: type[_T]) -> TypeGuard[Sequence[_T]]:
     """Whether the items of a list are known, and all of one kind."""
     return values is not None and all(isinstance(value, kind) for value in values)
 

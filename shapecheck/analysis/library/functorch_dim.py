@@ -10,11 +10,12 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import LibraryCall, function
 from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.syntax import elements
 from shapecheck.analysis.values.model import ListContent
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
-from shapecheck.ops.call import is_known, is_within
+from shapecheck.ops.call import among, is_known, is_within
 
 
 @function(f"{PREFIX}dims")
@@ -74,12 +75,12 @@ def _asked(
 def _names(frame: Frame, node: ast.Call) -> list[str]:
     """Return the names that the dimensions are assigned to, which is what they are called."""
     places = (frame.at, *frame.module.tree.body)  # of a module's own, nothing runs
-    at = next((s for s in places if isinstance(s, ast.Assign) and s.value is node), None)
+    at = next((one for one in among(places, ast.Assign) if one.value is node), None)
     if at is None:
         return []
     target = at.targets[0]
-    many = isinstance(target, (ast.Tuple, ast.List))
-    return [_name(one) for one in (target.elts if many else [target])]  # type: ignore[attr-defined]
+    several = elements(target)
+    return [_name(one) for one in ([target] if several is None else several)]
 
 
 def _name(target: ast.expr) -> str:

@@ -60,6 +60,9 @@ def _callable(frame: Frame, call: LibraryCall) -> Value:
 @function("torch._assert", "torch._check")
 def _assert(frame: Frame, call: LibraryCall) -> Value:
     """Run what is said to hold as an `assert`."""
-    if call.node.args and not isinstance(call.node.args[0], ast.Starred):
-        frame.run([ast.copy_location(ast.Assert(call.node.args[0]), call.node)])
+    match call.node.args:
+        case [ast.Starred(), *_]:
+            pass
+        case [test, *_]:
+            frame.run([ast.copy_location(ast.Assert(test), call.node)])
     return None

@@ -115,6 +115,11 @@ class Function(Opaque):
         return a_function(self.name)
 
 
+def literal(node: ast.AST | None) -> object:
+    """Return the value that a constant spells out, `NOTHING` for anything else."""
+    return node.value if isinstance(node, ast.Constant) else NOTHING
+
+
 def default_nodes(arguments: ast.arguments) -> list[ast.expr]:
     """Return the expressions of all defaults."""
     return [*arguments.defaults, *(node for node in arguments.kw_defaults if node is not None)]
