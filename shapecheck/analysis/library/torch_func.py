@@ -20,7 +20,7 @@ from shapecheck.analysis.interpreter.kinds import held_by
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, caller
 from shapecheck.analysis.interpreter.truth import instance_of
-from shapecheck.analysis.program.model import Class, Dotted, Value
+from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Value
 from shapecheck.analysis.values.model import (
     Argument,
     Arguments,
@@ -453,15 +453,17 @@ def _composed(frame: Frame, call: LibraryCall) -> Value:
 @caller("torch.autograd.Function.apply")
 def _apply(frame: Frame, call: LibraryCall) -> Value:
     """Call the forward of a function with a backward of its own."""
-    owner = call.args[0]
-    assert isinstance(owner, Class)
-    forward = classes.find_method(owner, "forward")
-    made = None if forward is None else decorators.defined(forward)
-    if made is None:
-        return UNKNOWN
-    split = classes.find_method(owner, "setup_context") is not None
-    args = call.arguments.args[1:] if split else (Argument(UNKNOWN), *call.arguments.args[1:])
-    return functions.invoke(frame, made, args, call.arguments.kwargs, call.node, call.label)
+    match call.args:
+        case [Class() as owner, *_]:
+            forward = classes.find_method(owner, "forward")
+            made = None if forward is None else decorators.defined(forward)
+            if made is None:
+                return UNKNOWN
+            split = classes.find_method(owner, "setup_context") is not None
+            first = () if split else (Argument(UNKNOWN),)
+            args = (*first, *call.arguments.args[1:])
+            return functions.invoke(frame, made, args, call.arguments.kwargs, call.node, call.label)
+    return NOTHING  # without a class it raises
 
 
 # Trees and branches -----------------------------------------------------------------------------
