@@ -376,8 +376,8 @@ def are(values: Sequence[object] | None, kind: type[_T]) -> TypeGuard[Sequence[_
     return values is not None and all(isinstance(value, kind) for value in values)
 
 
-def among(values: Iterable[object], kind: type[_T]) -> list[_T]:
-    """Return those of several values, or nodes of syntax, that are of one kind."""
+def only(values: Iterable[object], kind: type[_T]) -> list[_T]:
+    """Return those of some values that are of a kind."""
     return [value for value in values if isinstance(value, kind)]
 
 

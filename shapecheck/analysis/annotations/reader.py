@@ -30,7 +30,7 @@ from shapecheck.analysis.values.model import Ref, Shaped
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import Unknown, among, are
+from shapecheck.ops.call import Unknown, are, only
 from shapecheck.signatures import Table
 from shapecheck.spec.objects import Objects, Part, is_part, of_objects
 
@@ -116,7 +116,7 @@ class Reader:
             inner = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError):
             return ANY
-        for child in among(ast.walk(inner), ast.expr):
+        for child in only(ast.walk(inner), ast.expr):
             ast.copy_location(child, node)
         return self.read(inner)
 
@@ -329,7 +329,7 @@ class Reader:
             return None
         found = tuple(map(self._part, nodes))
         unsure = len(found) > 1 and UNKNOWN in found
-        return found if unsure or among(found, Dim) else None
+        return found if unsure or only(found, Dim) else None
 
     def _part(self, node: ast.expr) -> Part | Unknown:
         value: object
@@ -424,7 +424,7 @@ def _arguments(node: ast.expr) -> list[ast.expr]:
 
 
 def _has_axis(text: spec.Spec) -> bool:
-    return bool(among(text.entries, spec.Axis))
+    return bool(only(text.entries, spec.Axis))
 
 
 def _written(node: ast.expr) -> str:

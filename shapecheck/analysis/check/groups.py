@@ -22,7 +22,7 @@ from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Size
 from shapecheck.dims.origins import Arbitrary
-from shapecheck.ops.call import among
+from shapecheck.ops.call import only
 
 Start: TypeAlias = Callable[[], tuple[State, Mapping[str, Value]]]
 
@@ -103,7 +103,7 @@ def _only_group(function: Function) -> tuple[spec.Group | None, list[str]]:
     broadcasting: dict[str, None] = {}
     for param in declarations.declaration(function).params:
         for text in param.declared.texts():
-            for entry in among(text.entries, spec.Group):
+            for entry in only(text.entries, spec.Group):
                 found[_key(entry)] = entry
                 unnamed += entry.anonymous * (2 if _has_many(param) else 1)
                 holders += 1

@@ -37,7 +37,7 @@ from shapecheck.analysis.program.syntax import DEFINITIONS, defs, is_def
 from shapecheck.analysis.values.model import Instance, ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import among
+from shapecheck.ops.call import only
 from shapecheck.signatures import StubError, table
 
 P = ParamSpec("P")
@@ -148,10 +148,10 @@ def _end(module: Module, host: Host) -> None:
 
 def _tell(host: Host, asked: Collection[Ground]) -> None:
     """Have a host know what has been asked for."""
-    for name in sorted(among(asked, str)):
+    for name in sorted(only(asked, str)):
         host.source(name)
     if isinstance(host, Tracing):
-        host.consulted.update(among(asked, tuple))
+        host.consulted.update(only(asked, tuple))
 
 
 def program_of(host: Host, options: Options, module: str) -> Program:

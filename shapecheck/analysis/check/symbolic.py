@@ -12,7 +12,7 @@ from shapecheck.analysis.annotations.construction import assigned, builders
 from shapecheck.analysis.interpreter import body, first_class
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.kinds.construct import tell
-from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, literal
+from shapecheck.analysis.program.model import Class, Function, Value, literal
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
     Instance,
@@ -24,6 +24,7 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Size
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 
 
@@ -117,7 +118,7 @@ def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
     for call in cls.module.survey.calls.get(cls.name, ()):
         given = dict(zip(params, call.args, strict=False))
         given.update({word.arg: word.value for word in call.keywords if word.arg in params})
-        texts = {n: ast.dump(v) for n, v in given.items() if literal(v) is NOTHING}
+        texts = {n: ast.dump(v) for n, v in given.items() if literal(v) is UNKNOWN}
         alike = {(a, b) for a in texts for b in texts if a < b and texts[a] == texts[b]}
         pairs = alike if pairs is None else pairs & alike
 

@@ -15,7 +15,6 @@ from shapecheck.analysis.coverage.source_words import bindings, each, operands, 
 from shapecheck.analysis.host import Cause, Span
 from shapecheck.analysis.interpreter.calls import follows
 from shapecheck.analysis.program.model import (
-    NOTHING,
     Class,
     Dotted,
     Function,
@@ -27,7 +26,7 @@ from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import Def, defs, is_def, name_of, owner_of
 from shapecheck.analysis.values.model import Bound, Content, Instance, OpInstance, Ref
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import among
+from shapecheck.ops.call import only
 from shapecheck.shapes import Item, Run, Tensor
 
 _NEVER: Final = sys.maxsize
@@ -126,7 +125,7 @@ class Causes:
     def result(self) -> Cause | None:
         """Return why what the function returns isn't known, as far as it isn't its parameters."""
         nodes = (one for part in self._body for one in within(part))
-        found = self._first([one.value for one in among(nodes, ast.Return) if one.value])
+        found = self._first([one.value for one in only(nodes, ast.Return) if one.value])
         return None if found is not None and found.kind in _OF_PARAMETERS else found
 
     # Kinds of expressions ---------------------------------------------------------------------
@@ -386,7 +385,7 @@ class Causes:
 
     def _is_known(self, node: ast.AST) -> bool:
         seen = self._analysis.observed.get(node)
-        return literal(node) is not NOTHING or (seen is not None and seen.is_known)
+        return literal(node) is not UNKNOWN or (seen is not None and seen.is_known)
 
 
 _CALLS: Final[dict[type, Callable[..., Cause | None]]] = {

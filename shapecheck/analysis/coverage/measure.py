@@ -27,7 +27,7 @@ from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import Def, last_word, name_of
 from shapecheck.analysis.values.model import Argument, Bound, Content, OneOf
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import Unknown, among
+from shapecheck.ops.call import Unknown, only
 from shapecheck.shapes import Facts, Tensor, has_run
 
 
@@ -68,7 +68,7 @@ def look(source: Source, host: Host, options: Options) -> list[Body]:
     script = [node for node in module.tree.body if not isinstance(node, _DEFINITIONS)]
     classes: dict[ast.AST, Class] = {
         child: Class(node, module)
-        for node in among(ast.walk(module.tree), ast.ClassDef)
+        for node in only(ast.walk(module.tree), ast.ClassDef)
         for child in node.body
     }
     bodies = [Body("", 1, False, _Code(analysis, observed, script, None).seen())]
@@ -160,7 +160,7 @@ _GRADE: Final = attrgetter("grade")
 def _grade(value: Value, facts: Facts) -> Grade:
     match value:
         case OneOf(options=options):
-            grades = (_grade(tensor, facts) for tensor in among(options, Tensor))
+            grades = (_grade(tensor, facts) for tensor in only(options, Tensor))
             return max(grades, default=Grade.OTHER)
         case Tensor(shape=shape):
             items = facts.items(shape.dims)
@@ -175,7 +175,7 @@ def _shape(value: Value, facts: Facts) -> str | None:
     """Return what is known of a tensor's shape, None where nothing is or it is no tensor."""
     match value:
         case OneOf(options=options):
-            shapes = (_shape(tensor, facts) for tensor in among(options, Tensor))
+            shapes = (_shape(tensor, facts) for tensor in only(options, Tensor))
             return " | ".join(dict.fromkeys("..." if one is None else one for one in shapes))
         case Tensor():
             shape = facts.shape(value.shape)
@@ -232,15 +232,15 @@ class _Code:
 
     def _seen(self) -> Iterator[Seen]:
         nodes = [node for part in self.body for node in within(part)]
-        expressions = among(nodes, ast.expr)
+        expressions = only(nodes, ast.expr)
         if not any(node in self.observed for node in expressions):
             yield from self._unseen(expressions)
             return
         for _ in range(2):
             for one in nodes:
                 self._bind(one)
-        unused = {node.value for node in among(nodes, ast.Expr)}
-        unused |= {node.func for node in among(nodes, ast.Call)}
+        unused = {node.value for node in only(nodes, ast.Expr)}
+        unused |= {node.func for node in only(nodes, ast.Call)}
         for node in expressions:
             if isinstance(getattr(node, "ctx", None), ast.Store):
                 continue

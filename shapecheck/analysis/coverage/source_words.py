@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shapecheck.analysis.program.syntax import elements, is_def, owner_of
-from shapecheck.ops.call import among
+from shapecheck.ops.call import only
 
 _LONGEST: Final = 30
 
@@ -37,7 +37,7 @@ def each(target: ast.AST, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     match target:
         case ast.Tuple(elts=inner) | ast.List(elts=inner):
             parts = elements(value) or []
-            matching = len(parts) == len(inner) and not among((*parts, *inner), ast.Starred)
+            matching = len(parts) == len(inner) and not only((*parts, *inner), ast.Starred)
             for index, one in enumerate(inner):
                 yield from each(one, parts[index] if matching else value)
         case ast.Name(id=name):

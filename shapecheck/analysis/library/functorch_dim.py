@@ -15,7 +15,7 @@ from shapecheck.analysis.values.model import ListContent
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
-from shapecheck.ops.call import among, is_known, is_within
+from shapecheck.ops.call import is_known, is_within, only
 
 
 @function(f"{PREFIX}dims")
@@ -75,7 +75,7 @@ def _asked(
 def _names(frame: Frame, node: ast.Call) -> list[str]:
     """Return the names that the dimensions are assigned to, which is what they are called."""
     places = (frame.at, *frame.module.tree.body)  # of a module's own, nothing runs
-    at = next((one for one in among(places, ast.Assign) if one.value is node), None)
+    at = next((one for one in only(places, ast.Assign) if one.value is node), None)
     if at is None:
         return []
     target = at.targets[0]

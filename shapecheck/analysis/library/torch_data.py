@@ -18,7 +18,7 @@ from shapecheck.analysis.values.model import DictContent, Instance, Items, ListC
 from shapecheck.dims import IntSize, Size, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Sizes
-from shapecheck.ops.call import among, as_size, is_whole
+from shapecheck.ops.call import as_size, is_whole, only
 from shapecheck.shapes import Shape, Tensor
 
 _KIND = "data set"
@@ -39,7 +39,7 @@ def _tensors(frame: Frame, call: LibraryCall) -> Value:
         size = size_of(first)
         count = size if count is None else count
         if not frame.state.facts.unify(count, size):
-            shapes = " and ".join(map(str, among(call.args, Tensor)))
+            shapes = " and ".join(map(str, only(call.args, Tensor)))
             text = f"the first axis is {count} in one tensor and {size} in another"
             frame.error(call.node, Message(f'"{call.label}" can\'t make rows of {shapes}: {text}'))
             return UNKNOWN

@@ -20,7 +20,7 @@ from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import DEFINITIONS, syntax
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType
-from shapecheck.ops.call import among
+from shapecheck.ops.call import only
 from shapecheck.signatures import Table, table
 
 Evaluate = Callable[["Module", ast.expr, Mapping[str, Value]], Value]
@@ -97,7 +97,7 @@ class Module:
     def _starred(self, name: str) -> Value:
         """Return what a name means that `from ... import *` may bind; the last such import wins."""
         found: Value = NOTHING
-        for node in reversed(among(self.bindings["*"], ast.ImportFrom)):
+        for node in reversed(only(self.bindings["*"], ast.ImportFrom)):
             found = self.program.exported(self.absolute(node), name)
             if found is not NOTHING:
                 break

@@ -16,7 +16,7 @@ from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.study.study import run_again
 from shapecheck.analysis.values.model import OneOf, options
-from shapecheck.ops.call import among
+from shapecheck.ops.call import only
 from shapecheck.shapes import Tensor
 
 
@@ -81,7 +81,7 @@ _NUMBERS: Final = re.compile(r"(?:^|_)(?:ids?|idxs?|inds?|index|indexes|indices)
 
 
 def _has_any_dtype(value: Value) -> bool:
-    return any(tensor.dtype == dtypes.ANY for tensor in among(options(value), Tensor))
+    return any(tensor.dtype == dtypes.ANY for tensor in only(options(value), Tensor))
 
 
 def _of(value: Value, dtype: dtypes.DTypes) -> Value:

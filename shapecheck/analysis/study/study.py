@@ -39,7 +39,7 @@ from shapecheck.analysis.values.model import (
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import Sizes, among
+from shapecheck.ops.call import Sizes, only
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor
 
 
@@ -167,7 +167,7 @@ def _ahead(subject: Subject) -> Study:
         return Study(subject, begun, None, {}, {})
     state.vars |= begun
     frame = Frame(function.module, state, function=function, quiet=True)
-    names = among(nodes(function.node), ast.Name)
+    names = only(nodes(function.node), ast.Name)
     own = {one.id for one in names if not isinstance(one.ctx, ast.Load)}
     own |= {one.arg for one in declarations.arguments_of(function.node)} - begun.keys()
     values: dict[ast.expr, Value] = {}
@@ -198,7 +198,7 @@ def _used(node: ast.AST) -> tuple[ast.expr, ...]:
 
 
 def _is_tensor(value: Value) -> bool:
-    return bool(among(options(value), Tensor))
+    return bool(only(options(value), Tensor))
 
 
 def _run(
@@ -253,7 +253,7 @@ def _ran(subject: Subject, values: Mapping[str, Value], tensors: set[str], most:
 def _labels(facts: Facts) -> dict[Sym, str]:
     """Return the names of what turned out to be dimensions that have none."""
     found: dict[Sym, str] = {}
-    for atom in among(facts.atoms, Sym):
+    for atom in only(facts.atoms, Sym):
         if not atom.supposed or not atom.name.strip("_").isidentifier():
             continue
         match facts.size(Size.of(atom)):

@@ -14,7 +14,7 @@ from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import among
+from shapecheck.ops.call import only
 from shapecheck.shapes import Tensor
 from shapecheck.signatures import Signature
 from shapecheck.signatures.model import Param
@@ -98,7 +98,7 @@ def _sizes_among(name: str, args: Sequence[ast.expr]) -> set[str]:
     """Return the variables that are one of several sizes which a method of this name is given."""
     first = elements(args[0]) if args else None
     loose = args if name not in ("full", "repeat") and len(args) > 1 else ()
-    return {one.id for one in among((*loose, *(first or ())), ast.Name)}
+    return {one.id for one in only((*loose, *(first or ())), ast.Name)}
 
 
 def _told_apart(function: ast.AST) -> Iterator[str]:
