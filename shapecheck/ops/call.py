@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from types import EllipsisType
 from typing import Final, TypeAlias, TypeGuard, TypeVar
 
@@ -345,14 +346,49 @@ def is_number(value: Value) -> TypeGuard[float | Size]:
     return isinstance(value, (int, float, Size))
 
 
+def is_whole(value: Value) -> TypeGuard[IntSize]:
+    """Whether a value is an integer, known or symbolic; a bool is one, too."""
+    return isinstance(value, (int, Size))
+
+
+def is_int(value: Value) -> TypeGuard[int]:
+    """Whether a value is an integer that is known, and no bool."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_known(value: Value) -> TypeGuard[int]:
+    """Whether a value is an integer that is known; a bool is one, too."""
+    return isinstance(value, int)
+
+
+def is_within(value: Value, least: float = -inf, most: float = inf) -> TypeGuard[int]:
+    """Whether a value is an integer that is known, and in a range; a bool is one, too."""
+    return isinstance(value, int) and least <= value <= most
+
+
 def are_dims(values: tuple[Value, ...]) -> TypeGuard[tuple[Item, ...]]:
     """Whether a tuple holds nothing but dimensions, runs of them among these."""
     return all(isinstance(value, (Run, Composite)) or is_size(value) for value in values)
 
 
-def are(values: Sequence[Value] | None, kind: type[_T]) -> TypeGuard[Sequence[_T]]:
+def are(values: Sequence[object] | None, kind: type[_T]) -> TypeGuard[Sequence[_T]]:
     """Whether the items of a list are known, and all of one kind."""
     return values is not None and all(isinstance(value, kind) for value in values)
+
+
+def only(values: Iterable[object], kind: type[_T]) -> list[_T]:
+    """Return those of some values that are of a kind."""
+    return [value for value in values if isinstance(value, kind)]
+
+
+def as_text(value: Value) -> str | None:
+    """Return a text that is known, None for anything else."""
+    return value if isinstance(value, str) else None
+
+
+def as_int(value: Value) -> int | None:
+    """Return an integer that is known, None for anything else; a bool is one, too."""
+    return value if isinstance(value, int) else None
 
 
 def as_size(value: Value) -> IntSize:

@@ -8,6 +8,7 @@ from typing import Final
 
 from shapecheck.analysis.program.model import Class
 from shapecheck.analysis.program.syntax import last_word, text_of
+from shapecheck.ops.call import only
 
 HOOKS: Final = ("__post_init__", "__attrs_post_init__", "model_post_init")
 """What a generated constructor calls once it has filled the fields."""
@@ -75,8 +76,8 @@ def set_by_name(node: ast.AST) -> set[str]:
     """Return the attributes that `setattr(self, "name", value)` and its like set in a function."""
     return {
         text
-        for call in ast.walk(node)
-        if isinstance(call, ast.Call) and last_word(call.func) in ("setattr", "__setattr__")
+        for call in only(ast.walk(node), ast.Call)
+        if last_word(call.func) in ("setattr", "__setattr__")
         for text in map(text_of, call.args)
         if text is not None
     }

@@ -84,7 +84,7 @@ def _members(cls: Class) -> dict[str, ast.stmt]:
             case ast.Assign(targets=targets, value=value):
                 same = found.get(name_of(value) or "")  # `__call__ = forward`
                 made = same if is_def(same) else node
-                found.update({t.id: made for t in targets if isinstance(t, ast.Name)})
+                found.update((name, made) for name in map(name_of, targets) if name is not None)
     return found
 
 

@@ -13,10 +13,12 @@ from shapecheck.analysis.annotations.classes import (
     instance_fields,
     is_dataclass,
     members,
+    own_ancestry,
 )
 from shapecheck.analysis.annotations.declared import TensorDecl
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.model import Class, Function
+from shapecheck.analysis.program.syntax import is_def
 
 
 def is_named_tuple(cls: Class) -> bool:
@@ -94,9 +96,9 @@ def builders(cls: Class) -> tuple[set[str], list[_Method], list[_Method]]:
 
 def _find_builders(cls: Class) -> tuple[set[str], list[_Method], list[_Method]]:
     methods: dict[str, list[_Method]] = {}
-    for parent in ancestry(cls):
-        for name, member in members(parent).items() if isinstance(parent, Class) else ():
-            if isinstance(parent, Class) and isinstance(member, ast.FunctionDef):
+    for parent in own_ancestry(cls):
+        for name, member in members(parent).items():
+            if isinstance(member, ast.FunctionDef):
                 methods.setdefault(name, []).append((parent, member))
     building = {"__init__", *class_fields.HOOKS, "setup"}
     waiting = list(building)
@@ -120,7 +122,7 @@ def taken_over(cls: Class, name: str) -> tuple[Class, ast.expr] | None:
         init = find_method(cls, "__init__")
         if init is None or init.owner is None or name in assigned(cls)[0]:
             return None
-        if isinstance(init.node, ast.Lambda):
+        if not is_def(init.node):
             return None
         arguments = declarations.arguments_of(init.node)
         given = {one.arg: one.annotation for one in arguments if one.annotation is not None}

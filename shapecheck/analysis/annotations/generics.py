@@ -18,6 +18,7 @@ from shapecheck.analysis.annotations.declared import (
     TupleDecl,
     union,
 )
+from shapecheck.ops.call import only
 
 Read: TypeAlias = Callable[[ast.expr], Declared]
 Generic: TypeAlias = Callable[[Read, Sequence[ast.expr]], Declared]
@@ -29,7 +30,7 @@ def _itself(read: Read, args: Sequence[ast.expr]) -> Declared:
 
 
 def _literal(read: Read, args: Sequence[ast.expr]) -> Declared:
-    kinds = {type(arg.value) for arg in args if isinstance(arg, ast.Constant)}
+    kinds = {type(arg.value) for arg in only(args, ast.Constant)}
     kind = next(iter(kinds)) if len(kinds) == 1 else None
     return ANY if kind not in (bool, int, str) else ScalarDecl(f"{kind.__name__}")
 

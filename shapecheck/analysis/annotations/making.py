@@ -38,6 +38,7 @@ from shapecheck.analysis.values.state import State
 from shapecheck.dims import HERE, DimExpr, Kind, Size, Sym
 from shapecheck.dims.origins import CountAt
 from shapecheck.ops import UNKNOWN, Scalar
+from shapecheck.ops.call import is_known
 from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor
 from shapecheck.signatures import Table
 
@@ -146,10 +147,10 @@ def _length(path: AccessPath) -> Size:
 
 def _item(declared: Declared, value: Value) -> Value:
     """What any item of a collection is: an int is another one each time."""
-    match declared:
-        case ScalarDecl(kind="int"):
+    match declared, value:
+        case ScalarDecl(kind="int"), _:
             return UNKNOWN
-        case TupleDecl(items=tuple() as items) if isinstance(value, tuple):
+        case TupleDecl(items=tuple() as items), tuple():
             return tuple(map(_item, items, value))
     return value
 
@@ -206,5 +207,5 @@ def bind_objects(
         symbols = dims.symbols(dim.dim)
         if own:
             spoken |= symbols
-        if name not in matcher.names and (symbols <= spoken or isinstance(dim.size, int)):
+        if name not in matcher.names and (symbols <= spoken or is_known(dim.size)):
             matcher.names[name] = dim.dim if symbols <= spoken else dims.size_of(dim.size)

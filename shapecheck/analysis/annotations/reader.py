@@ -30,7 +30,7 @@ from shapecheck.analysis.values.model import Ref, Shaped
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import Unknown
+from shapecheck.ops.call import Unknown, are, only
 from shapecheck.signatures import Table
 from shapecheck.spec.objects import Objects, Part, is_part, of_objects
 
@@ -116,9 +116,8 @@ class Reader:
             inner = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError):
             return ANY
-        for child in ast.walk(inner):
-            if isinstance(child, ast.expr):
-                ast.copy_location(child, node)
+        for child in only(ast.walk(inner), ast.expr):
+            ast.copy_location(child, node)
         return self.read(inner)
 
     def resolve(self, node: ast.expr) -> Value:
@@ -326,11 +325,11 @@ class Reader:
 
         Where something isn't known of such an annotation, it is unknown.
         """
-        if all(isinstance(node, ast.Constant) for node in nodes):
+        if are(nodes, ast.Constant):
             return None
         found = tuple(map(self._part, nodes))
         unsure = len(found) > 1 and UNKNOWN in found
-        return found if unsure or any(isinstance(one, Dim) for one in found) else None
+        return found if unsure or only(found, Dim) else None
 
     def _part(self, node: ast.expr) -> Part | Unknown:
         value: object
@@ -425,7 +424,7 @@ def _arguments(node: ast.expr) -> list[ast.expr]:
 
 
 def _has_axis(text: spec.Spec) -> bool:
-    return any(isinstance(one, spec.Axis) for one in text.entries)
+    return bool(only(text.entries, spec.Axis))
 
 
 def _written(node: ast.expr) -> str:

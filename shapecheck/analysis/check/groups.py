@@ -22,6 +22,7 @@ from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Size
 from shapecheck.dims.origins import Arbitrary
+from shapecheck.ops.call import only
 
 Start: TypeAlias = Callable[[], tuple[State, Mapping[str, Value]]]
 
@@ -102,13 +103,12 @@ def _only_group(function: Function) -> tuple[spec.Group | None, list[str]]:
     broadcasting: dict[str, None] = {}
     for param in declarations.declaration(function).params:
         for text in param.declared.texts():
-            for entry in text.entries:
-                if isinstance(entry, spec.Group):
-                    found[_key(entry)] = entry
-                    unnamed += entry.anonymous * (2 if _has_many(param) else 1)
-                    holders += 1
-                    if entry.broadcast and entry is text.entries[0]:
-                        broadcasting[param.name] = None
+            for entry in only(text.entries, spec.Group):
+                found[_key(entry)] = entry
+                unnamed += entry.anonymous * (2 if _has_many(param) else 1)
+                holders += 1
+                if entry.broadcast and entry is text.entries[0]:
+                    broadcasting[param.name] = None
     if len(found) != 1 or unnamed > 1:
         return None, []
     return next(iter(found.values())), list(broadcasting) if holders > 1 else []

@@ -37,6 +37,7 @@ from shapecheck.analysis.program.syntax import DEFINITIONS, defs, is_def
 from shapecheck.analysis.values.model import Instance, ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import only
 from shapecheck.signatures import StubError, table
 
 P = ParamSpec("P")
@@ -147,10 +148,10 @@ def _end(module: Module, host: Host) -> None:
 
 def _tell(host: Host, asked: Collection[Ground]) -> None:
     """Have a host know what has been asked for."""
-    for name in sorted(one for one in asked if isinstance(one, str)):
+    for name in sorted(only(asked, str)):
         host.source(name)
     if isinstance(host, Tracing):
-        host.consulted.update(one for one in asked if not isinstance(one, str))
+        host.consulted.update(only(asked, tuple))
 
 
 def program_of(host: Host, options: Options, module: str) -> Program:
@@ -341,12 +342,13 @@ def nested(frame: Frame) -> Iterator[tuple[Function, State]]:
         for end in [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]:
             state = state.join(end)
         around = _Around(state.vars, outer)
-        if isinstance(made, Function):
-            yield Function(made.node, module, None, around), state
-            continue
-        cls = Class(made.node, module, around)
-        for node in defs(made.node.body):
-            yield Function(node, module, cls, around), state
+        match made:
+            case Function(node=node):
+                yield Function(node, module, None, around), state
+            case Class(node=definition):
+                cls = Class(definition, module, around)
+                for method in defs(definition.body):
+                    yield Function(method, module, cls, around), state
 
 
 def start(

@@ -12,7 +12,7 @@ from shapecheck.analysis.annotations.construction import assigned, builders
 from shapecheck.analysis.interpreter import body, first_class
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.kinds.construct import tell
-from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
+from shapecheck.analysis.program.model import Class, Function, Value, literal
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
     Instance,
@@ -24,6 +24,7 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Size
+from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 
 
@@ -105,9 +106,8 @@ def _supposed(init: Function) -> dict[str, Value]:
         default = param.default
         if param.name in bare and default is None:
             found[param.name] = Path(param.name)
-        elif param.name in bare and isinstance(default, ast.Constant):
-            if type(default.value) is int:
-                found[param.name] = own_size(param.name, default.value)
+        elif param.name in bare and type(literal(default)) is int:
+            found[param.name] = own_size(param.name, literal(default))
     return found
 
 
@@ -118,13 +118,12 @@ def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
     for call in cls.module.survey.calls.get(cls.name, ()):
         given = dict(zip(params, call.args, strict=False))
         given.update({word.arg: word.value for word in call.keywords if word.arg in params})
-        texts = {n: ast.dump(v) for n, v in given.items() if not isinstance(v, ast.Constant)}
+        texts = {n: ast.dump(v) for n, v in given.items() if literal(v) is UNKNOWN}
         alike = {(a, b) for a in texts for b in texts if a < b and texts[a] == texts[b]}
         pairs = alike if pairs is None else pairs & alike
 
     def size(name: str) -> Size:
-        default = params[name].default
-        return own_size(name, default.value if isinstance(default, ast.Constant) else NOTHING)
+        return own_size(name, literal(params[name].default))
 
     return [(size(one), size(other)) for one, other in sorted(pairs or ())]
 
@@ -147,11 +146,11 @@ def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
 
 def _is_placeholder(state: State, value: Value) -> bool:
     """Whether an attribute begins empty, `[]` or `torch.tensor([])`, for others to fill."""
-    if isinstance(value, Tensor):
-        return 0 in value.shape.dims
-    if isinstance(value, (tuple, OneOf)):
-        parts = value.options if isinstance(value, OneOf) else value
-        return any(_is_placeholder(state, part) for part in parts)
+    match value:
+        case Tensor(shape=shape):
+            return 0 in shape.dims
+        case (tuple() as parts) | OneOf(options=parts):
+            return any(_is_placeholder(state, part) for part in parts)
     content = state.container_of(value)
     return content is not None and content.kind in _FILLED and not content.items
 

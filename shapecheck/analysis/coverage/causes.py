@@ -14,11 +14,19 @@ from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.coverage.source_words import bindings, each, operands, within, words
 from shapecheck.analysis.host import Cause, Span
 from shapecheck.analysis.interpreter.calls import follows
-from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted
+from shapecheck.analysis.program.model import (
+    Class,
+    Dotted,
+    Function,
+    Value,
+    dotted,
+    literal,
+)
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.program.syntax import Def, defs, is_def
+from shapecheck.analysis.program.syntax import Def, defs, is_def, name_of, owner_of
 from shapecheck.analysis.values.model import Bound, Content, Instance, OpInstance, Ref
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import only
 from shapecheck.shapes import Item, Run, Tensor
 
 _NEVER: Final = sys.maxsize
@@ -108,8 +116,8 @@ class Causes:
 
     def _loop(self, node: ast.AST) -> Cause | None:
         """Return the cause of what is made of itself, by the name of the variable."""
-        if isinstance(node, ast.Name):
-            return Cause("loop", node.id)
+        if (variable := name_of(node)) is not None:
+            return Cause("loop", variable)
         names = (n for n, bound in self._bound.items() if any(one is node for _, one in bound))
         name = next(names, None)
         return None if name is None else Cause("loop", name)
@@ -117,8 +125,7 @@ class Causes:
     def result(self) -> Cause | None:
         """Return why what the function returns isn't known, as far as it isn't its parameters."""
         nodes = (one for part in self._body for one in within(part))
-        values = (one.value for one in nodes if isinstance(one, ast.Return) and one.value)
-        found = self._first(values)
+        found = self._first([one.value for one in only(nodes, ast.Return) if one.value])
         return None if found is not None and found.kind in _OF_PARAMETERS else found
 
     # Kinds of expressions ---------------------------------------------------------------------
@@ -137,7 +144,7 @@ class Causes:
                 return self._attribute(node)
             case ast.Subscript(value=value):
                 found = self._first(operands(node))
-                if found is not None or not isinstance(self._value(value), Tensor):
+                if found is not None or not self._is_tensor(value):
                     return found
                 return self._data(node, (value,), f"{words(value)}[...]")
             case ast.AugAssign(target=target, value=value):
@@ -196,7 +203,7 @@ class Causes:
         cls = self._class_of(node.value, seen)
         if cls is not None:
             return self._of_class(cls, node.attr) if self._is_unclear(node) else None
-        if seen is not None and isinstance(seen.value, Tensor) and not seen.is_lost:
+        if self._is_tensor(node.value) and not self._is_lost(node.value):
             return Cause("data", f".{node.attr}") if self._is_lost(node) else None
         return self.of(node.value)
 
@@ -259,7 +266,7 @@ class Causes:
         match node.func:
             case ast.Attribute(attr=name) if name in _EACH and not is_own:
                 return Cause("each", f"{words(node.func)}()")
-            case ast.Attribute(value=owner, attr=name) if isinstance(self._value(owner), Tensor):
+            case ast.Attribute(value=owner, attr=name) if self._is_tensor(owner):
                 return self._call_of_tensor(node, name)
         return _CALLS.get(type(target), Causes._call_of_other)(self, node, target)
 
@@ -312,7 +319,7 @@ class Causes:
         """Return why an op that is known gives what isn't, where its arguments don't tell."""
         if not _is_vague(self._value(node)) or self._round != _NEVER:
             return None
-        lost = (one for one in given if self._is_lost(one) and isinstance(self._value(one), Tensor))
+        lost = (one for one in given if self._is_lost(one) and self._is_tensor(one))
         found = next(lost, None)
         return Cause("data", subject) if found is None else fallback(found)
 
@@ -361,6 +368,9 @@ class Causes:
         seen = self._analysis.observed.get(node)
         return None if seen is None else seen.value
 
+    def _is_tensor(self, node: ast.AST) -> bool:
+        return isinstance(self._value(node), Tensor)
+
     def _is_lost(self, node: ast.AST) -> bool:
         seen = self._analysis.observed.get(node)
         return seen is not None and seen.is_lost
@@ -368,13 +378,14 @@ class Causes:
     def _is_unclear(self, node: ast.AST) -> bool:
         """Whether something of a value isn't known, or nobody has looked at it."""
         seen = self._analysis.observed.get(node)
-        if seen is not None and isinstance(seen.value, tuple):
-            return _is_vague(seen.value)
+        match self._value(node):
+            case tuple() as items:
+                return _is_vague(items)
         return seen is None or seen.is_lost
 
     def _is_known(self, node: ast.AST) -> bool:
         seen = self._analysis.observed.get(node)
-        return isinstance(node, ast.Constant) or (seen is not None and seen.is_known)
+        return literal(node) is not UNKNOWN or (seen is not None and seen.is_known)
 
 
 _CALLS: Final[dict[type, Callable[..., Cause | None]]] = {
@@ -432,7 +443,7 @@ def _assigned(method: Def, attribute: str) -> list[ast.AST]:
         for line in method.body
         for node in within(line)
         for target, value in bindings(node)
-        if isinstance(target, ast.Attribute) and words(target) == attribute
+        if owner_of(target) is not None and words(target) == attribute
     ]
 
 

@@ -27,7 +27,7 @@ from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import Def, last_word, name_of
 from shapecheck.analysis.values.model import Argument, Bound, Content, OneOf
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import Unknown
+from shapecheck.ops.call import Unknown, only
 from shapecheck.shapes import Facts, Tensor, has_run
 
 
@@ -68,8 +68,7 @@ def look(source: Source, host: Host, options: Options) -> list[Body]:
     script = [node for node in module.tree.body if not isinstance(node, _DEFINITIONS)]
     classes: dict[ast.AST, Class] = {
         child: Class(node, module)
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.ClassDef)
+        for node in only(ast.walk(module.tree), ast.ClassDef)
         for child in node.body
     }
     bodies = [Body("", 1, False, _Code(analysis, observed, script, None).seen())]
@@ -161,8 +160,8 @@ _GRADE: Final = attrgetter("grade")
 def _grade(value: Value, facts: Facts) -> Grade:
     match value:
         case OneOf(options=options):
-            tensors = (option for option in options if isinstance(option, Tensor))
-            return max((_grade(tensor, facts) for tensor in tensors), default=Grade.OTHER)
+            grades = (_grade(tensor, facts) for tensor in only(options, Tensor))
+            return max(grades, default=Grade.OTHER)
         case Tensor(shape=shape):
             items = facts.items(shape.dims)
             if all(map(is_named, items)):
@@ -176,7 +175,7 @@ def _shape(value: Value, facts: Facts) -> str | None:
     """Return what is known of a tensor's shape, None where nothing is or it is no tensor."""
     match value:
         case OneOf(options=options):
-            shapes = (_shape(option, facts) for option in options if isinstance(option, Tensor))
+            shapes = (_shape(tensor, facts) for tensor in only(options, Tensor))
             return " | ".join(dict.fromkeys("..." if one is None else one for one in shapes))
         case Tensor():
             shape = facts.shape(value.shape)
@@ -233,15 +232,15 @@ class _Code:
 
     def _seen(self) -> Iterator[Seen]:
         nodes = [node for part in self.body for node in within(part)]
-        expressions = [node for node in nodes if isinstance(node, ast.expr)]
+        expressions = only(nodes, ast.expr)
         if not any(node in self.observed for node in expressions):
             yield from self._unseen(expressions)
             return
         for _ in range(2):
             for one in nodes:
                 self._bind(one)
-        unused = {node.value for node in nodes if isinstance(node, ast.Expr)}
-        unused |= {node.func for node in nodes if isinstance(node, ast.Call)}
+        unused = {node.value for node in only(nodes, ast.Expr)}
+        unused |= {node.func for node in only(nodes, ast.Call)}
         for node in expressions:
             if isinstance(getattr(node, "ctx", None), ast.Store):
                 continue
@@ -268,7 +267,7 @@ class _Code:
         span, shape = self.spans.span(node), None if observed is None else observed.shape
         if grade is Grade.KNOWN:
             return Seen(span, shape, "known")
-        inherited = isinstance(node, ast.Name) or any(map(self._is_lost, operands(node)))
+        inherited = name_of(node) is not None or any(map(self._is_lost, operands(node)))
         kind: Literal["partial", "unknown"] = "partial" if grade is Grade.PARTIAL else "unknown"
         reason = self.causes.of(node) or fallback(node)
         return Seen(span, shape, kind, reason, begins=not inherited)
@@ -328,9 +327,11 @@ class _Code:
     def _call(self, node: ast.Call) -> bool:
         target = self._target(node.func)
         name = last_word(node.func)
-        if not self._gives_tensors(name) or isinstance(target, Class) or _is_class_name(name):
+        if not self._gives_tensors(name) or _is_class_name(name):
             return False
         match target, node.func:
+            case Class(), _:
+                return False
             case Dotted(name=library), _:
                 root = library.partition(".")[0]
                 if root in _PLAIN or self.table.lookup_class(library) is not None:

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from shapecheck.analysis.program.syntax import elements, is_def
+from shapecheck.analysis.program.syntax import elements, is_def, owner_of
+from shapecheck.ops.call import only
 
 _LONGEST: Final = 30
 
@@ -36,9 +37,7 @@ def each(target: ast.AST, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     match target:
         case ast.Tuple(elts=inner) | ast.List(elts=inner):
             parts = elements(value) or []
-            matching = len(parts) == len(inner) and not any(
-                isinstance(one, ast.Starred) for one in (*parts, *inner)
-            )
+            matching = len(parts) == len(inner) and not only((*parts, *inner), ast.Starred)
             for index, one in enumerate(inner):
                 yield from each(one, parts[index] if matching else value)
         case ast.Name(id=name):
@@ -94,7 +93,8 @@ _OPERANDS: Final[dict[type[ast.AST], tuple[str, ...]]] = {
 
 def _given(call: ast.Call) -> list[ast.expr]:
     """Return what a call is given: its receiver, its arguments, and what is in lists of these."""
-    receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    owner = owner_of(call.func)
+    receiver = [] if owner is None else [owner]
     named = (word.value for word in call.keywords if word.arg not in ("device", "dtype"))
     given = [*receiver, *call.args, *named]
     return [*given, *(item for part in given for item in elements(part) or ())]

@@ -56,6 +56,12 @@ def decorated(function: Function, frame: Frame | None = None) -> Value:
     return memory.recall(("decorated", node), lambda: _made(function, node, frame), function)
 
 
+def defined(function: Function) -> Function | None:
+    """Return what decorators make of a function where that is a function of the program's."""
+    made = decorated(function)
+    return made if isinstance(made, Function) else None
+
+
 def are_followed(frame: Frame, node: Def) -> bool:
     """Whether it is known who calls a function under its decorators: nobody keeps it."""
     known = zip(node.decorator_list, decorator_names(frame.module, node), strict=True)

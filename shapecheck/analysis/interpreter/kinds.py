@@ -34,6 +34,8 @@ class Kind(Generic[Held_contra]):
 
     family: str = ""
     """Values of two families are never equal; one without may be equal to any other."""
+    foreign: bool = False
+    """Whether none of them is an instance of a class of the program."""
 
     def may_be_none(self, frame: Frame, held: Held_contra) -> bool:
         """Whether it may turn out to be None."""
@@ -51,8 +53,12 @@ class Kind(Generic[Held_contra]):
         """Return the builtin and abstract types that it is an instance of, None where not known."""
         return None
 
-    def is_a(self, frame: Frame, held: Held_contra, cls: Class | str) -> bool | None:
-        """Whether it is an instance of a class: of the program's, or of a library's by its name."""
+    def is_own(self, held: Held_contra, cls: Class) -> bool | None:
+        """Whether it is an instance of a class of the program."""
+        return False if self.foreign else None
+
+    def is_a(self, frame: Frame, held: Held_contra, cls: str) -> bool | None:
+        """Whether it is an instance of a class of a library, by its name."""
         return None
 
     def has(self, frame: Frame, value: Value, held: Held_contra, name: str) -> bool | None:

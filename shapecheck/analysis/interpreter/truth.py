@@ -59,7 +59,7 @@ def instance_of(frame: Frame, value: Value, kind: Value) -> bool | None:
             found = [instance_of(frame, value, one) for one in kind]
             return True if True in found else None if None in found or not found else False
         case Class():
-            return kind_of(held).is_a(frame, held, kind)
+            return kind_of(held).is_own(held, kind)
         case Dotted(name=name):
             return _is_of_library(frame, held, name)
     return None

@@ -10,10 +10,11 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Kind, Spelling, kind
 from shapecheck.analysis.interpreter.registry import MethodCall
 from shapecheck.analysis.interpreter.truth import ATOMIC, CONSTANTS, INTEGER, NUMBER, SEQUENCE
-from shapecheck.analysis.program.model import NOTHING, Class, Value
+from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Bound, ListContent
 from shapecheck.dims import Dim, IntSize, Size, symbols
 from shapecheck.ops import UNKNOWN, DType
+from shapecheck.ops.call import as_int, as_text
 from shapecheck.shapes import Item, Run
 
 _C_contra = TypeVar("_C_contra", contravariant=True)
@@ -22,13 +23,15 @@ _C_contra = TypeVar("_C_contra", contravariant=True)
 class _Constant(Kind[_C_contra]):
     """A value that is known itself."""
 
+    foreign = True
+
     def is_callable(self, frame: Frame, held: _C_contra) -> bool | None:
         return False
 
     def truth(self, frame: Frame, held: _C_contra) -> bool | None:
         return bool(held)
 
-    def is_a(self, frame: Frame, held: _C_contra, cls: Class | str) -> bool | None:
+    def is_a(self, frame: Frame, held: _C_contra, cls: str) -> bool | None:
         return False
 
     def has(self, frame: Frame, value: Value, held: _C_contra, name: str) -> bool | None:
@@ -89,7 +92,8 @@ class TextKind(_Constant[str]):
         return SEQUENCE | {"str"}
 
     def contains(self, frame: Frame, held: str, item: Value) -> bool | None:
-        return item in held if isinstance(item, str) else None
+        text = as_text(item)
+        return None if text is None else text in held
 
     def length(self, frame: Frame, value: Value, held: str) -> IntSize | None:
         return len(held)
@@ -103,10 +107,13 @@ class TextKind(_Constant[str]):
             found = super().call_method(frame, call)
             return UNKNOWN if found is NOTHING else found
         try:
-            found = getattr(call.held, call.name)(*call.args, **call.kwargs)
+            made: Value = getattr(call.held, call.name)(*call.args, **call.kwargs)
         except (TypeError, ValueError):
             return UNKNOWN
-        return frame.state.new(ListContent(tuple(found))) if isinstance(found, list) else found
+        match made:
+            case list():
+                return frame.state.new(ListContent(tuple(made)))
+        return made
 
 
 @kind(Size)
@@ -114,6 +121,7 @@ class SizeKind(Kind[Size]):
     """A number of items of which only the name is known, or what it is computed from."""
 
     family = "number"
+    foreign = True
 
     def is_callable(self, frame: Frame, held: Size) -> bool | None:
         return False
@@ -121,7 +129,7 @@ class SizeKind(Kind[Size]):
     def types(self, frame: Frame, held: Size) -> frozenset[str] | None:
         return INTEGER
 
-    def is_a(self, frame: Frame, held: Size, cls: Class | str) -> bool | None:
+    def is_a(self, frame: Frame, held: Size, cls: str) -> bool | None:
         return False
 
     def another(self, frame: Frame, value: Value, held: Size) -> Value:
@@ -162,7 +170,7 @@ class DimKind(Kind[Dim]):
         return found
 
     def plain(self, spelling: Spelling, value: Value, held: Dim) -> Value:
-        if isinstance(held.size, int):  # then it is the same in all that the body calls
+        if as_int(held.size) is not None:  # then it is the same in all that the body calls
             spelling.frame.dims |= symbols(held.dim)
         return held.dim
 

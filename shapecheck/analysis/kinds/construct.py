@@ -16,7 +16,7 @@ from shapecheck.analysis.annotations.classes import (
     is_dataclass,
 )
 from shapecheck.analysis.annotations.construction import fields, hook, tensor_fields
-from shapecheck.analysis.annotations.declared import Declared, FieldsDecl
+from shapecheck.analysis.annotations.declared import Declared, FieldsDecl, TensorDecl
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import fitting, functions
 from shapecheck.analysis.interpreter.calls import call_back
@@ -118,8 +118,9 @@ def _fill_fields(
 
 def _default(frame: Frame, field: Field) -> Value:
     """Return what a field holds that the constructor isn't given."""
-    if isinstance(field.default, ast.Constant):
-        return functions.default(frame, field.owner.module, field.default)
+    match field.default:
+        case ast.Constant() as given:
+            return functions.default(frame, field.owner.module, given)
     if field.factory is None:
         return UNKNOWN
     factory = functions.default(frame, field.owner.module, field.factory)
@@ -155,16 +156,19 @@ def tell(frame: Frame, made: Ref) -> None:
     if content is None:
         return
     for name, declared in tensor_fields(content.cls):
-        value = content.attrs.get(name)
-        if not isinstance(value, Tensor) or declared.text is None:
-            continue
-        if not is_vague(frame.state.facts.shape(value.shape).dims):
-            continue
-        if Matcher(frame.state.facts.copy()).match(declared.text, value.shape) is None:
-            told = declared_as(frame, made, content, name, declared)
-            if isinstance(told, Tensor):
-                told = replace(told, dtype=told.dtype & value.dtype or value.dtype)
-            frame.state.set_attribute(made, name, told)
+        match content.attrs.get(name):
+            case Tensor() as value if _says_more(frame, declared, value):
+                told = declared_as(frame, made, content, name, declared)
+                if isinstance(told, Tensor):
+                    told = replace(told, dtype=told.dtype & value.dtype or value.dtype)
+                frame.state.set_attribute(made, name, told)
+
+
+def _says_more(frame: Frame, declared: TensorDecl, value: Tensor) -> bool:
+    """Whether a declaration fits a tensor, and says more of its shape than is known."""
+    if declared.text is None or not is_vague(frame.state.facts.shape(value.shape).dims):
+        return False
+    return Matcher(frame.state.facts.copy()).match(declared.text, value.shape) is None
 
 
 def declared_as(

@@ -10,7 +10,7 @@ from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, kind
 from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.interpreter.truth import DICT, any_equal
 from shapecheck.analysis.kinds.lists import container_is_a
-from shapecheck.analysis.program.model import Class, Value
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Bound, DictContent
 from shapecheck.ops import UNKNOWN
 
@@ -19,13 +19,15 @@ from shapecheck.ops import UNKNOWN
 class DictKind(Kind[DictContent]):
     """A dict; `dict_contents` says what is known of its keys."""
 
+    foreign = True
+
     def truth(self, frame: Frame, held: DictContent) -> bool | None:
         return None if held.items is None else bool(held.items)
 
     def types(self, frame: Frame, held: DictContent) -> frozenset[str] | None:
         return DICT if held.kind == "dict" else frozenset()
 
-    def is_a(self, frame: Frame, held: DictContent, cls: Class | str) -> bool | None:
+    def is_a(self, frame: Frame, held: DictContent, cls: str) -> bool | None:
         return container_is_a(held.kind, cls)
 
     def iterate(self, frame: Frame, value: Value, held: DictContent) -> Iterated:

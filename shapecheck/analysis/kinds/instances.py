@@ -64,13 +64,12 @@ class InstanceKind(Kind[Instance]):
     def truth(self, frame: Frame, held: Instance) -> bool | None:
         return True if held.path is None and _is_plainly_true(held.cls) else None
 
-    def is_a(self, frame: Frame, held: Instance, cls: Class | str) -> bool | None:
-        if isinstance(cls, str):
-            found = cls in library_ancestry(held.cls)
-        else:
-            found = any(parent.node is cls.node for parent in own_ancestry(held.cls))
-        # Of a symbolic one, `self`, an instance of a subclass may be passed.
-        return found or (None if held.path is not None or _is_open(held.cls) else False)
+    def is_own(self, held: Instance, cls: Class) -> bool | None:
+        found = any(parent.node is cls.node for parent in own_ancestry(held.cls))
+        return found or _unless_below(held)
+
+    def is_a(self, frame: Frame, held: Instance, cls: str) -> bool | None:
+        return cls in library_ancestry(held.cls) or _unless_below(held)
 
     def has(self, frame: Frame, value: Value, held: Instance, name: str) -> bool | None:
         if name in held.attrs or find_member(held.cls, name) is not None:
@@ -109,8 +108,9 @@ class InstanceKind(Kind[Instance]):
         source: ast.expr,
     ) -> Value:
         made = special(frame, value, "__getitem__", [index], node)
-        if isinstance(made, tuple) and isinstance(index, (int, slice)):
-            return item_of(frame, made, index)
+        match made, index:
+            case tuple(), int() | slice():
+                return item_of(frame, made, index)
         return UNKNOWN if made is NOTHING else made
 
     def set_item(
@@ -179,8 +179,8 @@ class InstanceKind(Kind[Instance]):
         for name in names:
             function = find_method(held.cls, name)
             if function is not None:
-                made = decorators.decorated(function)
-                if not isinstance(made, Function):
+                made = decorators.defined(function)
+                if made is None:
                     return UNKNOWN
                 args = (Argument(value), *arguments.args)
                 return functions.invoke(frame, made, args, arguments.kwargs, node, label)
@@ -188,6 +188,12 @@ class InstanceKind(Kind[Instance]):
 
     def plain(self, spelling: Spelling, value: Value, held: Instance) -> Value:
         return UNKNOWN
+
+
+def _unless_below(held: Instance) -> bool | None:
+    """Return what `isinstance` says of a class that isn't among the ancestors that are known."""
+    # Of a symbolic one, `self`, an instance of a subclass may be passed.
+    return None if held.path is not None or _is_open(held.cls) else False
 
 
 def _is_plainly_true(cls: Class) -> bool:
@@ -228,7 +234,7 @@ def lose_attributes(frame: Frame, owner: Value) -> None:
 
 
 def _is_field(node: ast.stmt) -> bool:
-    return isinstance(node, (ast.Assign, ast.AnnAssign))
+    return not is_def(node)
 
 
 def _attribute(frame: Frame, owner: Ref, content: Instance, name: str, node: ast.expr) -> Value:
@@ -315,8 +321,8 @@ def _method(
     site: ast.expr,
 ) -> Value:
     kinds = set(declarations.decorator_names(home.module, node))
-    function = decorators.decorated(Function(node, home.module, home, home.home))
-    if not isinstance(function, Function):
+    function = decorators.defined(Function(node, home.module, home, home.home))
+    if function is None:
         return UNKNOWN
     if kinds & decorators.PROPERTIES:
         return functions.invoke(frame, function, [Argument(owner)], {}, site, node.name)

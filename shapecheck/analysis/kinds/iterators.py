@@ -15,7 +15,7 @@ from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Context, Items, Range
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import is_size
+from shapecheck.ops.call import is_size, is_within
 
 
 @kind(Items)
@@ -85,11 +85,10 @@ class RangeKind(Kind[Range]):
 
 def _numbers(held: Range, most: int) -> range | None:
     """Return the numbers of a range, None where they aren't known or too many."""
-    if not isinstance(held.start, int) or not isinstance(held.stop, int):
-        return None
-    count = held.length
-    small = isinstance(count, int) and count <= most
-    return range(held.start, held.stop, held.step) if small else None
+    match held.start, held.stop:
+        case int(start), int(stop) if is_within(held.length, most=most):
+            return range(start, stop, held.step)
+    return None
 
 
 @kind(Context)

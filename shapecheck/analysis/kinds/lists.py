@@ -12,18 +12,19 @@ from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, kind
 from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.interpreter.operators import certain
 from shapecheck.analysis.interpreter.truth import CONTAINERS, LIST, SEQUENCE, SET, any_equal
-from shapecheck.analysis.kinds.tuples import item_of
-from shapecheck.analysis.program.model import NOTHING, Class, Value
+from shapecheck.analysis.kinds.tuples import item_of, part_of
+from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Argument, Arguments, Bound, ListContent
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import is_known
 
 _TYPES = {"list": LIST, "set": SET, "tuple": SEQUENCE | {"tuple"}}
 
 
-def container_is_a(kind: str, cls: Class | str) -> bool | None:
-    """Whether a list or dict of a kind is an instance of a class."""
-    if isinstance(cls, Class) or not kind.startswith("nn."):
+def container_is_a(kind: str, cls: str) -> bool | None:
+    """Whether a list or dict of a kind is an instance of a class of a library."""
+    if not kind.startswith("nn."):
         return False
     made = CONTAINERS.get(cls)
     return True if cls == "torch.nn.Module" else None if made is None else made == kind
@@ -33,13 +34,15 @@ def container_is_a(kind: str, cls: Class | str) -> bool | None:
 class ListKind(Kind[ListContent]):
     """A list, or what is like one; its items are known, or what any of them is."""
 
+    foreign = True
+
     def truth(self, frame: Frame, held: ListContent) -> bool | None:
         return None if held.items is None else bool(held.items)
 
     def types(self, frame: Frame, held: ListContent) -> frozenset[str] | None:
         return _TYPES.get(held.kind, frozenset())
 
-    def is_a(self, frame: Frame, held: ListContent, cls: Class | str) -> bool | None:
+    def is_a(self, frame: Frame, held: ListContent, cls: str) -> bool | None:
         return container_is_a(held.kind, cls)
 
     def iterate(self, frame: Frame, value: Value, held: ListContent) -> Iterated:
@@ -60,16 +63,19 @@ class ListKind(Kind[ListContent]):
         node: ast.expr,
         source: ast.expr,
     ) -> Value:
-        if held.items is None:
-            if isinstance(index, slice):
+        match held.items, index:
+            case None, slice():
                 return frame.state.new(ListContent(None, held.element, held.kind))
-            return another(frame, held.element)
-        if not isinstance(index, (int, slice)):
-            return any_of(frame, list(held.items))
-        found = item_of(frame, held.items, index)
-        if isinstance(found, tuple) and isinstance(index, slice):
-            return frame.state.new(ListContent(found, kind=held.kind))
-        return found
+            case None, _:
+                return another(frame, held.element)
+            case tuple() as items, slice():
+                part = part_of(frame, items, index)
+                made = None if part is None else ListContent(part, kind=held.kind)
+                return UNKNOWN if made is None else frame.state.new(made)
+            case tuple() as items, int():
+                return item_of(frame, items, index)
+            case items, _:
+                return any_of(frame, list(items or ()))
 
     def set_item(
         self,
@@ -81,7 +87,7 @@ class ListKind(Kind[ListContent]):
         target: ast.Subscript,
         source: ast.expr,
     ) -> None:
-        if held.items is None or not isinstance(index, int):
+        if held.items is None or not is_known(index):
             frame.state.put(value, None)
         elif -len(held.items) <= index < len(held.items):
             items = list(held.items)
@@ -89,7 +95,7 @@ class ListKind(Kind[ListContent]):
             frame.state.put(value, ListContent(tuple(items), kind=held.kind))
 
     def delete_item(self, frame: Frame, value: Value, held: ListContent, index: Value) -> None:
-        if held.items is None or not isinstance(index, int):
+        if held.items is None or not is_known(index):
             frame.state.forget(value)
             return
         kept = [*held.items]

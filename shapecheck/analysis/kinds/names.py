@@ -139,7 +139,10 @@ class PathKind(Kind[Path]):
     def item(
         self, frame: Frame, value: Value, held: Path, index: Value, node: ast.expr, source: ast.expr
     ) -> Value:
-        return Path(held.text + f"[{index!r}]") if isinstance(index, (int, str)) else UNKNOWN
+        match index:
+            case int() | str():
+                return Path(held.text + f"[{index!r}]")
+        return UNKNOWN
 
     def attribute(self, frame: Frame, value: Value, held: Path, name: str, node: ast.expr) -> Value:
         return Path(held.text + f".{name}")

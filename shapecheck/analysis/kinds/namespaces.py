@@ -8,7 +8,7 @@ from dataclasses import replace
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Kind, Spelling, kind
 from shapecheck.analysis.interpreter.op_calls import written
-from shapecheck.analysis.program.model import Class, Value
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Attributes, Namespace
 from shapecheck.ops import UNKNOWN
 
@@ -17,13 +17,15 @@ from shapecheck.ops import UNKNOWN
 class NamespaceKind(Kind[Namespace]):
     """A namespace."""
 
+    foreign = True
+
     def is_callable(self, frame: Frame, held: Namespace) -> bool | None:
         return False
 
     def truth(self, frame: Frame, held: Namespace) -> bool | None:
         return True
 
-    def is_a(self, frame: Frame, held: Namespace, cls: Class | str) -> bool | None:
+    def is_a(self, frame: Frame, held: Namespace, cls: str) -> bool | None:
         return False
 
     def has(self, frame: Frame, value: Value, held: Namespace, name: str) -> bool | None:

@@ -8,7 +8,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Kind, Spelling, kind
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.registry import MethodCall, method
-from shapecheck.analysis.program.model import Class, Value
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Arguments, Bound, OpInstance
 from shapecheck.ops import UNKNOWN
 from shapecheck.signatures import Signature
@@ -31,6 +31,7 @@ class OpInstanceKind(Kind[OpInstance]):
     """An instance of a class of a signature file."""
 
     family = "object"
+    foreign = True
 
     def is_callable(self, frame: Frame, held: OpInstance) -> bool | None:
         return True
@@ -41,9 +42,7 @@ class OpInstanceKind(Kind[OpInstance]):
     def types(self, frame: Frame, held: OpInstance) -> frozenset[str] | None:
         return frozenset()
 
-    def is_a(self, frame: Frame, held: OpInstance, cls: Class | str) -> bool | None:
-        if isinstance(cls, Class):
-            return False
+    def is_a(self, frame: Frame, held: OpInstance, cls: str) -> bool | None:
         if cls == "torch.nn.Module" or held.cls.inherits(cls):
             return True
         return False if frame.program.table.lookup_class(cls) is not None else None

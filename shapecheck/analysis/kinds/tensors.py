@@ -15,16 +15,18 @@ from shapecheck.analysis.interpreter.op_calls import Site, apply, write_into
 from shapecheck.analysis.interpreter.registry import MethodCall, method
 from shapecheck.analysis.interpreter.size_labels import name_sizes
 from shapecheck.analysis.kinds.constants import another_item
-from shapecheck.analysis.program.model import NOTHING, Class, Value
+from shapecheck.analysis.program.model import NOTHING, Value
+from shapecheck.analysis.program.syntax import owner_of
 from shapecheck.analysis.values.model import Bound
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN, Packed
+from shapecheck.ops.call import is_within
 from shapecheck.shapes import Free, Shape, Tensor
 
 
 def _call(frame: Frame, call: MethodCall[Tensor] | MethodCall[Free]) -> Value:
     """Call a method of a tensor; one that writes into it gives its variable the result."""
-    source = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+    source = owner_of(call.node.func)
     own = first_class.method(
         frame, call.owner, call.name, call.arguments.args, call.kwargs, call.node
     )
@@ -37,17 +39,25 @@ def _call(frame: Frame, call: MethodCall[Tensor] | MethodCall[Free]) -> Value:
     site = Site(call.node, call.name, args=call.arguments.args, receiver=source or call.node)
     result = apply(frame, signature, [call.owner, *call.args], call.kwargs, site)
     name_sizes(frame, call.arguments.sizes, result, call.owner)
-    if call.name.endswith("_") and isinstance(result, Tensor):
-        if isinstance(source, ast.Name):
-            frame.renew(source, result, call.node)
-        elif source is not None and not result.blank:
-            write_into(frame, source)
+    if call.name.endswith("_"):
+        _put_back(frame, source, result, call.node)
     return result
+
+
+def _put_back(frame: Frame, source: ast.expr | None, result: Value, node: ast.expr) -> None:
+    """Give what a method has written into the result: a variable, or who has a part of it."""
+    match source, result:
+        case ast.Name(), Tensor():
+            frame.renew(source, result, node)
+        case ast.expr(), Tensor(blank=False):
+            write_into(frame, source)
 
 
 @kind(Tensor)
 class TensorKind(Kind[Tensor]):
     """A tensor."""
+
+    foreign = True
 
     def is_callable(self, frame: Frame, held: Tensor) -> bool | None:
         return False
@@ -55,9 +65,7 @@ class TensorKind(Kind[Tensor]):
     def types(self, frame: Frame, held: Tensor) -> frozenset[str] | None:
         return frozenset(("Hashable", "Iterable"))
 
-    def is_a(self, frame: Frame, held: Tensor, cls: Class | str) -> bool | None:
-        if isinstance(cls, Class):
-            return False
+    def is_a(self, frame: Frame, held: Tensor, cls: str) -> bool | None:
         return True if cls in ("torch.Tensor", "torch._tensor.Tensor") else None
 
     def has(self, frame: Frame, value: Value, held: Tensor, name: str) -> bool | None:
@@ -70,7 +78,7 @@ class TensorKind(Kind[Tensor]):
             return None, Tensor.unknown()
         row = replace(held, shape=Shape(shape.dims[1:]), inserted=False)
         count = frame.state.facts.dim(first)
-        if isinstance(count, int) and count <= UNROLL:
+        if is_within(count, most=UNROLL):
             return (row,) * count, row
         return None, row
 
@@ -124,8 +132,8 @@ class TensorKind(Kind[Tensor]):
             fields = {"values": 0, "indices": 1}
             return UNKNOWN if name not in fields else Bound(held, name)
         if frame.program.table.is_property(f"torch.Tensor.{name}"):
-            source = node.value if isinstance(node, ast.Attribute) else None
-            return apply(frame, signature, [held], {}, Site(node, name, (("tensor", source),)))
+            site = Site(node, name, (("tensor", owner_of(node)),))
+            return apply(frame, signature, [held], {}, site)
         return Bound(held, name)
 
     def call_method(self, frame: Frame, call: MethodCall[Tensor]) -> Value:

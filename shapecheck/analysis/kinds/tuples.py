@@ -10,19 +10,20 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another
 from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, kind
 from shapecheck.analysis.interpreter.truth import SEQUENCE, any_equal
-from shapecheck.analysis.program.model import Class, Value
+from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Bound
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN, Sizes, like
-from shapecheck.ops.call import are_dims, as_shape
+from shapecheck.ops.call import are_dims, as_shape, is_known
 from shapecheck.shapes import Item, Run, Shape, Tensor, has_run
 
 
-@kind(tuple, Sizes)
+@kind(tuple)
 class TupleKind(Kind[tuple[Value, ...]]):
-    """A tuple; the sizes of a tensor, a `torch.Size`, are one."""
+    """A tuple."""
 
     family = "tuple"
+    foreign = True
 
     def is_callable(self, frame: Frame, held: tuple[Value, ...]) -> bool | None:
         return False
@@ -33,8 +34,8 @@ class TupleKind(Kind[tuple[Value, ...]]):
     def types(self, frame: Frame, held: tuple[Value, ...]) -> frozenset[str] | None:
         return SEQUENCE | {"tuple"}
 
-    def is_a(self, frame: Frame, held: tuple[Value, ...], cls: Class | str) -> bool | None:
-        return isinstance(held, Sizes) and cls == "torch.Size"
+    def is_a(self, frame: Frame, held: tuple[Value, ...], cls: str) -> bool | None:
+        return False
 
     def has(self, frame: Frame, value: Value, held: tuple[Value, ...], name: str) -> bool | None:
         return hasattr(held, name)
@@ -60,8 +61,11 @@ class TupleKind(Kind[tuple[Value, ...]]):
         node: ast.expr,
         source: ast.expr,
     ) -> Value:
-        found = item_of(frame, held, index)
-        return like(held, found) if isinstance(found, tuple) else found
+        match item_of(frame, held, index):
+            case tuple() as found:
+                return like(held, found)
+            case found:
+                return found
 
     def attribute(
         self, frame: Frame, value: Value, held: tuple[Value, ...], name: str, node: ast.expr
@@ -72,6 +76,14 @@ class TupleKind(Kind[tuple[Value, ...]]):
     def plain(self, spelling: Spelling, value: Value, held: tuple[Value, ...]) -> Value:
         parts = spelling.each(held)
         return UNKNOWN if parts is None else like(held, parts)
+
+
+@kind(Sizes)
+class SizesKind(TupleKind):
+    """The sizes of a tensor, a `torch.Size`."""
+
+    def is_a(self, frame: Frame, held: tuple[Value, ...], cls: str) -> bool | None:
+        return cls == "torch.Size"
 
 
 _FIELDS: Final = {
@@ -91,28 +103,44 @@ _FIELDS: Final = {
 
 def item_of(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
     """Index a tuple that may hold runs of unknown length."""
+    match index:
+        case slice():
+            part = part_of(frame, items, index)
+            return UNKNOWN if part is None else part
+        case int():
+            items = _learned(frame, items)
+            reached = items[: index + 1] if index >= 0 else items[index:]
+            if has_run(reached):
+                found = frame.state.facts.reach(items, index) if are_dims(items) else None
+                return dims.unknown() if found is None else found
+            return items[index] if -len(items) <= index < len(items) else UNKNOWN
+    return _any_item(_learned(frame, items))
+
+
+def part_of(frame: Frame, items: tuple[Value, ...], index: slice) -> tuple[Value, ...] | None:
+    """Slice a tuple that may hold runs of unknown length; None where it isn't known."""
+    parts = (index.start, index.stop, index.step)
+    if not all(part is None or is_known(part) for part in parts) or index.step == 0:
+        return None  # a step of 0 raises
+    items = _learned(frame, items)
+    runs = _places_of_runs(items)
+    if runs and not _clear_of(runs, index, len(items)):
+        return _part(items, index) if are_dims(items) else None
+    return items[index]
+
+
+def _learned(frame: Frame, items: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return sizes with what has been learned of the runs among them."""
     if has_run(items) and are_dims(items):
-        items = frame.state.facts.shape(Shape(items)).dims
-    if isinstance(index, slice):
-        parts = (index.start, index.stop, index.step)
-        if not all(part is None or isinstance(part, int) for part in parts):
-            return UNKNOWN
-        if index.step == 0:
-            return UNKNOWN  # which raises
-        runs = [i for i, item in enumerate(items) if isinstance(item, Run)]
-        if runs and not _clear_of(runs, index, len(items)):
-            return _part(items, index) if are_dims(items) else UNKNOWN
-        return items[index]
-    if isinstance(index, int):
-        reached = items[: index + 1] if index >= 0 else items[index:]
-        if has_run(reached):
-            found = frame.state.facts.reach(items, index) if are_dims(items) else None
-            return dims.unknown() if found is None else found
-        return items[index] if -len(items) <= index < len(items) else UNKNOWN
-    return _any_item(items)
+        return frame.state.facts.shape(Shape(items)).dims
+    return items
 
 
-def _part(items: tuple[Item, ...], index: slice) -> Value:
+def _places_of_runs(items: tuple[Value, ...]) -> list[int]:
+    return [place for place, item in enumerate(items) if isinstance(item, Run)]
+
+
+def _part(items: tuple[Item, ...], index: slice) -> tuple[Value, ...] | None:
     """Slice a shape that begins or ends in a run, within the run."""
     match (index.start, index.stop, index.step, items):
         case (int(start), None, None, (*front, Run() as run)) if start >= len(front):
@@ -126,23 +154,24 @@ def _part(items: tuple[Item, ...], index: slice) -> Value:
     return _outermost(items, index)
 
 
-def _outermost(items: tuple[Item, ...], index: slice) -> Value:
+def _outermost(items: tuple[Item, ...], index: slice) -> tuple[Value, ...] | None:
     """Return the first or last few of items among which is a run: as many as there surely are."""
-    least = sum(not isinstance(item, Run) for item in items)
     if index.step is not None or (index.start is None) == (index.stop is None):
-        return UNKNOWN
-    count = index.stop if index.start is None else -index.start
-    if not 0 < count <= least:
-        return UNKNOWN
+        return None
     ordered = items if index.start is None else items[::-1]
-    known = ordered[: next(i for i, item in enumerate(ordered) if isinstance(item, Run))]
+    runs = _places_of_runs(ordered)
+    count = index.stop if index.start is None else -index.start
+    if not 0 < count <= len(items) - len(runs):
+        return None
+    known = ordered[: runs[0]]
     found = (*known, *(dims.unknown() for _ in range(count - len(known))))[:count]
     return found if index.start is None else found[::-1]
 
 
 def _any_item(items: tuple[Value, ...]) -> Value:
-    if items and all(isinstance(item, Tensor) and item == items[0] for item in items):
-        return items[0]
+    match items:
+        case (Tensor() as first, *others) if all(other == first for other in others):
+            return first
     return UNKNOWN
 
 

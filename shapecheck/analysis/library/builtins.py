@@ -29,10 +29,9 @@ from shapecheck.analysis.values.model import (
     Partial,
     Range,
 )
-from shapecheck.dims import Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Sizes
-from shapecheck.ops.call import as_size
+from shapecheck.ops.call import are, as_int, as_size, is_known, is_whole
 from shapecheck.ops.shape.first_class import bound_to
 from shapecheck.shapes import Free, Shape, Tensor, has_run
 from shapecheck.spec.objects import is_part, of_objects
@@ -52,8 +51,8 @@ def _range(frame: Frame, call: LibraryCall) -> Value:
     sizes = [as_size(arg) for arg in call.args]
     if len(sizes) == 1:
         return Range(0, sizes[0], 1)
-    step = sizes[2] if len(sizes) == 3 else 1
-    if isinstance(step, int) and step:
+    step = as_int(sizes[2]) if len(sizes) == 3 else 1
+    if step:
         return Range(sizes[0], sizes[1], step)
     return Items(None, dims.unknown())
 
@@ -62,11 +61,11 @@ def _range(frame: Frame, call: LibraryCall) -> Value:
 def _enumerate(frame: Frame, call: LibraryCall) -> Value:
     start = call.get(1, "start", 0)
     items, element = iterate(frame, call.args[0])
-    if items is None or not isinstance(start, int):
-        if items is not None:
-            return Items(None, (dims.unknown(), UNKNOWN))
+    if items is None:
         head = (start, first(frame, call.args[0], element))
         return Items(None, (dims.unknown(), element), length(frame, call.args[0]), head)
+    if not is_known(start):
+        return Items(None, (dims.unknown(), UNKNOWN))
     return Items(tuple((start + index, item) for index, item in enumerate(items)))
 
 
@@ -93,9 +92,9 @@ def _reversed(frame: Frame, call: LibraryCall) -> Value:
 @function("builtins.list", "builtins.sorted", takes=(0, 1))
 def _list(frame: Frame, call: LibraryCall) -> Value:
     items, element = iterate(frame, call.args[0]) if call.args else ((), UNKNOWN)
-    given = call.get(0, "iterable")
-    if isinstance(given, tuple) and has_run(given):
-        return given
+    match call.get(0, "iterable"):
+        case tuple() as given if has_run(given):
+            return given
     if call.name == "sorted":
         items, element = None, frame.state.either(*items) if items else element
     count = length(frame, call.args[0]) if call.args and items is None else None
@@ -104,10 +103,11 @@ def _list(frame: Frame, call: LibraryCall) -> Value:
 
 @function("builtins.tuple", "builtins.iter", takes=(0, 2))
 def _tuple(frame: Frame, call: LibraryCall) -> Value:
-    if not call.args:
-        return ()
-    if isinstance(call.args[0], tuple):
-        return tuple(call.args[0])
+    match call.args:
+        case []:
+            return ()
+        case [tuple() as given, *_]:
+            return tuple(given)
     items, element = iterate(frame, call.args[0])
     return Items(None, element) if items is None else items
 
@@ -276,27 +276,35 @@ def _reveal_type(frame: Frame, call: LibraryCall) -> Value:
 
 @function("shapecheck.reveal_shape", "shapecheck.runtime.reveal_shape", takes=1)
 def _reveal_shape(frame: Frame, call: LibraryCall) -> Value:
-    if isinstance(call.args[0], (int, Size)):
-        frame.note(call.node, f'Revealed size is "{frame.state.facts.dim(call.args[0])}"')
+    value = call.args[0]
+    if is_whole(value):
+        frame.note(call.node, f'Revealed size is "{frame.state.facts.dim(value)}"')
     else:
-        _reveal(frame, call.args[0], call.node)
-    return call.args[0]
+        _reveal(frame, value, call.node)
+    return value
 
 
 def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
-    if isinstance(value, Tensor):
-        shape = frame.state.facts.shape(value.shape)
-        over = "".join(_sized(frame, dim) for dim in value.free)
-        frame.note(node, f'Revealed shape is "{shape.text()}"{over.replace(",", " over", 1)}')
-    elif isinstance(value, OneOf) and all(
-        o is None or isinstance(o, Tensor) for o in value.options
-    ):
-        shapes = (o.shape if isinstance(o, Tensor) else None for o in value.options)
-        texts = (None if s is None else frame.state.facts.shape(s).text() for s in shapes)
-        said = " or ".join("None" if text is None else f'"{text}"' for text in texts)
-        frame.note(node, f"Revealed shape is {said}")
-    else:
-        frame.note(node, "Revealed shape is unknown")
+    said = "unknown"
+    match value:
+        case Tensor(free=free):
+            over = "".join(_sized(frame, dim) for dim in free)
+            said = f"{_shown(frame, value)}{over.replace(',', ' over', 1)}"
+        case OneOf(options=options):
+            texts = [_shown(frame, option) for option in options]
+            if are(texts, str):
+                said = " or ".join(texts)
+    frame.note(node, f"Revealed shape is {said}")
+
+
+def _shown(frame: Frame, value: Value) -> str | None:
+    """Return the shape of a tensor as it is revealed, None for what isn't known to be one."""
+    match value:
+        case None:
+            return "None"
+        case Tensor(shape=shape):
+            return f'"{frame.state.facts.shape(shape).text()}"'
+    return None
 
 
 def _sized(frame: Frame, dim: Free) -> str:

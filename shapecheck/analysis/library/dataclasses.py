@@ -15,7 +15,7 @@ from shapecheck.analysis.program.model import Class, Value
 from shapecheck.analysis.program.syntax import elements, text_of
 from shapecheck.analysis.values.model import Argument, DictContent, Instance
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import are
+from shapecheck.ops.call import are, as_text
 
 _ANYTHING = ast.Constant(...)
 
@@ -23,8 +23,8 @@ _ANYTHING = ast.Constant(...)
 @function("collections.namedtuple")
 def _namedtuple(frame: Frame, call: LibraryCall) -> Value:
     names = call.get(1, "field_names")
-    if isinstance(names, str):
-        names = tuple(names.replace(",", " ").split())
+    if (text := as_text(names)) is not None:
+        names = tuple(text.replace(",", " ").split())
     known = iterate(frame, names)[0]
     if not known or not are(known, str):
         return UNKNOWN

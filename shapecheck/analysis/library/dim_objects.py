@@ -15,7 +15,7 @@ from shapecheck.dims import Dim, Origin
 from shapecheck.dims.origins import MadeAt, Padded
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import are
+from shapecheck.ops.call import are, as_int, as_text
 from shapecheck.shapes import Shape, Tensor
 from shapecheck.shapes.model import Item
 
@@ -25,15 +25,15 @@ Named = Mapping[str, Value]
 @function("shapecheck.Dim", "shapecheck.dims.Dim")
 def _dim(frame: Frame, call: LibraryCall) -> Value:
     given = dict(zip(("name", "size", "kind"), call.args, strict=False)) | dict(call.kwargs)
-    name, size, kind = (given.get(key) for key in ("name", "size", "kind"))
-    if not isinstance(name, str):
+    name, kind, size = as_text(given.get("name")), as_text(given.get("kind")), given.get("size")
+    if name is None:
         return UNKNOWN
     origin: Origin = MadeAt(frame.module.name, call.node.lineno, call.node.col_offset)
     if given.get("ragged") is True or given.get("lengths") is not None:
         origin = Padded(origin)
     labels = _labels(frame, given.get("labels"))
     try:
-        return Dim.at(origin, name, _number(size), kind if isinstance(kind, str) else None, labels)  # type: ignore[arg-type]  # it says which kinds there are
+        return Dim.at(origin, name, as_int(size), kind, labels)  # type: ignore[arg-type]  # it says which kinds there are
     except ValueError as error:
         frame.error(call.node, Message(str(error)))
         return UNKNOWN
@@ -41,20 +41,17 @@ def _dim(frame: Frame, call: LibraryCall) -> Value:
 
 @function("shapecheck.dims", "shapecheck.dims.dims", "shapecheck.dims.objects.dims", takes=1)
 def _dims(frame: Frame, call: LibraryCall) -> Value:
-    if not isinstance(call.args[0], str):
+    text = as_text(call.args[0])
+    if text is None:
         return UNKNOWN
     place = MadeAt(frame.module.name, call.node.lineno, call.node.col_offset)
     try:
-        names = enumerate(call.args[0].split())
+        names = enumerate(text.split())
         made = tuple(Dim.at(replace(place, index=at), name) for at, name in names)
     except ValueError as error:
         frame.error(call.node, Message(str(error)))
         return UNKNOWN
     return made[0] if len(made) == 1 else made or UNKNOWN
-
-
-def _number(size: Value) -> int | None:
-    return size if isinstance(size, int) else None
 
 
 def _labels(frame: Frame, given: Value) -> tuple[str, ...] | None:
@@ -70,8 +67,10 @@ def _with_lengths(frame: Frame, call: MethodCall[Dim]) -> Value:
 
 @on(Dim, "div_left", takes=1)
 def _div_left(frame: Frame, call: MethodCall[Dim]) -> Value:
-    (by,) = call.args
-    return call.held.div_left(by) if isinstance(by, (Dim, int)) else UNKNOWN
+    match call.args:
+        case [Dim() | int() as by]:
+            return call.held.div_left(by)
+    return UNKNOWN
 
 
 @on(Dim, "mask")
@@ -82,8 +81,8 @@ def _mask(frame: Frame, call: MethodCall[Dim]) -> Value:
 
 @on(Dim, "index", takes=1)
 def _index(frame: Frame, call: MethodCall[Dim]) -> Value:
-    label = call.args[0]
-    if not isinstance(label, str) or (call.held.labels is None and isinstance(call.held.size, int)):
+    label = as_text(call.args[0])
+    if label is None or (call.held.labels is None and as_int(call.held.size) is not None):
         return UNKNOWN
     try:
         return call.held.index(label)

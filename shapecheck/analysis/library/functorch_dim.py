@@ -10,10 +10,12 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import LibraryCall, function
 from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.syntax import elements
 from shapecheck.analysis.values.model import ListContent
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
+from shapecheck.ops.call import is_known, is_within, only
 
 
 @function(f"{PREFIX}dims")
@@ -34,7 +36,7 @@ def _dimlists(frame: Frame, call: LibraryCall) -> Value:
         return UNKNOWN
     lists: list[Value] = []
     for name, given in asked:
-        sizes = (None,) * given if isinstance(given, int) else iterate(frame, given)[0]
+        sizes = (None,) * given if is_known(given) else iterate(frame, given)[0]
         items = None
         if sizes is not None and len(sizes) <= MOST:
             items = tuple(
@@ -57,7 +59,7 @@ def _asked(
         count = None if listed_sizes is None else len(listed_sizes)
     elif count is None:
         count = len(names)
-    if not isinstance(count, int) or not 0 < count <= MOST:
+    if not is_within(count, 1, MOST):
         return None
     if len(names) != count:
         names = [f"d{at}" for at in range(count)]
@@ -73,12 +75,12 @@ def _asked(
 def _names(frame: Frame, node: ast.Call) -> list[str]:
     """Return the names that the dimensions are assigned to, which is what they are called."""
     places = (frame.at, *frame.module.tree.body)  # of a module's own, nothing runs
-    at = next((s for s in places if isinstance(s, ast.Assign) and s.value is node), None)
+    at = next((one for one in only(places, ast.Assign) if one.value is node), None)
     if at is None:
         return []
     target = at.targets[0]
-    many = isinstance(target, (ast.Tuple, ast.List))
-    return [_name(one) for one in (target.elts if many else [target])]  # type: ignore[attr-defined]
+    several = elements(target)
+    return [_name(one) for one in ([target] if several is None else several)]
 
 
 def _name(target: ast.expr) -> str:

@@ -18,6 +18,7 @@ from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values import model
 from shapecheck.analysis.values.model import Argument, Items, ListContent
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import is_known, is_whole, is_within
 
 
 def apply(frame: Frame, target: Value, args: Iterable[Value], node: ast.Call) -> Value:
@@ -60,7 +61,7 @@ def _flattened(frame: Frame, call: LibraryCall) -> Value:
 @function("itertools.product")
 def _product(frame: Frame, call: LibraryCall) -> Value:
     repeat = call.kwargs.get("repeat", 1)
-    if not isinstance(repeat, int) or not 1 <= repeat <= UNROLL:
+    if not is_within(repeat, 1, UNROLL):
         return Items(None)
     return _combined(frame, call.args * repeat, lambda known: itertools.product(*known))
 
@@ -68,7 +69,7 @@ def _product(frame: Frame, call: LibraryCall) -> Value:
 @function("itertools.combinations", "itertools.permutations", "itertools.pairwise", takes=(1, 2))
 def _few(frame: Frame, call: LibraryCall) -> Value:
     count = 2 if call.name == "pairwise" else call.get(1, "r")
-    if not isinstance(count, int) or not 0 <= count <= UNROLL:
+    if not is_within(count, 0, UNROLL):
         return Items(None)
     known = iterate(frame, call.args[0])[0]
     if known is None or len(known) > UNROLL:
@@ -97,9 +98,9 @@ def _combined(
 @function("itertools.repeat", takes=(1, 2))
 def _repeat(frame: Frame, call: LibraryCall) -> Value:
     times = call.get(1, "times")
-    if isinstance(times, int) and times <= UNROLL:
+    if is_within(times, most=UNROLL):
         return Items((call.args[0],) * times)
-    return Items(None, call.args[0], times if isinstance(times, (int, dims.Size)) else None)
+    return Items(None, call.args[0], times if is_whole(times) else None)
 
 
 @function("itertools.cycle", "itertools.compress", takes=(1, 2))
@@ -115,7 +116,7 @@ def _chosen(frame: Frame, call: LibraryCall) -> Value:
 @function("itertools.islice", takes=(2, 4))
 def _slice(frame: Frame, call: LibraryCall) -> Value:
     items, element = iterate(frame, call.args[0])
-    bounds = [bound for bound in call.args[1:] if bound is None or isinstance(bound, int)]
+    bounds = [bound for bound in call.args[1:] if bound is None or is_known(bound)]
     if items is not None and len(bounds) == len(call.args) - 1:
         return Items(tuple(itertools.islice(items, *bounds)))
     return Items(None, frame.state.either(*items) if items else element)
@@ -161,7 +162,7 @@ def _batches(frame: Frame, call: LibraryCall) -> Value:
 @function("itertools.tee", takes=(1, 2))
 def _copies(frame: Frame, call: LibraryCall) -> Value:
     count = call.get(1, "n", 2)
-    return (call.args[0],) * count if isinstance(count, int) and count < UNROLL else UNKNOWN
+    return (call.args[0],) * count if is_within(count, most=UNROLL - 1) else UNKNOWN
 
 
 @function("itertools.accumulate", takes=(1, 2))

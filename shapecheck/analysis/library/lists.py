@@ -12,14 +12,14 @@ from shapecheck.analysis.library.math import product
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Items, ListContent
 from shapecheck.ops import UNKNOWN, Sizes
-from shapecheck.ops.call import are
+from shapecheck.ops.call import are, as_text, is_within
 
 
 @on(ListContent, "add_module", "register_module", takes=(0, 2))
 def _add_module(frame: Frame, call: MethodCall[ListContent]) -> Value:
-    name, names = call.get(0, "name"), call.held.names
+    name, names = as_text(call.get(0, "name")), call.held.names
     longer = frame.state.extended(call.held, ListContent((call.get(1, "module"),)))
-    if isinstance(name, str) and len(names) == len(call.held.items or ()):
+    if name is not None and len(names) == len(call.held.items or ()):
         names = (*names, name)
     frame.state.put(call.owner, replace(longer, names=names))
     return None
@@ -42,7 +42,7 @@ def _extend(frame: Frame, call: MethodCall[ListContent]) -> Value:
 def _pop(frame: Frame, call: MethodCall[ListContent]) -> Value:
     items = call.held.items
     index = call.args[0] if call.args else 0 if call.name == "popleft" else -1
-    if items and isinstance(index, int) and -len(items) <= index < len(items):
+    if items and is_within(index, -len(items), len(items) - 1):
         rest = list(items)
         item = rest.pop(index)
         frame.state.put(call.owner, ListContent(tuple(rest), kind=call.held.kind))
@@ -99,12 +99,13 @@ def _appended_left(frame: Frame, call: MethodCall[ListContent]) -> Value:
 
 def _insert(frame: Frame, call: MethodCall[ListContent], at: Value, item: Value) -> None:
     longer = frame.state.extended(call.held, ListContent((item,)))
-    if longer.items is None or call.held.items is None or not isinstance(at, int):
-        frame.state.put(call.owner, replace(mixed(frame, longer, 0), blank=False))
-        return
-    items = list(call.held.items)
-    items.insert(at, item)
-    frame.state.put(call.owner, replace(longer, items=tuple(items)))
+    match call.held.items, at:
+        case tuple() as before, int() if longer.items is not None:
+            items = list(before)
+            items.insert(at, item)
+            frame.state.put(call.owner, replace(longer, items=tuple(items)))
+        case _:
+            frame.state.put(call.owner, replace(mixed(frame, longer, 0), blank=False))
 
 
 @on(ListContent, "remove", takes=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeGuard
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -19,7 +19,7 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN, Scalar
-from shapecheck.ops.call import as_size, is_number, is_size
+from shapecheck.ops.call import as_size, is_number, is_size, is_whole, is_within
 from shapecheck.shapes import Tensor
 
 
@@ -32,7 +32,7 @@ def _extreme(frame: Frame, call: LibraryCall) -> Value:
     sizes = [one for one in values if is_size(one)]
     if plain and len(sizes) == len(values):
         return dims.extreme(call.name, sizes)
-    numbers = [one for one in values if isinstance(one, (int, float))]
+    numbers = [one for one in values if _is_plain(one)]
     if plain and len(numbers) == len(values):
         return min(numbers) if call.name == "min" else max(numbers)
     if values:
@@ -52,11 +52,15 @@ def _int(frame: Frame, call: LibraryCall) -> Value:
     return dims.unknown()
 
 
+def _is_plain(value: Value) -> TypeGuard[float]:
+    return isinstance(value, (int, float))
+
+
 @function("builtins.float", takes=(0, 1))
 def _float(frame: Frame, call: LibraryCall) -> Value:
     value = call.args[0] if call.args else 0.0
     try:
-        return float(value) if isinstance(value, (int, float)) else Scalar(dtypes.DEFAULT_FLOAT)
+        return float(value) if _is_plain(value) else Scalar(dtypes.DEFAULT_FLOAT)
     except OverflowError:
         return UNKNOWN
 
@@ -74,7 +78,7 @@ _ARRAYS: Final = (
 
 @function(*_REAL)
 def _math(frame: Frame, call: LibraryCall) -> Value:
-    if all(isinstance(arg, (int, float)) for arg in call.args) and hasattr(math, call.name):
+    if all(map(_is_plain, call.args)) and hasattr(math, call.name):
         try:
             return float(getattr(math, call.name)(*call.args))
         except (ValueError, TypeError, ArithmeticError):
@@ -121,7 +125,7 @@ def _prod(frame: Frame, call: LibraryCall) -> Value:
 
 def product(items: tuple[Value, ...] | None) -> Value:
     """Return the product of the items of a list, a tuple or a shape, where they are known."""
-    if items is None or not all(isinstance(item, (int, Size)) for item in items):
+    if items is None or not all(map(is_whole, items)):
         return dims.unknown()
     return dims.product(map(as_size, items))
 
@@ -193,13 +197,15 @@ def _pow(frame: Frame, call: LibraryCall) -> Value:
 @function("math.isqrt", takes=1)
 def _isqrt(frame: Frame, call: LibraryCall) -> Value:
     value = call.args[0]
-    return math.isqrt(value) if isinstance(value, int) and value >= 0 else dims.unknown()
+    return math.isqrt(value) if is_within(value, 0) else dims.unknown()
 
 
 @function("builtins.abs", takes=1)
 def _abs(frame: Frame, call: LibraryCall) -> Value:
-    value = call.args[0]
-    if isinstance(value, Tensor):
-        signature = frame.program.table.signature("torch.abs")
-        return UNKNOWN if signature is None else signature.apply(frame.state.facts, call.args, {})
-    return abs(value) if isinstance(value, (int, float)) else UNKNOWN
+    match call.args[0]:
+        case int() | float() as value:
+            return abs(value)
+        case Tensor():
+            torchs = frame.program.table.signature("torch.abs")
+            return UNKNOWN if torchs is None else torchs.apply(frame.state.facts, call.args, {})
+    return UNKNOWN

@@ -11,13 +11,14 @@ from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, caller, 
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Argument, Arguments
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import only
 from shapecheck.shapes import Tensor
 
 
 @function("shapecheck.named", "shapecheck.runtime.named", "shapecheck.named.named", takes=(1, MANY))
 def _named(frame: Frame, call: LibraryCall) -> Value:
     """Give a tensor names, also where it is: by `named(x, "b t")` as a statement."""
-    texts = [arg for arg in call.args[1:] if isinstance(arg, str)]
+    texts = only(call.args[1:], str)
     signature = frame.program.table.signature(f"{PREFIX}named")
     if signature is None or len(call.args) < 2:
         return call.args[0]

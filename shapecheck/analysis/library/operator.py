@@ -14,6 +14,7 @@ from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function
 from shapecheck.analysis.program.model import Dotted, Value
 from shapecheck.analysis.values.model import Argument, Arguments, Partial
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import as_text
 
 _BINARY: Final[Mapping[str, ast.operator]] = {
     "add": ast.Add(),
@@ -109,17 +110,21 @@ def _get_item(frame: Frame, call: LibraryCall) -> Value:
 
 @function("operator.attrgetter()")
 def _attribute(frame: Frame, call: LibraryCall) -> Value:
-    (path,), owner = _bound(call.args)
-    for name in path.split(".") if isinstance(path, str) else ():
+    (given,), owner = _bound(call.args)
+    path = as_text(given)
+    if path is None:
+        return UNKNOWN
+    for name in path.split("."):
         owner = attribute(frame, owner, name, call.node)
-    return owner if isinstance(path, str) else UNKNOWN
+    return owner
 
 
 @function("operator.methodcaller()")
 def _call_method(frame: Frame, call: LibraryCall) -> Value:
-    (name, *given), owner = _bound(call.args)
-    if not isinstance(name, str):
+    (named, *given), owner = _bound(call.args)
+    name = as_text(named)
+    if name is None:
         return UNKNOWN
     method = attribute(frame, owner, name, call.node)
-    named = {key: Argument(value) for key, value in call.kwargs.items()}
-    return invoke(frame, method, Arguments(tuple(map(Argument, given)), named), call.node, name)
+    kwargs = {key: Argument(value) for key, value in call.kwargs.items()}
+    return invoke(frame, method, Arguments(tuple(map(Argument, given)), kwargs), call.node, name)

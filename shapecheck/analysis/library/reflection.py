@@ -12,12 +12,13 @@ from shapecheck.analysis.kinds.instances import lose_attributes
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Bound, Ref
 from shapecheck.ops import UNKNOWN, Scalar
+from shapecheck.ops.call import as_text
 
 
 @function("builtins.hasattr", takes=2)
 def _hasattr(frame: Frame, call: LibraryCall) -> Value:
-    owner, name = call.args
-    known = _has(frame, owner, name) if isinstance(name, str) else None
+    owner, name = call.args[0], as_text(call.args[1])
+    known = None if name is None else _has(frame, owner, name)
     return Scalar(dtypes.BOOL) if known is None else known
 
 
@@ -29,8 +30,9 @@ def _has(frame: Frame, owner: Value, name: str) -> bool | None:
 
 @function("builtins.getattr", takes=(2, 3))
 def _getattr(frame: Frame, call: LibraryCall) -> Value:
-    owner, name, *default = call.args
-    if not isinstance(name, str):
+    owner, given, *default = call.args
+    name = as_text(given)
+    if name is None:
         return UNKNOWN
     if default and _has(frame, owner, name) is False:
         return default[0]
@@ -58,6 +60,9 @@ def _callable(frame: Frame, call: LibraryCall) -> Value:
 @function("torch._assert", "torch._check")
 def _assert(frame: Frame, call: LibraryCall) -> Value:
     """Run what is said to hold as an `assert`."""
-    if call.node.args and not isinstance(call.node.args[0], ast.Starred):
-        frame.run([ast.copy_location(ast.Assert(call.node.args[0]), call.node)])
+    match call.node.args:
+        case [ast.Starred(), *_]:
+            pass
+        case [test, *_]:
+            frame.run([ast.copy_location(ast.Assert(test), call.node)])
     return None

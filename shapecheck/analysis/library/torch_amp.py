@@ -33,7 +33,10 @@ def _made(device: Value, dtype: Value, enabled: Value) -> Autocast:
     """Return the autocast of a device; without a dtype, it has that of the device."""
     if enabled is False:
         return Autocast(0)
-    if isinstance(dtype, DType):
-        return Autocast(dtype.dtypes & CASTABLE)
-    known = _LOWER.get(device) if isinstance(device, str) and dtype is None else None
+    known: dtypes.DTypes | None = None
+    match device, dtype:
+        case _, DType(dtypes=given):
+            return Autocast(given & CASTABLE)
+        case str(), None:
+            known = _LOWER.get(device)
     return Autocast(CASTABLE & ~FULL if known is None else known)

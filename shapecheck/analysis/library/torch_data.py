@@ -18,7 +18,7 @@ from shapecheck.analysis.values.model import DictContent, Instance, Items, ListC
 from shapecheck.dims import IntSize, Size, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Sizes
-from shapecheck.ops.call import as_size
+from shapecheck.ops.call import as_size, is_whole, only
 from shapecheck.shapes import Shape, Tensor
 
 _KIND = "data set"
@@ -30,19 +30,20 @@ def _tensors(frame: Frame, call: LibraryCall) -> Value:
     rows: list[Value] = []
     count: IntSize | None = None
     for given in call.args:
-        shape = frame.state.facts.shape(given.shape) if isinstance(given, Tensor) else None
-        first = None if shape is None else shape.at(0)
-        if not isinstance(given, Tensor) or shape is None or first is None:
+        tensor = given if isinstance(given, Tensor) else Tensor.unknown()
+        shape = frame.state.facts.shape(tensor.shape)
+        first = shape.at(0)
+        if first is None:
             rows.append(Tensor.unknown())
             continue
         size = size_of(first)
         count = size if count is None else count
         if not frame.state.facts.unify(count, size):
-            shapes = " and ".join(str(one) for one in call.args if isinstance(one, Tensor))
+            shapes = " and ".join(map(str, only(call.args, Tensor)))
             text = f"the first axis is {count} in one tensor and {size} in another"
             frame.error(call.node, Message(f'"{call.label}" can\'t make rows of {shapes}: {text}'))
             return UNKNOWN
-        rows.append(Tensor(Shape(shape.dims[1:]), given.dtype))
+        rows.append(Tensor(Shape(shape.dims[1:]), tensor.dtype))
     return frame.state.new(ListContent(None, tuple(rows), _KIND, count))
 
 
@@ -58,7 +59,7 @@ def _split(frame: Frame, call: LibraryCall) -> Value:
     if lengths is None:
         return UNKNOWN
     row = _row(frame, call.args[0], call.node)
-    counts = (one if isinstance(one, (int, Size)) else None for one in lengths)
+    counts = (one if is_whole(one) else None for one in lengths)
     return tuple(frame.state.new(ListContent(None, row, _KIND, count)) for count in counts)
 
 

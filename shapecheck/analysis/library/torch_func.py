@@ -9,17 +9,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Final, TypeGuard
+from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations import classes
 from shapecheck.analysis.interpreter import decorators, functions
 from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.kinds import held_by
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, caller
 from shapecheck.analysis.interpreter.truth import instance_of
-from shapecheck.analysis.program.model import Class, Dotted, Function, Value
+from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Value
 from shapecheck.analysis.values.model import (
     Argument,
     Arguments,
@@ -32,6 +33,7 @@ from shapecheck.analysis.values.model import (
 from shapecheck.dims import DimExpr
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import is_int
 from shapecheck.shapes import Shape, Tensor, has_run
 
 # Trees ------------------------------------------------------------------------------------------
@@ -39,9 +41,9 @@ from shapecheck.shapes import Shape, Tensor, has_run
 
 def _branches(frame: Frame, tree: Value) -> tuple[Value, ...] | None:
     """Return the parts of a tuple, list or dict; None for a leaf, or where they aren't known."""
-    if isinstance(tree, tuple):
-        return None if has_run(tree) else tree
-    match frame.state.content(tree):
+    match held_by(frame, tree):
+        case tuple() as parts:
+            return None if has_run(parts) else parts
         case ListContent(items=items):
             return items
         case DictContent(items=Mapping() as named):
@@ -51,11 +53,11 @@ def _branches(frame: Frame, tree: Value) -> tuple[Value, ...] | None:
 
 def _rebuilt(frame: Frame, tree: Value, parts: tuple[Value, ...]) -> Value:
     """Return a tree like another with other parts."""
-    if isinstance(tree, tuple):
-        return parts
-    content = frame.state.dict_of(tree)
-    if content is not None:
-        return frame.state.new(DictContent(dict(zip(content.items or (), parts, strict=True))))
+    match held_by(frame, tree):
+        case tuple():
+            return parts
+        case DictContent(items=items):
+            return frame.state.new(DictContent(dict(zip(items or (), parts, strict=True))))
     return frame.state.new(ListContent(parts))
 
 
@@ -138,7 +140,7 @@ def _batched(frame: Frame, call: LibraryCall) -> Value:
     def without(leaf: Value, dim: Value) -> Value:
         if dim is None or not isinstance(leaf, Tensor):
             return leaf
-        if not _is_axis(dim):
+        if not is_int(dim):
             return UNKNOWN
         shape = frame.state.facts.shape(leaf.shape)
         signature = frame.program.table.signature("torch.select")
@@ -166,7 +168,7 @@ def _batched(frame: Frame, call: LibraryCall) -> Value:
         if shape.rank is None and dim != 0:
             return replace(leaf, shape=Shape.unknown(), inserted=False)
         rank = len(shape.dims) + 1
-        if not _is_axis(dim) or not -rank <= dim < rank:
+        if not is_int(dim) or not -rank <= dim < rank:
             return UNKNOWN
         at = dim % rank
         shape = Shape((*shape.dims[:at], count, *shape.dims[at:]))
@@ -174,10 +176,6 @@ def _batched(frame: Frame, call: LibraryCall) -> Value:
 
     result = invoke(frame, func, _bare(args, kwargs), call.node, call.label)
     return _mapped(frame, _of_tensors(back), result, out_dims)
-
-
-def _is_axis(dim: Value) -> TypeGuard[int]:
-    return isinstance(dim, int) and not isinstance(dim, bool)
 
 
 def _same(
@@ -285,18 +283,17 @@ def _gradients_of_all(frame: Frame, call: LibraryCall) -> Value:
 
 
 def _jacobians(frame: Frame, result: Value, given: Value) -> Value:
-    def by_all(leaf: Value) -> Value:
-        whole = Tensor.unknown() if leaf is UNKNOWN else leaf
-        if not isinstance(whole, Tensor):
-            return UNKNOWN
-
+    def by_all(whole: Tensor) -> Value:
         def by(one: Tensor) -> Value:
             both = (*frame.state.facts.items(whole.shape.dims), *one.shape.dims)
             return Tensor(Shape(both), whole.dtype)
 
         return _mapped(frame, _of_tensors(by), given)
 
-    return _mapped(frame, by_all, result)
+    change = _of_tensors(by_all)
+    return _mapped(
+        frame, lambda leaf: change(Tensor.unknown() if leaf is UNKNOWN else leaf), result
+    )
 
 
 @caller("torch.autograd.functional.jacobian")
@@ -328,17 +325,23 @@ def _derived(times: int, frame: Frame, arguments: Arguments, node: ast.Call, lab
 )
 def _products_at(frame: Frame, call: LibraryCall) -> Value:
     """Return what a function returns for `inputs`, and what is like these."""
-    settings = _settings(call.arguments, "func inputs", {})
-    if settings is None:
-        return UNKNOWN
-    func, inputs = settings
-    return invoke(frame, func, _bare(each_of(inputs)), call.node, call.label), _alike(frame, inputs)
+    found = _value_at(frame, call)
+    return UNKNOWN if found is None else (found[0], _alike(frame, found[1]))
 
 
 @caller("torch.autograd.functional.jvp")
 def _jvp_at(frame: Frame, call: LibraryCall) -> Value:
-    found = _products_at(frame, call)
-    return (found[0], _alike(frame, found[0])) if isinstance(found, tuple) else UNKNOWN
+    found = _value_at(frame, call)
+    return UNKNOWN if found is None else (found[0], _alike(frame, found[0]))
+
+
+def _value_at(frame: Frame, call: LibraryCall) -> tuple[Value, Value] | None:
+    """Return what a function returns for `inputs`, and these; None where they aren't known."""
+    settings = _settings(call.arguments, "func inputs", {})
+    if settings is None:
+        return None
+    func, inputs = settings
+    return invoke(frame, func, _bare(each_of(inputs)), call.node, call.label), inputs
 
 
 @caller("torch.func.vjp", "functorch.vjp")
@@ -450,15 +453,17 @@ def _composed(frame: Frame, call: LibraryCall) -> Value:
 @caller("torch.autograd.Function.apply")
 def _apply(frame: Frame, call: LibraryCall) -> Value:
     """Call the forward of a function with a backward of its own."""
-    owner = call.args[0]
-    assert isinstance(owner, Class)
-    forward = classes.find_method(owner, "forward")
-    made = None if forward is None else decorators.decorated(forward)
-    if not isinstance(made, Function):
-        return UNKNOWN
-    split = classes.find_method(owner, "setup_context") is not None
-    args = call.arguments.args[1:] if split else (Argument(UNKNOWN), *call.arguments.args[1:])
-    return functions.invoke(frame, made, args, call.arguments.kwargs, call.node, call.label)
+    match call.args:
+        case [Class() as owner, *_]:
+            forward = classes.find_method(owner, "forward")
+            made = None if forward is None else decorators.defined(forward)
+            if made is None:
+                return UNKNOWN
+            split = classes.find_method(owner, "setup_context") is not None
+            first = () if split else (Argument(UNKNOWN),)
+            args = (*first, *call.arguments.args[1:])
+            return functions.invoke(frame, made, args, call.arguments.kwargs, call.node, call.label)
+    return NOTHING  # without a class it raises
 
 
 # Trees and branches -----------------------------------------------------------------------------
@@ -514,13 +519,12 @@ def _tree_flatten(frame: Frame, call: LibraryCall) -> Value:
 @caller(*_of_pytrees("tree_unflatten"))
 def _tree_unflatten(frame: Frame, call: LibraryCall) -> Value:
     """Put leaves into a tree of a structure; optree takes them the other way round."""
-    structures = [value for value in call.args if isinstance(value, Partial)]
-    others = [value for value in call.args if not isinstance(value, Partial)]
-    leaves = _branches(frame, others[0]) if others else None
-    if len(structures) != 1 or leaves is None:
-        return UNKNOWN
-    (tree,) = structures[0].args
-    if len(_leaves(frame, tree)) != len(leaves):
+    match call.args:
+        case [Partial(args=(tree,)), given] | [given, Partial(args=(tree,))]:
+            leaves = _branches(frame, given)
+        case _:
+            return UNKNOWN
+    if leaves is None or len(_leaves(frame, tree)) != len(leaves):
         return UNKNOWN
     waiting = iter(leaves)
     return _mapped(frame, lambda leaf: next(waiting), tree)

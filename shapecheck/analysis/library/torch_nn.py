@@ -82,12 +82,12 @@ def _set_all(frame: Frame, call: MethodCall[Attributes]) -> Value:
     """Assign the attributes of an instance, by `instance.__dict__.update(...)`."""
     made = call.held.owner
     content = frame.state.instance_of(made)
-    other = frame.state.content(call.args[0]) if call.args else DictContent({})
-    if content is not None and isinstance(other, DictContent) and other.items is not None:
-        attrs = {**content.attrs, **{str(k): v for k, v in other.items.items()}, **call.kwargs}
-        frame.state.put(made, replace(content, attrs=attrs))
-    else:
+    other = frame.state.dict_of(call.args[0]) if call.args else DictContent({})
+    if content is None or other is None or other.items is None:
         frame.state.put(made, None)
+        return None
+    attrs = {**content.attrs, **{str(k): v for k, v in other.items.items()}, **call.kwargs}
+    frame.state.put(made, replace(content, attrs=attrs))
     return None
 
 

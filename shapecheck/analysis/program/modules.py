@@ -20,6 +20,7 @@ from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import DEFINITIONS, syntax
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType
+from shapecheck.ops.call import only
 from shapecheck.signatures import Table, table
 
 Evaluate = Callable[["Module", ast.expr, Mapping[str, Value]], Value]
@@ -88,18 +89,18 @@ class Module:
         """Return what `a, b = ...` binds a name to."""
         found = self.program.evaluate(self, right, {})
         names = [getattr(item, "id", None) for item in target.elts]
-        if not isinstance(found, tuple) or len(found) != len(names) or names.count(name) != 1:
-            return UNKNOWN
-        return found[names.index(name)]
+        match found:
+            case tuple() if len(found) == len(names) and names.count(name) == 1:
+                return found[names.index(name)]
+        return UNKNOWN
 
     def _starred(self, name: str) -> Value:
         """Return what a name means that `from ... import *` may bind; the last such import wins."""
         found: Value = NOTHING
-        for node in reversed(self.bindings["*"]):
-            if isinstance(node, ast.ImportFrom):
-                found = self.program.exported(self.absolute(node), name)
-                if found is not NOTHING:
-                    break
+        for node in reversed(only(self.bindings["*"], ast.ImportFrom)):
+            found = self.program.exported(self.absolute(node), name)
+            if found is not NOTHING:
+                break
         return found
 
     def alias(self, name: str) -> ast.expr | None:

@@ -72,6 +72,11 @@ def name_of(node: ast.AST | None) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
+def owner_of(node: ast.AST) -> ast.expr | None:
+    """Return what an attribute is asked of: `x` of `x.mT`; None for anything else."""
+    return node.value if isinstance(node, ast.Attribute) else None
+
+
 def last_word(node: ast.AST) -> str:
     """Return the last name in a dotted one: `field` of `dataclasses.field`; "" for none."""
     return node.attr if isinstance(node, ast.Attribute) else name_of(node) or ""

@@ -16,6 +16,7 @@ from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.study.study import run_again
 from shapecheck.analysis.values.model import OneOf, options
+from shapecheck.ops.call import only
 from shapecheck.shapes import Tensor
 
 
@@ -80,8 +81,7 @@ _NUMBERS: Final = re.compile(r"(?:^|_)(?:ids?|idxs?|inds?|index|indexes|indices)
 
 
 def _has_any_dtype(value: Value) -> bool:
-    tensors = (option for option in options(value) if isinstance(option, Tensor))
-    return any(tensor.dtype == dtypes.ANY for tensor in tensors)
+    return any(tensor.dtype == dtypes.ANY for tensor in only(options(value), Tensor))
 
 
 def _of(value: Value, dtype: dtypes.DTypes) -> Value:

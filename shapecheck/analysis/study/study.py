@@ -24,7 +24,7 @@ from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.inlining import end_of
 from shapecheck.analysis.program.answers import Ground
 from shapecheck.analysis.program.model import NOTHING, Function, Value
-from shapecheck.analysis.program.syntax import Def, is_def, name_of, nodes
+from shapecheck.analysis.program.syntax import Def, is_def, name_of, nodes, owner_of
 from shapecheck.analysis.study.model import ListOf, Study, Subject
 from shapecheck.analysis.study.tensor_evidence import is_annotated, shown, shown_sizes, untold
 from shapecheck.analysis.values.model import (
@@ -39,7 +39,7 @@ from shapecheck.analysis.values.model import (
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import Sizes
+from shapecheck.ops.call import Sizes, only
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor
 
 
@@ -167,7 +167,7 @@ def _ahead(subject: Subject) -> Study:
         return Study(subject, begun, None, {}, {})
     state.vars |= begun
     frame = Frame(function.module, state, function=function, quiet=True)
-    names = (one for one in nodes(function.node) if isinstance(one, ast.Name))
+    names = only(nodes(function.node), ast.Name)
     own = {one.id for one in names if not isinstance(one.ctx, ast.Load)}
     own |= {one.arg for one in declarations.arguments_of(function.node)} - begun.keys()
     values: dict[ast.expr, Value] = {}
@@ -181,7 +181,8 @@ def _ahead(subject: Subject) -> Study:
 
 def _root(node: ast.expr) -> ast.expr:
     """Return what attributes are asked of at first: `x` of `x.mT.shape`."""
-    return _root(node.value) if isinstance(node, ast.Attribute) else node
+    owner = owner_of(node)
+    return node if owner is None else _root(owner)
 
 
 def _used(node: ast.AST) -> tuple[ast.expr, ...]:
@@ -197,7 +198,7 @@ def _used(node: ast.AST) -> tuple[ast.expr, ...]:
 
 
 def _is_tensor(value: Value) -> bool:
-    return any(isinstance(option, Tensor) for option in options(value))
+    return bool(only(options(value), Tensor))
 
 
 def _run(
@@ -252,16 +253,12 @@ def _ran(subject: Subject, values: Mapping[str, Value], tensors: set[str], most:
 def _labels(facts: Facts) -> dict[Sym, str]:
     """Return the names of what turned out to be dimensions that have none."""
     found: dict[Sym, str] = {}
-    for atom in facts.atoms:
-        if (
-            not isinstance(atom, Sym)
-            or not atom.supposed
-            or not atom.name.strip("_").isidentifier()
-        ):
+    for atom in only(facts.atoms, Sym):
+        if not atom.supposed or not atom.name.strip("_").isidentifier():
             continue
-        size = facts.size(Size.of(atom))
-        if isinstance(size, Size) and size.symbol is not None and not size.symbol.has_name:
-            found.setdefault(size.symbol, atom.name)
+        match facts.size(Size.of(atom)):
+            case Size(symbol=Sym() as symbol) if not symbol.has_name:
+                found.setdefault(symbol, atom.name)
     return found
 
 
@@ -306,14 +303,15 @@ def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
 
 def _spelled(frame: Frame, value: Value, state: State) -> Value:
     """Return a value with the items of a list in it, where a list is all it is."""
+    match value:
+        case tuple():
+            return tuple(_spelled(frame, one, state) for one in value)
     match state.content(value):
         case ListContent(items=None, kind="list", element=element):
             return ListOf(element)
         case ListContent(items=tuple() as items, kind="list"):
             return ListOf(state.either(*items) if items else UNKNOWN)
-    return (
-        tuple(_spelled(frame, one, state) for one in value) if isinstance(value, tuple) else value
-    )
+    return value
 
 
 def resolved(value: Value, facts: Facts) -> Value:
@@ -327,7 +325,7 @@ def _tensor(value: Tensor, facts: Facts) -> Value:
 
 
 def _tuple(value: tuple[Value, ...], facts: Facts) -> Value:
-    return tuple(one if isinstance(one, Run) else resolved(one, facts) for one in value)
+    return tuple(resolved(one, facts) for one in value)
 
 
 def _one_of(value: OneOf, facts: Facts) -> Value:
@@ -357,14 +355,13 @@ def _joined(items: tuple[Item, ...]) -> tuple[Item, ...]:
     """Return dimensions in which a row beside one of which nothing is known is part of that."""
     kept: list[Item] = []
     for item in items:
-        beside = kept[-1] if kept else None
-        if isinstance(item, Run) and isinstance(beside, Run):
-            if not item.symbol.has_name and not item.symbol.supposed:
+        match item, kept[-1] if kept else None:
+            case Run(symbol=one), Run() if not one.has_name and not one.supposed:
                 kept[-1] = item
-                continue
-            if not beside.symbol.has_name and not beside.symbol.supposed:
-                continue
-        kept.append(item)
+            case Run(), Run(symbol=beside) if not beside.has_name and not beside.supposed:
+                pass
+            case _:
+                kept.append(item)
     return tuple(kept)
 
 

@@ -14,6 +14,7 @@ from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import only
 from shapecheck.shapes import Tensor
 from shapecheck.signatures import Signature
 from shapecheck.signatures.model import Param
@@ -30,16 +31,14 @@ def shown(function: Function, owner: Class | None, seen: Study, counted: bool = 
 
     `counted`: what is added to a tensor is one. It may be a number as well.
     """
-    candidates = {
-        name for name in untold(function) if not isinstance(seen.params.get(name), (Ref, Class))
-    }
+    candidates = {name for name in untold(function) if not _is_object(seen.params.get(name))}
     if not candidates:
         return set()
     in_module = owner is not None and classes.is_module(owner) and function.name != "__init__"
     found: set[str] = set()
     for node in nodes(function.node):
         match node:
-            case ast.BinOp(op=op) if not counted and not isinstance(op, ast.MatMult):
+            case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()) if not counted:
                 continue
         found |= set(_tensors_in(node, seen, in_module))
     return found & candidates
@@ -58,9 +57,10 @@ def untold(function: Function) -> set[str]:
 def _unannotated(function: Function) -> Iterator[declarations.Parameter]:
     """Yield the parameters without annotation, but for `*args` and `**kwargs`."""
     for param in declarations.declaration(function).params:
-        if isinstance(param.declared, AnyDecl) and param.kind in ("positional", "keyword"):
-            if not is_annotated(function, param.name):
-                yield param
+        match param:
+            case declarations.Parameter(declared=AnyDecl(), kind="positional" | "keyword"):
+                if not is_annotated(function, param.name):
+                    yield param
 
 
 def shown_sizes(function: Function, seen: Study) -> set[str]:
@@ -87,14 +87,18 @@ def shown_sizes(function: Function, seen: Study) -> set[str]:
 
 def _is_own(node: ast.expr, seen: Study) -> bool:
     """Whether an expression is an object or a class of the program's."""
-    return isinstance(seen.values.get(node), (Ref, Class))
+    return _is_object(seen.values.get(node))
+
+
+def _is_object(value: Value) -> bool:
+    return isinstance(value, (Ref, Class))
 
 
 def _sizes_among(name: str, args: Sequence[ast.expr]) -> set[str]:
     """Return the variables that are one of several sizes which a method of this name is given."""
     first = elements(args[0]) if args else None
     loose = args if name not in ("full", "repeat") and len(args) > 1 else ()
-    return {one.id for one in (*loose, *(first or ())) if isinstance(one, ast.Name)}
+    return {one.id for one in only((*loose, *(first or ())), ast.Name)}
 
 
 def _told_apart(function: ast.AST) -> Iterator[str]:
@@ -197,8 +201,9 @@ def _handed_over(node: ast.Call, seen: Study) -> Iterator[str]:
         case Function(), _:
             declared = declarations.declaration(target).params
             for takes, argument in zip(declared, node.args, strict=False):
-                if takes.kind == "positional" and isinstance(takes.declared, TensorDecl):
-                    yield from _origin(argument, seen)
+                match takes:
+                    case declarations.Parameter(kind="positional", declared=TensorDecl()):
+                        yield from _origin(argument, seen)
         case Ref(), ast.Call(
             func=ast.Attribute(value=ast.Name(id="self")), args=[ast.Name(id=name), *_]
         ):

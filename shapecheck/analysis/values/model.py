@@ -16,7 +16,7 @@ from itertools import count
 from typing import Literal, TypeVar
 
 import shapecheck.dims as dims
-from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
+from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, literal
 from shapecheck.analysis.values.paths import AccessPath, is_one, parent
 from shapecheck.dims import HERE, IntSize, Origin, Size
 from shapecheck.dims.origins import ChosenToFit, Default, Each, NamesOf, OfInstance
@@ -191,7 +191,7 @@ def own_size(path: AccessPath, default: object = NOTHING) -> Size:
 def with_default(value: Value, path: AccessPath, default: ast.expr | None) -> Value:
     """Return a declared int, or one that may be None, with what its default says of its size."""
     size = own_size(path)
-    given = default.value if isinstance(default, ast.Constant) else NOTHING
+    given = literal(default)
     if value == size:
         return own_size(path, given)
     match value:

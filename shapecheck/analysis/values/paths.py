@@ -44,6 +44,7 @@ def is_one(path: AccessPath | None) -> bool:
 
 def parent(path: AccessPath) -> AccessPath:
     """Return the path without the last name, which may be the one that leads to several."""
-    if isinstance(path, AmongSeveral) and "." in path.rest:
-        return replace(path, rest=path.rest.rpartition(".")[0])
+    match path:
+        case AmongSeveral(rest=rest) if "." in rest:
+            return replace(path, rest=rest.rpartition(".")[0])
     return str(path).rpartition(".")[0]

@@ -127,17 +127,19 @@ class State:
 
     def duplicate(self, value: Value, made: dict[Ref, Ref]) -> Value:
         """Return a deep copy of a value; `made` are the copies of what was copied before."""
-        if isinstance(value, tuple):
-            return like(value, (self.duplicate(item, made) for item in value))
-        if not isinstance(value, Ref):
-            return value
-        content = self.content(value)
-        if content is None:
-            return UNKNOWN
-        if value not in made:
-            made[value] = self.new(None)
-            self.put(made[value], content.changed(lambda inner: self.duplicate(inner, made)))
-        return made[value]
+        match value:
+            case tuple():
+                return like(value, (self.duplicate(item, made) for item in value))
+            case Ref():
+                content = self.content(value)
+                if content is None:
+                    return UNKNOWN
+                if value not in made:
+                    made[value] = self.new(None)
+                    copy = content.changed(lambda inner: self.duplicate(inner, made))
+                    self.put(made[value], copy)
+                return made[value]
+        return value
 
     def forget(self, value: Value) -> None:
         """Give up what is known of everything that can be reached from a value."""
