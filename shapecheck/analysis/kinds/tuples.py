@@ -61,11 +61,11 @@ class TupleKind(Kind[tuple[Value, ...]]):
         node: ast.expr,
         source: ast.expr,
     ) -> Value:
-        match item_of(frame, held, index):
-            case tuple() as found:
-                return like(held, found)
-            case found:
-                return found
+        match index:
+            case slice():
+                part = part_of(frame, held, index)
+                return UNKNOWN if part is None else like(held, part)
+        return item_of(frame, held, index)
 
     def attribute(
         self, frame: Frame, value: Value, held: tuple[Value, ...], name: str, node: ast.expr
