@@ -347,12 +347,22 @@ def is_number(value: Value) -> TypeGuard[float | Size]:
 
 def are_dims(values: tuple[Value, ...]) -> TypeGuard[tuple[Item, ...]]:
     """Whether a tuple holds nothing but dimensions, runs of them among these."""
-    return all(isinstance(value, (Run, Composite)) or is_size(value) for value in values)
+    return all(isinstance(value, Run) or is_dim(value) for value in values)
+
+
+def is_dim(value: Value) -> TypeGuard[DimExpr]:
+    """Whether a value is a dimension: an integer, known or symbolic, or a composite of them."""
+    return is_size(value) or isinstance(value, Composite)
 
 
 def are(values: Sequence[Value] | None, kind: type[_T]) -> TypeGuard[Sequence[_T]]:
     """Whether the items of a list are known, and all of one kind."""
     return values is not None and all(isinstance(value, kind) for value in values)
+
+
+def only(values: Iterable[object], kind: type[_T]) -> list[_T]:
+    """Return those of some values that are of a kind."""
+    return [value for value in values if isinstance(value, kind)]
 
 
 def as_size(value: Value) -> IntSize:

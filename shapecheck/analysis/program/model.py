@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from shapecheck.analysis.program.syntax import names_in
-from shapecheck.ops.call import Opaque
+from shapecheck.ops.call import UNKNOWN, Opaque
 from shapecheck.ops.call import Value as _Value
 from shapecheck.ops.saying import a_function
 
@@ -113,6 +113,14 @@ class Function(Opaque):
 
     def __repr__(self) -> str:
         return a_function(self.name)
+
+
+def literal(node: ast.AST) -> Value:
+    """Return the constant that an expression spells out, `UNKNOWN` where it is anything else."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+    return UNKNOWN
 
 
 def default_nodes(arguments: ast.arguments) -> list[ast.expr]:

@@ -7,17 +7,26 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final, TypeAlias, TypeGuard
+from typing import Final, TypeAlias, TypeGuard, TypeVar
 
 from shapecheck.analysis.host import Source, Span
 
 _KEPT: Final = 256
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 @functools.lru_cache(maxsize=_KEPT)
 def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
     """Return the nodes of a tree, as `ast.walk` yields them; those of a few trees are kept."""
     return tuple(ast.walk(tree))
+
+
+def nodes_of(kind: type[_Node] | tuple[type[_Node], ...], *trees: ast.AST) -> Iterator[_Node]:
+    """Yield the nodes of a kind, or of several, in some pieces of source."""
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, kind):
+                yield node
 
 
 @lru_cache(maxsize=1024)
@@ -80,6 +89,11 @@ def last_word(node: ast.AST) -> str:
 def called(node: ast.expr) -> ast.expr:
     """Return what a call calls, and anything else as it is: decorators may be either."""
     return node.func if isinstance(node, ast.Call) else node
+
+
+def unstarred(node: ast.expr) -> ast.expr:
+    """Return what a star stands before, and anything else as it is."""
+    return node.value if isinstance(node, ast.Starred) else node
 
 
 def elements(node: ast.AST) -> list[ast.expr] | None:
