@@ -218,7 +218,10 @@ def forget(facts: Facts) -> None:
 
 
 def _says_bound(atom: object) -> bool:
-    return isinstance(atom, Sym) and isinstance(atom.origin, IsBound)
+    match atom:
+        case Sym(origin=IsBound()):
+            return True
+    return False
 
 
 def through(frame: Frame, values: Sequence[Value], result: Value) -> Value:
@@ -237,7 +240,12 @@ def through(frame: Frame, values: Sequence[Value], result: Value) -> Value:
 
 
 def _is_bare(value: Value) -> bool:
-    return type(value) is Free or (isinstance(value, (tuple, list)) and any(map(_is_bare, value)))
+    match value:
+        case Free():
+            return True
+        case tuple() | list():
+            return any(map(_is_bare, value))
+    return False
 
 
 def _over(value: Value, free: tuple[Free, ...], more: bool) -> Value:
@@ -251,9 +259,7 @@ def _over(value: Value, free: tuple[Free, ...], more: bool) -> Value:
     return value
 
 
-def left_over(frame: Frame, part: Value, whole: Value) -> tuple[Free, ...]:
+def left_over(frame: Frame, part: Tensor, whole: Value) -> tuple[Free, ...]:
     """Return the dimensions of a result that the body makes and keeps to itself."""
-    if not isinstance(part, Tensor):
-        return ()
     told = free_in(tuple(one for one in whole if type(one) is Free) if type(whole) is tuple else ())
     return tuple(dim for dim in part.free if dim in frame.made and dim not in told)
