@@ -40,6 +40,11 @@ class _Kind:
         """Whether it says that there is no tensor."""
         return False
 
+    @property
+    def admits_tensors(self) -> bool:
+        """Whether it is a protocol such as `Iterable`, which a tensor has too."""
+        return False
+
     def texts(self) -> Iterator[spec.Spec]:
         """Yield the shapes that it speaks of."""
         for part in self.parts:
