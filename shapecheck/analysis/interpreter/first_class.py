@@ -12,7 +12,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.program.syntax import called
+from shapecheck.analysis.program.syntax import called, receiver_of
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import Argument, Bound, OneOf, Ref, each_of
 from shapecheck.dims import Size, Sym
@@ -156,8 +156,7 @@ def method(
             return None
     adds = name == "index" or (name in METHODS and has_own)
     signature = frame.program.table.signature(PREFIX + name)
-    source = node.func.value if isinstance(node.func, ast.Attribute) else None
-    site = Site(node, name, (("tensor", source),))
+    site = Site(node, name, (("tensor", receiver_of(node)),))
     if (
         name == "split"
         and signature is not None

@@ -144,11 +144,11 @@ def _check_list(frame: Frame, declared: ListDecl, value: Value, matcher: Matcher
 
 @_checks(TupleDecl)
 def _check_tuple(frame: Frame, declared: TupleDecl, value: Value, matcher: Matcher) -> Found:
-    items = declared.items
-    if items is None:
-        return _check_elements(frame, declared.element, value, matcher)
-    if isinstance(value, tuple) and len(items) == len(value):
-        return _check_each(frame, zip(items, value, strict=True), matcher)
+    match declared.items, value:
+        case None, _:
+            return _check_elements(frame, declared.element, value, matcher)
+        case tuple(items), tuple() if len(items) == len(value):
+            return _check_each(frame, zip(items, value, strict=True), matcher)
     return _FITS
 
 

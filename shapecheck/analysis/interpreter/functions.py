@@ -13,9 +13,6 @@ from shapecheck.analysis.annotations.declared import (
     AnyDecl,
     CallableDecl,
     ClassDecl,
-    Declared,
-    NoneDecl,
-    alternatives,
 )
 from shapecheck.analysis.interpreter import first_class, fitting, instance_dims, overrides, strict
 from shapecheck.analysis.interpreter.body import size_in
@@ -127,7 +124,7 @@ def invoke(
         promised = first_class.through(frame, [*values.values()], promised)
         return _closer(frame, function, promised, values, node, given_names)
     inside = look_into(frame, function, values, node, matcher)
-    abstract = inside is None and not _may_be_none(says.result)
+    abstract = inside is None and not says.result.may_be_none
     if (inside is UNKNOWN or abstract) and not isinstance(says.result, AnyDecl):
         promised = fitting.declare(frame, says.result, label, matcher, None)
         return first_class.through(frame, [*values.values()], promised)
@@ -264,10 +261,6 @@ def _has_numbers(frame: Frame, value: Value) -> bool:
             return bool(only(frame.state.facts.items(shape.dims), int))
     made = frame.state.instance_of(value)
     return made is not None and made.path is None
-
-
-def _may_be_none(declared: Declared) -> bool:
-    return any(isinstance(one, (AnyDecl, NoneDecl)) for one in alternatives(declared))
 
 
 def _functions_fit(

@@ -7,7 +7,6 @@ import ast
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.dict_contents import fetch
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.narrowing import Paths, equality, of_kind
 from shapecheck.analysis.interpreter.narrowing import split as split_condition
 from shapecheck.analysis.program.model import Value, literal
@@ -111,7 +110,7 @@ def _sequence(
 ) -> Paths:
     """Match `(b, c, h, w)`: a shape of unknown rank is learned to have so many axes."""
     before = frame.fork()
-    items = _items(frame, value)
+    items = frame.state.items_of(value)
     runs = runs_in(items or ())
     if items is None or len(runs) > 1 or only(patterns, ast.MatchStar):
         return _unread(frame, pattern)
@@ -128,13 +127,6 @@ def _sequence(
     for one, item in zip(patterns, items, strict=True):
         sure = _into(frame, one, item) and sure
     return frame.state, None if sure else before
-
-
-def _items(frame: Frame, value: Value) -> tuple[Value, ...] | None:
-    if isinstance(value, tuple):
-        return value
-    content = frame.state.list_of(value)
-    return iterate(frame, value)[0] if content is not None else None
 
 
 def _label(pattern: ast.pattern) -> str:
