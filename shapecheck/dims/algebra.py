@@ -124,14 +124,17 @@ class Size:
         return self is other or (isinstance(other, Size) and self.terms == other.terms)
 
     def __add__(self, other: IntSize) -> IntSize:
-        terms = self.terms.copy()
-        if isinstance(other, Size):
-            for monomial, coefficient in other.terms.items():
-                terms[monomial] = terms.get(monomial, 0) + coefficient
-        elif isinstance(other, int):
+        if isinstance(other, int):
+            if not other:
+                return self
+            terms = self.terms.copy()
             terms[ONE] = terms.get(ONE, 0) + other
-        else:
+            return canonical(terms)
+        if not isinstance(other, Size):
             return NotImplemented
+        terms = self.terms.copy()
+        for monomial, coefficient in other.terms.items():
+            terms[monomial] = terms.get(monomial, 0) + coefficient
         return canonical(terms)
 
     __radd__ = __add__
@@ -154,6 +157,8 @@ class Size:
 
     def __mul__(self, other: IntSize) -> IntSize:
         if isinstance(other, int):
+            if other == 1:
+                return self
             return _bounded({m: c * other for m, c in self.terms.items()})
         if not isinstance(other, Size):
             return NotImplemented
@@ -265,11 +270,10 @@ def _new(terms: Terms) -> Size:
 
 def canonical(terms: Terms) -> IntSize:
     """Return the size with these terms, which must be no one else's: they are cleaned in place."""
-    for monomial, coefficient in list(terms.items()):
-        if not coefficient:
-            del terms[monomial]
-        elif type(coefficient) is not int and coefficient.denominator == 1:
-            terms[monomial] = int(coefficient)
+    for coefficient in terms.values():
+        if type(coefficient) is not int or not coefficient:
+            _clean(terms)
+            break
     if not terms:
         return 0
     if len(terms) > MOST_TERMS:
@@ -285,11 +289,21 @@ def canonical(terms: Terms) -> IntSize:
     return _new(terms)
 
 
+def _clean(terms: Terms) -> None:
+    """Leave out the terms that are nothing, and write whole numbers as such."""
+    for monomial, coefficient in list(terms.items()):
+        if not coefficient:
+            del terms[monomial]
+        elif type(coefficient) is not int and coefficient.denominator == 1:
+            terms[monomial] = int(coefficient)
+
+
 def _bounded(terms: Terms) -> IntSize:
     """Return the size with these terms, an unknown one where a number in them is too long."""
-    if all(-_LARGEST < coefficient < _LARGEST for coefficient in terms.values()):
-        return canonical(terms)
-    return Size.of(Sym.fresh())
+    for coefficient in terms.values():
+        if not -_LARGEST < coefficient < _LARGEST:
+            return Size.of(Sym.fresh())
+    return canonical(terms)
 
 
 def measured(size: IntSize) -> IntSize:

@@ -37,6 +37,8 @@ def power(base: IntSize, exponent: IntSize) -> IntSize:
     A sum is multiplied out up to a fixed exponent of 8, where that doesn't give too many terms.
     """
     if isinstance(exponent, int):
+        if exponent == 1 and isinstance(base, Size):
+            return base
         return _power_int(base, exponent)
     if base == 1:
         return 1

@@ -25,7 +25,7 @@ from shapecheck.shapes.model import (
     is_vague,
     mismatch,
     runs_in,
-    symbols_in,
+    symbols_of,
 )
 
 __all__ = [
@@ -51,5 +51,5 @@ __all__ = [
     "is_vague",
     "mismatch",
     "runs_in",
-    "symbols_in",
+    "symbols_of",
 ]

@@ -76,10 +76,10 @@ def _options(part: tuple[Item, ...]) -> list[tuple[Item, ...]]:
 
 
 def _telling(part: tuple[Item, ...]) -> bool:
-    return all(symbol.has_name for item in part for symbol in symbols_in(item))
+    return all(symbol.has_name for item in part for symbol in symbols_of(item))
 
 
-def symbols_in(item: Item) -> frozenset[Sym]:
+def symbols_of(item: Item) -> frozenset[Sym]:
     """Return all symbols that a dimension is made of, or that of a run."""
     return frozenset((item.symbol,)) if isinstance(item, Run) else dims.symbols(item)
 
@@ -227,6 +227,10 @@ class Tensor:
     def unknown() -> Tensor:
         """Return a tensor of which nothing is known."""
         return Tensor(Shape.unknown())
+
+    def with_shape(self, shape: Shape) -> Tensor:
+        """Return the same tensor with another shape; several times as fast as `replace`."""
+        return Tensor(shape, self.dtype, self.inserted, self.free, self.more, self.blank)
 
     def __repr__(self) -> str:
         if not self.free:

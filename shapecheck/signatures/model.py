@@ -509,7 +509,7 @@ def _refreshed(value: Value, facts: Facts) -> Value:
     """Return a value with what was learned of the tensors in it."""
     if isinstance(value, (tuple, list)):
         return type(value)(_refreshed(item, facts) for item in value)
-    return replace(value, shape=facts.shape(value.shape)) if isinstance(value, Tensor) else value
+    return value.with_shape(facts.shape(value.shape)) if isinstance(value, Tensor) else value
 
 
 def _into(facts: Facts, result: Value, out: Value) -> Value:

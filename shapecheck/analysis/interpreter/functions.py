@@ -190,7 +190,7 @@ def _resolved(frame: Frame, value: Value) -> Value:
         case tuple():
             return tuple(_resolved(frame, item) for item in value)
         case Tensor(shape=shape):
-            return replace(value, shape=Shape(frame.state.facts.items(shape.dims)))
+            return value.with_shape(Shape(frame.state.facts.items(shape.dims)))
     return value
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final, Generic, NoReturn, TypeAlias, TypeVar
 
 from shapecheck.analysis.interpreter import registry
@@ -219,7 +218,7 @@ def special(frame: Frame, owner: Value, name: str, args: Sequence[Value], node: 
 def as_learned(frame: Frame, tensor: Tensor) -> Tensor:
     """Return a tensor with what has been learned of its shape."""
     told = frame.state.facts.shape(tensor.shape)
-    return tensor if told is tensor.shape else replace(tensor, shape=told)
+    return tensor if told is tensor.shape else tensor.with_shape(told)
 
 
 class Spelling:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, TypeGuard
 
 import shapecheck.dims as dims
@@ -438,7 +437,7 @@ def _counted(
     label = f"sum({text if len(text) <= _LONGEST_MASK else 'mask'})"
     count = Size.of(Sym.count(label))
     shape = Shape(tuple(count if one == Size.of(symbol) else one for one in found.shape.dims))
-    return replace(found, shape=shape)
+    return found.with_shape(shape)
 
 
 _LONGEST_MASK: Final = 24

@@ -23,7 +23,7 @@ from shapecheck.analysis.values.parts import FORMS
 from shapecheck.analysis.values.paths import is_one
 from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
 from shapecheck.dims.origins import Met
-from shapecheck.shapes import Facts, Item, Run, Tensor, symbols_in
+from shapecheck.shapes import Facts, Item, Run, Tensor, symbols_of
 
 _MOST: Final = 64
 """As many things on the heap may a call see that is to be recognised."""
@@ -96,7 +96,7 @@ class Lesson:
             for symbol, items in after.runs.items():
                 if symbol not in runs and spelled.get(symbol) != items and _asked(symbol, asked):
                     runs[symbol] = items
-                    asked.update(*map(symbols_in, items))
+                    asked.update(*map(symbols_of, items))
         return Lesson(
             tuple((Size.of(atom), size) for atom, size in atoms.items()),
             tuple((Run(symbol), items) for symbol, items in runs.items()),
@@ -254,12 +254,13 @@ class _Looking:
 
     def _dim(self, dim: Item) -> Hashable:
         match dim:
-            case int():
-                return dim
+            case Size():
+                if dim.symbol is not None:
+                    return self._symbol(dim.symbol)
             case Run(symbol=symbol):
                 return ("run", self._symbol(symbol))
-            case Size(symbol=Sym() as symbol):
-                return self._symbol(symbol)
+            case int():
+                return dim
         for symbol in dims.in_order(dims.symbols(dim)):
             self._symbol(symbol)
         return dims.renamed(dim, self.unknowns)
@@ -309,6 +310,7 @@ def _changes_outer(node: ast.AST) -> bool:
     return any(nodes_of(ast.Nonlocal, node))
 
 
+@lru_cache(maxsize=1024)
 def _place(number: int) -> Sym:
     return Sym("_", Kind.UNKNOWN, Met(number))
 

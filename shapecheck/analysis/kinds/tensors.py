@@ -80,7 +80,7 @@ class TensorKind(Kind[Tensor]):
 
     def another(self, frame: Frame, value: Value, held: Tensor) -> Value:
         items = frame.state.facts.items(held.shape.dims)
-        return replace(held, shape=Shape(tuple(map(another_item, items))))
+        return held.with_shape(Shape(tuple(map(another_item, items))))
 
     def item(
         self,

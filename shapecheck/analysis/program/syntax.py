@@ -129,18 +129,16 @@ class Survey:
             kind = type(node)
             if kind in _FUNCTIONS:
                 inside = node
-            if (look := _LOOKS.get(kind)) is not None:
+            look, look_inside, fields = _VISITS.get(kind) or _visit(kind)
+            if look is not None:
                 look(self, node)
-            if inside is not None and (look := _LOOKS_INSIDE.get(kind)) is not None:
-                look(self, node, inside)
-            fields = _CHILDREN.get(kind)
-            if fields is None:
-                fields = _CHILDREN[kind] = tuple(f for f in kind._fields if f not in _LEAVES)
+            if inside is not None and look_inside is not None:
+                look_inside(self, node, inside)
             for field in fields:
                 value = getattr(node, field)
                 if type(value) is list:
-                    stack += [(child, inside) for child in value if isinstance(child, ast.AST)]
-                elif isinstance(value, ast.AST):
+                    stack += [(child, inside) for child in value if type(child) not in _BARE]
+                elif type(value) not in _BARE:
                     stack.append((value, inside))
 
     def _function(self, node: Def | ast.Lambda) -> None:
@@ -193,17 +191,17 @@ def _names_stored(tree: ast.AST) -> set[str]:
     return found
 
 
-_LOOKS: Final[dict[type[ast.AST], Callable[..., None]]] = {
+_Look: TypeAlias = Callable[..., None]
+_LOOKS: Final[dict[type[ast.AST], _Look]] = {
     ast.FunctionDef: Survey._function,
     ast.AsyncFunctionDef: Survey._function,
     ast.Lambda: Survey._function,
-    ast.arg: Survey._annotated,
     ast.AnnAssign: Survey._annotated,
     ast.Call: Survey._call,
 }
 """What is noted of a kind of node wherever it stands."""
 
-_LOOKS_INSIDE: Final[dict[type[ast.AST], Callable[..., None]]] = {
+_LOOKS_INSIDE: Final[dict[type[ast.AST], _Look]] = {
     ast.Yield: Survey._yield,
     ast.YieldFrom: Survey._yield,
     ast.Attribute: Survey._attribute,
@@ -218,8 +216,18 @@ _MUTATORS: Final = frozenset(
 _FUNCTIONS: Final = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
 
 # Half of all nodes are names, constants, operators and contexts, which hold nothing to survey.
+_BARE: Final = frozenset((ast.Name, ast.Constant, str, int, bool, type(None)))
 _LEAVES: Final = frozenset(("attr", "ctx", "id", "kind", "op", "ops", "type_comment"))
-_CHILDREN: Final[dict[type[ast.AST], tuple[str, ...]]] = {ast.Constant: (), ast.arg: ()}
+_VISITS: Final[dict[type[ast.AST], tuple[_Look | None, _Look | None, tuple[str, ...]]]] = {
+    ast.arg: (Survey._annotated, None, ())  # an annotation isn't gone into
+}
+"""For each kind of node that was met: what is noted of it, and the fields to go on with."""
+
+
+def _visit(kind: type[ast.AST]) -> tuple[_Look | None, _Look | None, tuple[str, ...]]:
+    fields = tuple(field for field in kind._fields if field not in _LEAVES)
+    _VISITS[kind] = _LOOKS.get(kind), _LOOKS_INSIDE.get(kind), fields
+    return _VISITS[kind]
 
 
 class Syntax:

@@ -27,17 +27,18 @@ def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[
         kind = type(value)
         if kind is Tensor:
             continue
-        if isinstance(value, Ref):
-            if value in heap and value not in seen:
-                seen.add(value)
-                yield value
-                waiting += inside(heap[value])
-        elif isinstance(value, Function):
-            if value not in seen:
-                seen.add(value)
-                waiting += value.captured()
-        elif (form := FORMS.get(kind)) is not None:
+        form = FORMS.get(kind)
+        if form is not None:
             waiting += form.parts(value)
+        elif not isinstance(value, (Ref, Function)) or value in seen:
+            continue
+        elif isinstance(value, Function):
+            seen.add(value)
+            waiting += value.captured()
+        elif value in heap:
+            seen.add(value)
+            yield value
+            waiting += inside(heap[value])
 
 
 class Moving:
@@ -65,9 +66,10 @@ class Moving:
             return value
         old = form.parts(value)
         new = [self.value(part) for part in old]
-        if all(one is other for one, other in zip(old, new, strict=True)):
-            return value
-        return form.made(value, new)
+        for one, other in zip(old, new, strict=True):
+            if one is not other:
+                return form.made(value, new)
+        return value
 
     def size(self, size: IntSize) -> IntSize:
         """Return a size with its symbols replaced."""

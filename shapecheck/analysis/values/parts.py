@@ -46,7 +46,8 @@ def _partial(value: Partial, parts: Sequence[Value]) -> Partial:
 
 
 def _tensor(value: Tensor, dims: Sequence[Item], free: Sequence[Free]) -> Tensor:
-    return replace(value, shape=Shape(tuple(dims)), free=tuple(free))
+    made = value.with_shape(Shape(tuple(dims)))
+    return replace(made, free=tuple(free)) if free else made
 
 
 FORMS: Final[dict[type, Form]] = {

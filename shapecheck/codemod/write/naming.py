@@ -11,7 +11,6 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from string import digits
 from typing import Any, Final
 
@@ -354,7 +353,7 @@ def _as_given(value: Value, study: Study) -> Value:
         lead, *rest = value.shape.dims or (None,)
         is_all = len(first) >= _MOST_OFTEN and not has_run(first)
         if is_all and isinstance(lead, Run) and tuple(rest) == first:
-            return replace(value, shape=given.shape)
+            return value.with_shape(given.shape)
     return value
 
 

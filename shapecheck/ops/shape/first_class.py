@@ -251,7 +251,7 @@ def batched(
         operand = given[0]
         assert isinstance(operand, Tensor)
         shape = facts.shape(operand.shape)
-        given[0] = replace(operand, shape=Shape((*loops.leads, *shape.dims)))
+        given[0] = operand.with_shape(Shape((*loops.leads, *shape.dims)))
     return loops.outside(judge(given, named))
 
 

@@ -40,7 +40,7 @@ def index(call: Call, input: Value, dims: Value, indices: Value, **rest: Value) 
     if not isinstance(tensor, Tensor):
         return UNKNOWN
     tensor, shape = resolved(call, tensor)
-    tensor = replace(tensor, shape=shape)
+    tensor = tensor.with_shape(shape)
     pairs = [(dims, indices)]
     if isinstance(dims, (tuple, list)) and isinstance(indices, (tuple, list)):
         if len(dims) != len(indices):
@@ -199,7 +199,7 @@ def split(call: Call, input: Value, split_size_or_sections: Value, dim: Value = 
             raise mismatch("the sizes aren't dimensions", f'can\'t split "{dim}"')
         return parted(call, input, parts, 0 if dim is None else dim)
     tensor, shape = resolved(call, tensor)
-    tensor = replace(tensor, shape=shape)
+    tensor = tensor.with_shape(shape)
     place = _place(call, tensor, 0 if dim is None else dim)
     whole = None if place is None else _item(call, tensor, place)
     if place is None or whole is None:
