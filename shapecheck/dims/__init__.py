@@ -18,6 +18,7 @@ from shapecheck.dims.algebra import (
     Monomial,
     Power,
     Size,
+    atoms_of,
     measured,
     product,
 )
@@ -31,6 +32,7 @@ from shapecheck.dims.composites import (
     name,
     own,
     size_of,
+    symbol_of,
     symbols,
     unknown,
 )
@@ -63,6 +65,7 @@ __all__ = [
     "Size",
     "Sym",
     "Verdict",
+    "atoms_of",
     "compare",
     "compare_gap",
     "dims",
@@ -84,6 +87,7 @@ __all__ = [
     "size_of",
     "solve",
     "substitute",
+    "symbol_of",
     "symbols",
     "unknown",
     "whole",

@@ -326,6 +326,11 @@ def terms_of(size: IntSize) -> Terms:
     return {ONE: size} if isinstance(size, int) else size.terms
 
 
+def atoms_of(size: IntSize) -> Iterable[Atom]:
+    """Return the atoms of a size, of which a number has none."""
+    return () if isinstance(size, int) else size.atoms()
+
+
 def parts_of(atom: Atom) -> Iterable[IntSize]:
     """Return the sizes that an atom is made of; of a symbol, none."""
     match atom:

@@ -59,6 +59,11 @@ def symbols(dim: DimExpr) -> frozenset[Sym]:
     return frozenset().union(*map(symbols, dim.parts))
 
 
+def symbol_of(dim: object) -> Sym | None:
+    """Return the symbol that a dimension is; None for a number, for any other, for what is none."""
+    return dim.symbol if isinstance(dim, Size) else None
+
+
 @lru_cache(maxsize=4096)
 def name(text: str, origin: Origin = HERE) -> Size:
     """Return the size that a dimension name stands for."""
@@ -90,5 +95,5 @@ def either(*some: DimExpr) -> DimExpr:
 
 
 def _options(dim: DimExpr) -> tuple[DimExpr, ...]:
-    symbol = dim.symbol if isinstance(dim, Size) else None
+    symbol = symbol_of(dim)
     return symbol.options if symbol is not None and symbol.options else (dim,)

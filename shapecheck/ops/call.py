@@ -368,7 +368,12 @@ def is_within(value: Value, least: float = -inf, most: float = inf) -> TypeGuard
 
 def are_dims(values: tuple[Value, ...]) -> TypeGuard[tuple[Item, ...]]:
     """Whether a tuple holds nothing but dimensions, runs of them among these."""
-    return all(isinstance(value, (Run, Composite)) or is_size(value) for value in values)
+    return all(isinstance(value, Run) or is_dim(value) for value in values)
+
+
+def is_dim(value: Value) -> TypeGuard[DimExpr]:
+    """Whether a value is a dimension: an integer, known or symbolic, or a composite of them."""
+    return is_size(value) or isinstance(value, Composite)
 
 
 def are(values: Sequence[object] | None, kind: type[_T]) -> TypeGuard[Sequence[_T]]:

@@ -24,6 +24,8 @@ from shapecheck.shapes.model import (
     has_run,
     is_vague,
     mismatch,
+    runs_in,
+    symbols_of,
 )
 
 __all__ = [
@@ -48,4 +50,6 @@ __all__ = [
     "has_run",
     "is_vague",
     "mismatch",
+    "runs_in",
+    "symbols_of",
 ]

@@ -76,8 +76,17 @@ def _options(part: tuple[Item, ...]) -> list[tuple[Item, ...]]:
 
 
 def _telling(part: tuple[Item, ...]) -> bool:
-    found = ({item.symbol} if isinstance(item, Run) else dims.symbols(item) for item in part)
-    return all(symbol.has_name for one in found for symbol in one)
+    return all(symbol.has_name for item in part for symbol in symbols_of(item))
+
+
+def symbols_of(item: Item) -> frozenset[Sym]:
+    """Return all symbols that a dimension is made of, or that of a run."""
+    return frozenset((item.symbol,)) if isinstance(item, Run) else dims.symbols(item)
+
+
+def runs_in(items: Iterable[object]) -> list[tuple[int, Run]]:
+    """Return the runs among some items, each behind where it stands."""
+    return [(at, item) for at, item in enumerate(items) if isinstance(item, Run)]
 
 
 def has_run(items: Iterable[object]) -> bool:

@@ -40,6 +40,16 @@ class _Kind:
         """Whether it says that there is no tensor."""
         return False
 
+    @property
+    def may_be_none(self) -> bool:
+        """Whether None is, or may be, what it says."""
+        return False
+
+    @property
+    def admits_tensors(self) -> bool:
+        """Whether it is a protocol such as `Iterable`, which a tensor has too."""
+        return False
+
     def texts(self) -> Iterator[spec.Spec]:
         """Yield the shapes that it speaks of."""
         for part in self.parts:
@@ -89,10 +99,20 @@ class NoneDecl(_Kind):
         """None is."""
         return True
 
+    @property
+    def may_be_none(self) -> bool:
+        """It is."""
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class AnyDecl(_Kind):
     """Anything: a type that says nothing about shapes."""
+
+    @property
+    def may_be_none(self) -> bool:
+        """None is something."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +233,11 @@ class UnionDecl(_Kind):
     def is_plain(self) -> bool:
         """Whether all of its options are."""
         return all(option.is_plain for option in self.options)
+
+    @property
+    def may_be_none(self) -> bool:
+        """Whether one of its options may."""
+        return any(option.may_be_none for option in self.options)
 
 
 Declared: TypeAlias = (

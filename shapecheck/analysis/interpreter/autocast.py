@@ -43,9 +43,10 @@ def decorated(function: Function, facts: Facts) -> dtypes.DTypes:
     """Return the lower dtypes in the body of a function, by its decorators."""
     lower = facts.autocast
     for decorator in getattr(function.node, "decorator_list", ()):
-        if isinstance(decorator, ast.Call):
-            frame = Frame(function.module, State())
-            lower = entered(frame.hush(Frame.eval, decorator), lower)
+        match decorator:
+            case ast.Call():
+                frame = Frame(function.module, State())
+                lower = entered(frame.hush(Frame.eval, decorator), lower)
     return lower
 
 
@@ -80,8 +81,9 @@ def _of(value: Value, kind: dtypes.DTypes) -> Value:
 
 def _either(value: Value, other: Value) -> Value:
     """Return a result that may have the dtypes of another one."""
-    if isinstance(value, Tensor) and isinstance(other, Tensor):
-        return replace(value, dtype=value.dtype | other.dtype)
+    match value, other:
+        case Tensor(dtype=dtype), Tensor(dtype=also):
+            return replace(value, dtype=dtype | also)
     if type(value) is tuple and type(other) is tuple and len(value) == len(other):
         return tuple(map(_either, value, other))
     return value

@@ -24,14 +24,13 @@ from shapecheck.analysis.interpreter import autocast, first_class, fitting, inst
 from shapecheck.analysis.interpreter.frame import Budget, Frame
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.program.model import Dotted, Function, Value
-from shapecheck.analysis.program.syntax import names_in
+from shapecheck.analysis.program.syntax import elements, is_def, names_in
 from shapecheck.analysis.values.model import DictContent, ListContent, own_size, with_default
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
-from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size
+from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import as_size
+from shapecheck.ops.call import is_size, only
 from shapecheck.shapes import Item, Matcher, Tensor
 
 
@@ -44,10 +43,7 @@ def parse_expression(source: str) -> ast.expr:
 def size_in(frame: Frame, source: str) -> IntSize | None:
     """Return the value of a `{...}` expression in a frame, None where it isn't a known size."""
     value = frame.eval(parse_expression(source))
-    if isinstance(value, bool) or value is UNKNOWN:
-        return None
-    found = as_size(value)
-    return found if found is value else None
+    return value if is_size(value) else None
 
 
 def check_braces(frame: Frame, function: Function) -> None:
@@ -83,7 +79,7 @@ def check_body(
     may be taken for that isn't among `values`. Raises `TooManyErrors` where the body goes on after
     more than `most`.
     """
-    assert not isinstance(function.node, ast.Lambda)
+    assert is_def(function.node)
     budget = Budget.of((function.node.end_lineno or 0) - function.node.lineno)
     frame = Frame(function.module, state, function=function, quiet=quiet, budget=budget)
     says = declaration(function)
@@ -104,9 +100,9 @@ def check_body(
     frame.given = dict(frame.state.vars)
     _take_over(frame, matcher)
     _take_in(frame, function)
-    given = (frame.given.get(param.name) for param in says.params)
+    given = only((frame.given.get(param.name) for param in says.params), Tensor)
     frame.state.facts.autocast = autocast.decorated(function, frame.state.facts)
-    frame.state.facts.declared = tuple(one.shape for one in given if isinstance(one, Tensor))
+    frame.state.facts.declared = tuple(one.shape for one in given)
     frame.run_all(function.node.body, f'"{function.name}"', told=says.shaped)
     return frame
 
@@ -133,15 +129,11 @@ def _take_over(frame: Frame, matcher: Matcher) -> None:
     every = (*(param.declared for param in says.params), says.result)
     parts = {name for one in every for text in one.texts() for name in spec.composed_names(text)}
     for param in says.params:
-        value = frame.given.get(param.name)
-        if not isinstance(value, Size) or param.name not in parts:
-            continue
-        symbol = value.symbol
-        if symbol is None or symbol.kind is not Kind.OWN:
-            continue
-        bound: DimExpr = matcher.names.setdefault(param.name, value)
-        if bound != value and not isinstance(bound, Composite):
-            frame.state.facts.learn(symbol, bound)
+        match frame.given.get(param.name):
+            case Size(symbol=Sym(kind=Kind.OWN) as symbol) as value if param.name in parts:
+                bound: DimExpr = matcher.names.setdefault(param.name, value)
+                if bound != value and is_size(bound):
+                    frame.state.facts.learn(symbol, bound)
 
 
 def promise(frame: Frame, function: Function) -> None:
@@ -149,10 +141,12 @@ def promise(frame: Frame, function: Function) -> None:
     result = declaration(function).result
     frame.matcher.evaluate = lambda source: size_in(frame, source)
     if is_generator(function):
-        if isinstance(result, ListDecl) and speaks(result):
-            item = result.element
-            yielded = Blame("unfit", "yielded", function.name)
-            frame.check_yield = lambda node, value: _given_out(frame, item, node, value, yielded)
+        match result:
+            case ListDecl(element=item) if speaks(result):
+                yielded = Blame("unfit", "yielded", function.name)
+                frame.check_yield = lambda node, value: _given_out(
+                    frame, item, node, value, yielded
+                )
     elif speaks(result):
         returned = Blame("unfit", "result", function.name)
         frame.check_return = lambda node, value: _given_out(frame, result, node, value, returned)
@@ -171,10 +165,14 @@ def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
     return with_default(value, param.name, param.default)
 
 
-def _subject(frame: Frame, verb: str, node: ast.expr) -> str:
+def _text(frame: Frame, node: ast.expr) -> str | None:
+    """Return the expression of a value that is given out; of what `yield from` gives, None."""
+    return None if isinstance(node, ast.YieldFrom) else frame.segment(node)
+
+
+def _subject(verb: str, text: str | None) -> str:
     """Return what a value that is returned or yielded is called in messages."""
-    text = "" if isinstance(node, ast.YieldFrom) else frame.segment(node)
-    return f'{verb} value "{text}"' if 0 < len(text) <= 40 else f"{verb} value"
+    return f'{verb} value "{text}"' if text and len(text) <= 40 else f"{verb} value"
 
 
 def _given_out(
@@ -186,23 +184,23 @@ def _given_out(
     matcher.names.update(frame.matcher.names)
     matcher.runs.update(frame.matcher.runs)
     parts: list[tuple[Declared, Value, ast.expr]] = [(declared, value, node)]
-    if isinstance(declared, TupleDecl) and declared.items is not None and isinstance(value, tuple):
-        if len(declared.items) == len(value):
-            same = isinstance(node, ast.Tuple) and len(node.elts) == len(value)
-            nodes = node.elts if same and isinstance(node, ast.Tuple) else [node] * len(value)
-            parts = list(zip(declared.items, value, nodes, strict=True))
+    match declared, value:
+        case TupleDecl(items=tuple(items)), tuple() if len(items) == len(value):
+            nodes = elements(node) or []
+            nodes = nodes if len(nodes) == len(value) else [node] * len(value)
+            parts = list(zip(items, value, nodes, strict=True))
     before = frame.state.facts.atoms
     for part, item, where in parts:
         found = fitting.check(frame, part, item, matcher)
         if found[0] is not None:
-            text = None if isinstance(where, ast.YieldFrom) else frame.segment(where)
-            subject = _subject(frame, verb, where)
+            text = _text(frame, where)
+            subject = _subject(verb, text)
             frame.error(where, fitting.message(frame, subject, found, matcher, text, blame))
             return value
-        left = first_class.left_over(frame, item, value)
-        if left and isinstance(part, TensorDecl) and isinstance(item, Tensor):
-            said = explain.left_over(_subject(frame, verb, where), item, left)
-            frame.error(where, replace(said, blame=blame))
-            return value
+        match part, item:
+            case TensorDecl(), Tensor() if left := first_class.left_over(frame, item, value):
+                said = explain.left_over(_subject(verb, _text(frame, where)), item, left)
+                frame.error(where, replace(said, blame=blame))
+                return value
     strict.report(frame, node, f"the {verb} value", before, blame)
     return value

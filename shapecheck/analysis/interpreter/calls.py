@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 from shapecheck.analysis.interpreter import escaping, first_class, registry
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.iteration import iterate
+from shapecheck.analysis.interpreter.iteration import spelled_out
 from shapecheck.analysis.interpreter.kinds import held_by, kind_of
 from shapecheck.analysis.program.model import NOTHING, Function, Value
+from shapecheck.analysis.program.syntax import name_of
 from shapecheck.analysis.values.model import Argument, Arguments, Super
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
@@ -42,13 +43,13 @@ def evaluate_arguments(frame: Frame, node: ast.Call) -> Arguments:
     args: list[Argument] = []
     complete = True
     for arg in node.args:
-        if isinstance(arg, ast.Starred):
-            value = frame.eval(arg.value)
-            items = value if isinstance(value, tuple) else iterate(frame, value)[0]
-            complete = complete and items is not None
-            args.extend(Argument(item) for item in items or ())
-        else:
-            args.append(Argument(frame.eval(arg), arg))
+        match arg:
+            case ast.Starred(value=inner):
+                items = spelled_out(frame, frame.eval(inner))
+                complete = complete and items is not None
+                args.extend(map(Argument, items or ()))
+            case _:
+                args.append(Argument(frame.eval(arg), arg))
     kwargs: dict[str, Argument] = {}
     for keyword in node.keywords:
         value = frame.eval(keyword.value)
@@ -70,10 +71,9 @@ def _label(frame: Frame, node: ast.expr) -> str:
     while isinstance(owner, ast.Attribute):
         parts.append(owner.attr)
         owner = owner.value
-    if isinstance(owner, ast.Name) and not (
-        parts and isinstance(frame.state.vars.get(owner.id), Tensor)
-    ):
-        return ".".join([owner.id, *reversed(parts)])
+    name = name_of(owner)
+    if name is not None and not (parts and isinstance(frame.state.vars.get(name), Tensor)):
+        return ".".join([name, *reversed(parts)])
     return parts[0] if parts else frame.segment(node)
 
 

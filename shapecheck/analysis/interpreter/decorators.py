@@ -78,46 +78,48 @@ def _made(function: Function, node: Def, frame: Frame | None) -> Value:
     value: Value = function
     known = list(decorator_names(function.module, node))
     for decorator, name in zip(reversed(node.decorator_list), reversed(known), strict=True):
-        if name in _MANAGERS and isinstance(value, Function):
+        if name in _KEEP or name in PROPERTIES:
+            continue
+        if not isinstance(value, Function):
+            return UNKNOWN
+        if name in _MANAGERS:
             value = replace(value, manages=True)
-        elif name not in _KEEP and name not in PROPERTIES:
+        else:
             value = _apply(frame or Frame(function.module, State()), decorator, name, value)
     return value
 
 
-def _apply(frame: Frame, decorator: ast.expr, name: str, value: Value) -> Value:
-    """Return what one decorator makes of a value."""
-    if not isinstance(value, Function):
-        return UNKNOWN
-    made = frame.hush(Frame.eval, decorator)
-    if isinstance(made, Context):
-        return value
-    transformed = _transformed(frame, made, value, decorator, name)
-    if transformed is not NOTHING:
-        return transformed
-    if isinstance(made, Function):
-        same = _same_type(made)
-        if same and declarations.declaration(value).shaped:
+def _apply(frame: Frame, decorator: ast.expr, name: str, value: Function) -> Value:
+    """Return what one decorator makes of a function."""
+    found: Value = NOTHING
+    match frame.hush(Frame.eval, decorator):
+        case Context():
             return value
-        result = frame.hush(functions.invoke, made, [Argument(value)], {}, decorator, name)
-        if isinstance(result, Function):
-            return value if _passes_through(result, value) else result
-        if same:
-            return value
+        case (Dotted(name=caller) | Partial(function=Dotted(name=caller))) as made if (
+            caller in CALLERS  # `@vmap`, `@partial(vmap, out_dims=1)`
+        ):
+            call = ast.copy_location(ast.Call(decorator, [], []), decorator)
+            return frame.hush(invoke, made, Arguments((Argument(value),), {}), call, name)
+        case Function() as maker:
+            found = _wrapped(frame, maker, decorator, name, value)
+    if found is not NOTHING:
+        return found
     if name.partition(".")[0] in _CHANGE or not declarations.declaration(value).shaped:
         return UNKNOWN
     return value  # the annotations of what an unknown library decorates
 
 
-def _transformed(
-    frame: Frame, made: Value, value: Function, decorator: ast.expr, name: str
+def _wrapped(
+    frame: Frame, maker: Function, decorator: ast.expr, name: str, value: Function
 ) -> Value:
-    """Return what `@vmap` or `@partial(vmap, out_dims=1)` makes; `NOTHING` for other decorators."""
-    target = made.function if isinstance(made, Partial) else made
-    if not isinstance(target, Dotted) or target.name not in CALLERS:
-        return NOTHING
-    call = ast.copy_location(ast.Call(decorator, [], []), decorator)
-    return frame.hush(invoke, made, Arguments((Argument(value),), {}), call, name)
+    """Return what a decorator of the program makes of a function; `NOTHING` if that isn't known."""
+    same = _same_type(maker)
+    if same and declarations.declaration(value).shaped:
+        return value
+    result = frame.hush(functions.invoke, maker, [Argument(value)], {}, decorator, name)
+    if isinstance(result, Function):
+        return value if _passes_through(result, value) else result
+    return value if same else NOTHING
 
 
 def _same_type(decorator: Function) -> bool:
@@ -129,11 +131,19 @@ def _same_type(decorator: Function) -> bool:
     if not is_def(node) or node.returns is None or not node.args.args:
         return False
     taken = node.args.args[0].annotation
-    if taken is None or isinstance(node.returns, ast.Constant):
+    if taken is None or ast.dump(taken) != ast.dump(node.returns):
         return False
-    head = taken.value if isinstance(taken, ast.Subscript) else taken
-    bare = ast.unparse(head).rpartition(".")[2] in ("Callable", "object", "Any")
-    return not bare and ast.dump(taken) == ast.dump(node.returns)
+    match taken:
+        case ast.Constant():
+            return False
+        case ast.Subscript(value=head):
+            return not _is_bare(head)
+    return not _is_bare(taken)
+
+
+def _is_bare(annotation: ast.expr) -> bool:
+    """Whether an annotation, without what is in its brackets, says nothing of what it is given."""
+    return ast.unparse(annotation).rpartition(".")[2] in ("Callable", "object", "Any")
 
 
 def _passes_through(wrapper: Function, wrapped: Function) -> bool:
@@ -141,8 +151,9 @@ def _passes_through(wrapper: Function, wrapped: Function) -> bool:
     if wrapper == wrapped:
         return True
     node = wrapper.node
-    if isinstance(node, ast.Lambda):
-        return _forwards(node.body, wrapper, wrapped)
+    match node:
+        case ast.Lambda(body=body):
+            return _forwards(body, wrapper, wrapped)
     taken = {argument.arg for argument in declarations.arguments_of(node, stars=True)}
     results: dict[str, list[ast.expr]] = {}
     returned: list[ast.expr] = []

@@ -13,7 +13,7 @@ from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, iterate
 from shapecheck.analysis.interpreter.registry import Named
-from shapecheck.analysis.interpreter.truth import CONSTANTS
+from shapecheck.analysis.interpreter.truth import is_constant
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import DictContent, ListContent
 from shapecheck.analysis.values.state import State
@@ -22,9 +22,7 @@ from shapecheck.ops import UNKNOWN
 
 def is_key(value: Value) -> bool:
     """Whether a value is a key that can be told from others."""
-    if isinstance(value, tuple):
-        return all(map(is_key, value))
-    return isinstance(value, CONSTANTS)
+    return all(map(is_key, value)) if isinstance(value, tuple) else is_constant(value)
 
 
 def entries(content: DictContent) -> Mapping[Value, Value]:

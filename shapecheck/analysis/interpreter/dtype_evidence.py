@@ -60,12 +60,13 @@ def _tensors(value: Value) -> Iterator[Tensor]:
 
 def _kind(value: Value) -> Hashable:
     """Return what of an argument may matter to the dtypes that a call takes."""
+    match value:
+        case Tensor():
+            return _telling(value)
+        case DType() | bool():
+            return value
     found = [*_tensors(value)]
-    if isinstance(value, Tensor):
-        return _telling(value)
-    if found:
-        return frozenset(map(_telling, found))
-    return value if isinstance(value, (DType, bool)) else type(value).__name__
+    return frozenset(map(_telling, found)) if found else type(value).__name__
 
 
 def _telling(tensor: Tensor) -> Hashable:

@@ -12,7 +12,7 @@ from shapecheck.analysis.annotations.class_fields import set_by_name
 from shapecheck.analysis.annotations.classes import find_method
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Function, Scope, Value
-from shapecheck.analysis.program.syntax import names_in
+from shapecheck.analysis.program.syntax import names_in, nodes_of
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import (
     Attributes,
@@ -66,7 +66,7 @@ class _Escape:
     def bound(self, value: Bound) -> None:
         if value.function is None:
             self.value(value.receiver)
-        elif isinstance(value.receiver, Ref):
+        else:
             self._used(value.receiver, value.function.node)
 
     def definition(self, value: Function | Class) -> None:
@@ -98,31 +98,30 @@ class _Escape:
         rebound = _rebound_in(node)
         for name in sorted(used):
             held = home.find(name)
-            if isinstance(held, Ref):
-                self._used(held, node)
+            self._used(held, node)
             self.value(held)
         if isinstance(home, Frame):
             home.share(used, rebound)
             for name in rebound:
                 home.rebind(name, UNKNOWN)
 
-    def _used(self, ref: Ref, node: ast.AST) -> None:
+    def _used(self, value: Value, node: ast.AST) -> None:
         """Let go of what a function may change of an instance that it can reach."""
-        content = self.frame.state.instance_of(ref)
-        if content is None or (ref, node) in self.seen:
+        content = self.frame.state.instance_of(value)
+        if content is None or (value, node) in self.seen:
             return
-        self.seen.add((ref, node))
+        self.seen.add((value, node))
         stored, mentioned = _attributes_in(node)
         for name in sorted(mentioned):
             method = find_method(content.cls, name)
             if method is not None:
-                self._used(ref, method.node)
+                self._used(value, method.node)
             else:
                 self.value(content.attrs.get(name, UNKNOWN))
-        left = self.frame.state.instance_of(ref)
-        if left is not None and stored and ref in self.frame.state.heap:
+        left = self.frame.state.instance_of(value)
+        if left is not None and stored and value in self.frame.state.heap:
             attrs = {**left.attrs, **dict.fromkeys(sorted(stored), UNKNOWN)}
-            self.frame.state.put(ref, replace(left, attrs=attrs))
+            self.frame.state.put(value, replace(left, attrs=attrs))
 
 
 _OF_KIND: Final[dict[type, Callable[..., None]]] = {
@@ -142,13 +141,17 @@ _OF_KIND: Final[dict[type, Callable[..., None]]] = {
 @lru_cache(maxsize=1024)
 def _attributes_in(node: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     """Return the attributes that a piece of source assigns, and those that it mentions."""
-    found = [one for one in ast.walk(node) if isinstance(one, ast.Attribute)]
-    stored = {one.attr for one in found if not isinstance(one.ctx, ast.Load)}
-    return frozenset(stored | set_by_name(node)), frozenset(one.attr for one in found)
+    stored: set[str] = set()
+    mentioned: set[str] = set()
+    for one in nodes_of(ast.Attribute, node):
+        mentioned.add(one.attr)
+        match one.ctx:
+            case ast.Store() | ast.Del():
+                stored.add(one.attr)
+    return frozenset(stored | set_by_name(node)), frozenset(mentioned)
 
 
 @lru_cache(maxsize=1024)
 def _rebound_in(node: ast.AST) -> tuple[str, ...]:
     """Return the variables around a function that it assigns."""
-    found = (one.names for one in ast.walk(node) if isinstance(one, ast.Nonlocal))
-    return tuple(sorted({name for names in found for name in names}))
+    return tuple(sorted({name for one in nodes_of(ast.Nonlocal, node) for name in one.names}))

@@ -7,18 +7,25 @@ import ast
 from shapecheck.analysis.interpreter import calls, operators
 from shapecheck.analysis.interpreter.dict_contents import of_pairs, put, united
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.iteration import UNROLL, iterate, iterated, length
+from shapecheck.analysis.interpreter.iteration import (
+    UNROLL,
+    iterate,
+    iterated,
+    length,
+    spelled_out,
+)
 from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.interpreter.narrowing import split
 from shapecheck.analysis.interpreter.registry import expression
 from shapecheck.analysis.interpreter.statements import define, store
-from shapecheck.analysis.interpreter.truth import CONSTANTS, truth
+from shapecheck.analysis.interpreter.truth import CONSTANTS, is_constant, truth
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import DictContent, Items, ListContent, OneOf, Ref, options
 from shapecheck.analysis.values.parts import MOST
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Dim, IntSize
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import are, only
 
 expression(ast.BinOp)(operators.binary)
 expression(ast.UnaryOp)(operators.unary)
@@ -30,9 +37,10 @@ expression(ast.Call)(calls.call)
 @expression(ast.Attribute)
 def _attribute(frame: Frame, node: ast.Attribute) -> Value:
     value = frame.eval(node.value)
-    if isinstance(value, OneOf) and all(isinstance(o, Ref) or o is None for o in value.options):
-        each = [option for option in value.options if option is not None]
-        return frame.state.either(*(attribute(frame, one, node.attr, node) for one in each))
+    match value:
+        case OneOf(options=some) if are([one for one in some if one is not None], Ref):
+            each = (attribute(frame, one, node.attr, node) for one in some if one is not None)
+            return frame.state.either(*each)
     return attribute(frame, operators.certain(value, None), node.attr, node)
 
 
@@ -59,16 +67,13 @@ def _elements(frame: Frame, nodes: list[ast.expr]) -> tuple[Value, ...] | None:
     found: list[Value] = []
     known = True
     for node in nodes:
-        if isinstance(node, ast.Starred):
-            value = frame.eval(node.value)
-            if isinstance(value, tuple):
-                found.extend(value)
-                continue
-            items = iterate(frame, value)[0]
-            known = known and items is not None
-            found.extend(items or ())
-        else:
-            found.append(frame.eval(node))
+        match node:
+            case ast.Starred(value=inner):
+                items = spelled_out(frame, frame.eval(inner))
+                known = known and items is not None
+                found.extend(items or ())
+            case _:
+                found.append(frame.eval(node))
     short = len(found) <= MOST or len(found) == len(nodes)
     return tuple(found) if known and short else None
 
@@ -82,7 +87,7 @@ def _list(frame: Frame, node: ast.List) -> Value:
 @expression(ast.Set)
 def _set(frame: Frame, node: ast.Set) -> Value:
     items = _elements(frame, node.elts)
-    if items is not None and all(isinstance(item, CONSTANTS) for item in items):
+    if items is not None and all(map(is_constant, items)):
         return frame.state.new(ListContent(tuple(dict.fromkeys(items)), kind="set"))
     return frame.state.new(ListContent(None, UNKNOWN, "set"))
 
@@ -201,7 +206,7 @@ def _dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
     if items is not None and (made := of_pairs(items)).items is not None:
         return frame.state.new(made)
     pairs = items if items is not None else (element,)
-    values = [item[1] for item in pairs if isinstance(item, tuple) and len(item) == 2]
+    values = [pair[1] for pair in only(pairs, tuple) if len(pair) == 2]
     return frame.state.new(DictContent(None, frame.state.either(*values) if values else UNKNOWN))
 
 

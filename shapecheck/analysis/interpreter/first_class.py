@@ -12,7 +12,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.program.syntax import called
+from shapecheck.analysis.program.syntax import called, receiver_of
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import Argument, Bound, OneOf, Ref, each_of
 from shapecheck.dims import Size, Sym
@@ -156,8 +156,7 @@ def method(
             return None
     adds = name == "index" or (name in METHODS and has_own)
     signature = frame.program.table.signature(PREFIX + name)
-    source = node.func.value if isinstance(node.func, ast.Attribute) else None
-    site = Site(node, name, (("tensor", source),))
+    site = Site(node, name, (("tensor", receiver_of(node)),))
     if (
         name == "split"
         and signature is not None
@@ -218,7 +217,10 @@ def forget(facts: Facts) -> None:
 
 
 def _says_bound(atom: object) -> bool:
-    return isinstance(atom, Sym) and isinstance(atom.origin, IsBound)
+    match atom:
+        case Sym(origin=IsBound()):
+            return True
+    return False
 
 
 def through(frame: Frame, values: Sequence[Value], result: Value) -> Value:
@@ -237,7 +239,12 @@ def through(frame: Frame, values: Sequence[Value], result: Value) -> Value:
 
 
 def _is_bare(value: Value) -> bool:
-    return type(value) is Free or (isinstance(value, (tuple, list)) and any(map(_is_bare, value)))
+    match value:
+        case Free():
+            return True
+        case tuple() | list():
+            return any(map(_is_bare, value))
+    return False
 
 
 def _over(value: Value, free: tuple[Free, ...], more: bool) -> Value:
@@ -251,9 +258,7 @@ def _over(value: Value, free: tuple[Free, ...], more: bool) -> Value:
     return value
 
 
-def left_over(frame: Frame, part: Value, whole: Value) -> tuple[Free, ...]:
+def left_over(frame: Frame, part: Tensor, whole: Value) -> tuple[Free, ...]:
     """Return the dimensions of a result that the body makes and keeps to itself."""
-    if not isinstance(part, Tensor):
-        return ()
     told = free_in(tuple(one for one in whole if type(one) is Free) if type(whole) is tuple else ())
     return tuple(dim for dim in part.free if dim in frame.made and dim not in told)

@@ -38,7 +38,7 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.analysis.values.paths import AccessPath
 from shapecheck.blame import UNFIT, Blame
-from shapecheck.dims import Kind, Size, Sym
+from shapecheck.dims import Kind, Size, Sym, symbol_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Item, Matcher, Misfit, Run, Shape, Tensor
@@ -144,11 +144,11 @@ def _check_list(frame: Frame, declared: ListDecl, value: Value, matcher: Matcher
 
 @_checks(TupleDecl)
 def _check_tuple(frame: Frame, declared: TupleDecl, value: Value, matcher: Matcher) -> Found:
-    items = declared.items
-    if items is None:
-        return _check_elements(frame, declared.element, value, matcher)
-    if isinstance(value, tuple) and len(items) == len(value):
-        return _check_each(frame, zip(items, value, strict=True), matcher)
+    match declared.items, value:
+        case None, _:
+            return _check_elements(frame, declared.element, value, matcher)
+        case tuple(items), tuple() if len(items) == len(value):
+            return _check_each(frame, zip(items, value, strict=True), matcher)
     return _FITS
 
 
@@ -179,8 +179,9 @@ def _check_fields(frame: Frame, declared: FieldsDecl, value: Value, matcher: Mat
 @_checks(UnionDecl)
 def _check_union(frame: Frame, declared: UnionDecl, value: Value, matcher: Matcher) -> Found:
     """Fit a value to one of several declarations; a branch that fails leaves no binding behind."""
-    if isinstance(value, VALUES[TensorDecl]) and any(map(_admits_tensors, declared.options)):
-        return _FITS
+    if isinstance(value, VALUES[TensorDecl]):
+        if any(option.admits_tensors for option in declared.options):
+            return _FITS
     worst = _FITS
     before = _bindings(matcher)
     fitting: list[Matcher] = []
@@ -203,10 +204,6 @@ def _check_union(frame: Frame, declared: UnionDecl, value: Value, matcher: Match
         if all(other.names.get(name) == bound for other in fitting):
             matcher.names[name] = bound
     return _FITS
-
-
-def _admits_tensors(declared: Declared) -> bool:
-    return isinstance(declared, ListDecl) and declared.admits_tensors
 
 
 def _bindings(matcher: Matcher) -> Matcher:
@@ -243,8 +240,10 @@ def _is_of_kind(frame: Frame, declared: Declared, value: Value) -> bool:
     content = frame.state.content(value)
     if not isinstance(value if content is None else content, VALUES[type(declared)]):
         return False
-    items = declared.items if isinstance(declared, TupleDecl) else None
-    return items is None or (isinstance(value, tuple) and len(items) == len(value))
+    match declared, value:
+        case TupleDecl(items=tuple(items)), tuple():
+            return len(items) == len(value)
+    return True
 
 
 def message(
@@ -358,11 +357,11 @@ def _turns_out(frame: Frame, misfit: Misfit) -> bool:
     name, facts = dims.name(misfit.expected), frame.state.facts
     if misfit.expected not in frame.introduced or misfit.value != name or facts.dim(name) != name:
         return False
-    symbol = name.symbol
-    if symbol is None or not isinstance(misfit.actual, int | Size):
-        return False
-    facts.learn(symbol, misfit.actual)
-    return True
+    match name.symbol, misfit.actual:
+        case Sym() as symbol, (int() | Size()) as actual:
+            facts.learn(symbol, actual)
+            return True
+    return False
 
 
 def _build(frame: Frame, matcher: Matcher, declared: TensorDecl) -> Shape:
@@ -375,10 +374,8 @@ def _build(frame: Frame, matcher: Matcher, declared: TensorDecl) -> Shape:
 
 def _name(frame: Frame, item: Item, new: Item, matcher: Matcher) -> None:
     """Call an unknown dimension by the new name that an annotation gives it."""
-    if item is not new or not isinstance(item, Size):
-        return
-    symbol = item.symbol
-    if symbol is None or symbol.kind is not Kind.UNKNOWN or frame.depth:
+    symbol = symbol_of(item)
+    if item is not new or symbol is None or symbol.kind is not Kind.UNKNOWN or frame.depth:
         return
     for text, bound in list(matcher.names.items()):
         if bound == item:
@@ -388,6 +385,7 @@ def _name(frame: Frame, item: Item, new: Item, matcher: Matcher) -> None:
 
 
 def _taught(frame: Frame, item: Item) -> Item:
-    if isinstance(item, Size) and (symbol := item.symbol) and symbol.kind is Kind.UNKNOWN:
-        return frame.state.facts.dim(item)
+    match item:
+        case Size(symbol=Sym(kind=Kind.UNKNOWN)):
+            return frame.state.facts.dim(item)
     return item

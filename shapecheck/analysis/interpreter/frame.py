@@ -194,6 +194,12 @@ class Frame:
         home = self.function.home if found is NOTHING and self.function is not None else None
         return found if home is None else home.find(name)
 
+    @property
+    def outer(self) -> Frame | None:
+        """The frame of the function around this one's, where that is one that is run."""
+        home = None if self.function is None else self.function.home
+        return home if isinstance(home, Frame) else None
+
     def lookup(self, name: str) -> Value:
         """Return the value of a name: local, enclosing, global or builtin."""
         found = self.find(name)
@@ -203,16 +209,16 @@ class Frame:
 
     def renew(self, node: ast.expr, value: Value, by: ast.expr) -> None:
         """Put another value into the variable that an expression is, as set where it was set."""
-        if isinstance(node, ast.Name):
-            self.assign(node.id, value, self.state.since.get(node.id, by.lineno))
+        name = name_of(node)
+        if name is not None:
+            self.assign(name, value, self.state.since.get(name, by.lineno))
 
     def rebind(self, name: str, value: Value) -> None:
         """Bind a name where it is bound, here or further out: the end of a `nonlocal`."""
-        home = None if self.function is None else self.function.home
-        if name in self.state.vars or not isinstance(home, Frame):
+        if name in self.state.vars or self.outer is None:
             self.state.vars[name] = value
         else:
-            home.rebind(name, value)
+            self.outer.rebind(name, value)
 
     def assign(self, name: str, value: Value, line: int) -> None:
         """Bind a local name; a size of which nothing is known is called by it from then on."""
@@ -227,9 +233,8 @@ class Frame:
         """Take note of variables, here or further out, that code out of sight uses or rebinds."""
         for name in names:
             self.shared[name] = self.shared.get(name, False) or name in rebound
-        home = None if self.function is None else self.function.home
-        if isinstance(home, Frame):
-            home.share(names, rebound)
+        if self.outer is not None:
+            self.outer.share(names, rebound)
 
     def _shared(self, value: Value, is_rebound: bool) -> Value:
         """Return what can be counted on of a value that code out of sight may change."""

@@ -13,9 +13,6 @@ from shapecheck.analysis.annotations.declared import (
     AnyDecl,
     CallableDecl,
     ClassDecl,
-    Declared,
-    NoneDecl,
-    alternatives,
 )
 from shapecheck.analysis.interpreter import first_class, fitting, instance_dims, overrides, strict
 from shapecheck.analysis.interpreter.body import size_in
@@ -23,16 +20,17 @@ from shapecheck.analysis.interpreter.dict_contents import entries
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import entered
 from shapecheck.analysis.interpreter.inlining import look_into
-from shapecheck.analysis.interpreter.truth import CONSTANTS
-from shapecheck.analysis.program.model import NOTHING, Function, Value
+from shapecheck.analysis.interpreter.truth import is_constant
+from shapecheck.analysis.program.model import NOTHING, Function, Value, literal
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.values.model import Argument, DictContent
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
-from shapecheck.dims import IntSize, Kind, Size, Sym
+from shapecheck.dims import IntSize, Kind, Size, Sym, symbol_of
 from shapecheck.explain import with_origins
 from shapecheck.ops import UNKNOWN
-from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor, is_vague
+from shapecheck.ops.call import only
+from shapecheck.shapes import Matcher, Run, Shape, Tensor, is_vague, runs_in
 
 _MAX_CLOSER: Final = 2
 """As deep as this, functions are looked into whose annotation leaves open what they return."""
@@ -72,8 +70,9 @@ def bind(
 
 def default(frame: Frame, module: Module, node: ast.expr) -> Value:
     """Return the value of a parameter's default."""
-    if isinstance(node, ast.Constant):
-        return node.value
+    given = literal(node)
+    if given is not UNKNOWN:
+        return given
     inner = Frame(module, frame.state, quiet=True, depth=frame.depth + 1, budget=frame.budget)
     outer = frame.state.vars
     frame.state.vars = {}
@@ -125,7 +124,7 @@ def invoke(
         promised = first_class.through(frame, [*values.values()], promised)
         return _closer(frame, function, promised, values, node, given_names)
     inside = look_into(frame, function, values, node, matcher)
-    abstract = inside is None and not _may_be_none(says.result)
+    abstract = inside is None and not says.result.may_be_none
     if (inside is UNKNOWN or abstract) and not isinstance(says.result, AnyDecl):
         promised = fitting.declare(frame, says.result, label, matcher, None)
         return first_class.through(frame, [*values.values()], promised)
@@ -177,7 +176,7 @@ def _has_unknown(value: Value, kind: type[Run | Size]) -> bool:
         case tuple():
             return any(_has_unknown(item, kind) for item in value)
         case Tensor(shape=shape):
-            return any(isinstance(item, kind) and _is_open(item.symbol) for item in shape.dims)
+            return any(_is_open(item.symbol) for item in only(shape.dims, kind))
     return False
 
 
@@ -232,19 +231,18 @@ def _count(frame: Frame, said: Shape, found: Shape) -> None:
 
 def _call_as_promised(said: Shape, found: Shape) -> None:
     """Give unknown dimensions of a result the names that its annotation has for them."""
-    at = next(i for i, item in enumerate(said.dims) if isinstance(item, Run))
+    at, run = runs_in(said.dims)[0]
     behind = len(said.dims) - at - 1
     inner = found.dims[at : len(found.dims) - behind]
-    labels: list[str] = [*map(str, said.dims[:at]), *_labels(said.dims[at], len(inner))]
+    labels: list[str] = [*map(str, said.dims[:at]), *_labels(run, len(inner))]
     labels += map(str, said.dims[at + 1 :])
-    for item, label in zip(found.dims, labels, strict=True):
-        if isinstance(item, Size) and (symbol := item.symbol) is not None:
+    for symbol, label in zip(map(symbol_of, found.dims), labels, strict=True):
+        if symbol is not None:
             symbol.label(label)
 
 
-def _labels(run: Item, count: int) -> list[str]:
+def _labels(run: Run, count: int) -> list[str]:
     """Return names for the dimensions that a run of an annotation turned out to be."""
-    assert isinstance(run, Run)
     name = run.symbol.name.removeprefix("#")
     if name in ("...", ""):
         return ["_"] * count
@@ -253,16 +251,16 @@ def _labels(run: Item, count: int) -> list[str]:
 
 def _is_particular(frame: Frame, values: Collection[Value]) -> bool:
     """Whether arguments say more than annotations do: they have sizes that are numbers."""
-    return all(isinstance(value, CONSTANTS) for value in values) or any(
-        any(isinstance(item, int) for item in frame.state.facts.items(value.shape.dims))
-        if isinstance(value, Tensor)
-        else (made := frame.state.instance_of(value)) is not None and made.path is None
-        for value in values
-    )
+    return all(map(is_constant, values)) or any(_has_numbers(frame, value) for value in values)
 
 
-def _may_be_none(declared: Declared) -> bool:
-    return any(isinstance(one, (AnyDecl, NoneDecl)) for one in alternatives(declared))
+def _has_numbers(frame: Frame, value: Value) -> bool:
+    """Whether an argument is a tensor with a size that is a number, or an instance made here."""
+    match value:
+        case Tensor(shape=shape):
+            return bool(only(frame.state.facts.items(shape.dims), int))
+    made = frame.state.instance_of(value)
+    return made is not None and made.path is None
 
 
 def _functions_fit(

@@ -9,9 +9,11 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import expression
 from shapecheck.analysis.program.model import Function, Value
+from shapecheck.analysis.program.syntax import nodes_of
 from shapecheck.analysis.values.model import Context, Items
 from shapecheck.analysis.values.state import State, Yielded
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import only
 
 _MOST: Final = 64
 """As many values are told apart that one generator yields."""
@@ -80,15 +82,15 @@ def outcome(frame: Frame, body: list[ast.stmt]) -> tuple[Value, State]:
 def entered(frame: Frame, function: Function, made: Value) -> Context:
     """Return the context manager that `@contextmanager` makes of a generator function's result."""
     items, element = iterate(frame, made)
-    tries = (node for node in ast.walk(function.node) if isinstance(node, ast.Try))
+    tries = nodes_of(ast.Try, function.node)
     swallows = any(_around_yield(node) and any(map(_ends, node.handlers)) for node in tries)
     return Context(items[0] if items else element, swallows)
 
 
 def _around_yield(node: ast.Try) -> bool:
-    return any(isinstance(child, ast.Yield) for part in node.body for child in ast.walk(part))
+    return any(nodes_of(ast.Yield, *node.body))
 
 
 def _ends(handler: ast.ExceptHandler) -> bool:
     """Whether what a handler catches may end there."""
-    return not any(isinstance(node, ast.Raise) for node in handler.body)
+    return not only(handler.body, ast.Raise)

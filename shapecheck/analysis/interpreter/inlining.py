@@ -26,6 +26,7 @@ from shapecheck.analysis.values.model import Content, Instance, Ref
 from shapecheck.analysis.values.paths import is_one
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import only
 from shapecheck.shapes import Facts, Matcher
 
 
@@ -86,7 +87,7 @@ def look_into(
             budget.charged.add(question)
     frame.state.facts = outcome.facts or outer.facts
     outcome.taught.teach(frame.state.facts)
-    frame.state.heap.update(outcome.changes)
+    frame.state.put_all(outcome.changes)
     if outcome.faults:
         step = Step(frame.module, node, frame.function, given(values))
         frame.fault(outcome.faults[0].through(step))
@@ -184,7 +185,7 @@ def _run(
     met.update(unknowns(taught.values))
     kept_all = before.atoms.keys() <= end.facts.atoms.keys()
     facts = None if kept_all and before.runs.keys() <= end.facts.runs.keys() else end.facts
-    made = (c for r, c in changes.items() if r not in heap and isinstance(c, Instance))
+    made = only((c for r, c in changes.items() if r not in heap), Instance)
     enclosed = {function for held in found for function in enclosing(held)}
     lasts = facts is None and enclosed.issubset(seen.closures)
     lasts = lasts and not any(is_one(one.path) for one in made)
@@ -215,17 +216,17 @@ def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> 
 
 def _write_back(inner: Frame, end: State) -> None:
     """Give the variables that a function declares `nonlocal` to the function that has them."""
-    home = None if inner.function is None else inner.function.home
-    if isinstance(home, Frame):
+    if inner.outer is not None:
         for name in inner.outer_names:
             if name in end.vars:
-                home.rebind(name, end.vars[name])
+                inner.outer.rebind(name, end.vars[name])
 
 
 def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
     """Run a function's body; return its result and the state in which it ends."""
-    if isinstance(function.node, ast.Lambda):
-        return frame.eval(function.node.body), frame.state
+    match function.node:
+        case ast.Lambda(body=body):
+            return frame.eval(body), frame.state
     if is_generator(function):
         return outcome(frame, function.node.body)
     frame.run(function.node.body)

@@ -15,8 +15,8 @@ from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.program.model import Class, Function, Value, dotted
-from shapecheck.dims import Composite, DimExpr, Size
-from shapecheck.ops.call import is_size
+from shapecheck.dims import DimExpr
+from shapecheck.ops.call import is_dim, is_size
 from shapecheck.shapes import Matcher
 
 _DECORATOR: Final = frozenset(("shapecheck.shapecheck", "shapecheck.runtime.shapecheck"))
@@ -51,7 +51,7 @@ def bind(frame: Frame, function: Function, instance: Value, matcher: Matcher) ->
         found = _attribute(frame, instance, name)
         if found is None and content is not None:
             held = content.attrs.get(_HELD.format(name))
-            found = held if isinstance(held, (int, Size, Composite)) else None
+            found = held if is_dim(held) else None
         if found is not None:
             matcher.names[name] = found
 

@@ -34,6 +34,11 @@ def iterate(frame: Frame, value: Value) -> Iterated:
     return kind_of(held).iterate(frame, value, held)
 
 
+def spelled_out(frame: Frame, value: Value) -> tuple[Value, ...] | None:
+    """Return the items of what has a star before it, runs among them; None where not known."""
+    return value if isinstance(value, tuple) else iterate(frame, value)[0]
+
+
 def first(frame: Frame, value: Value, element: Value) -> Value:
     """Return the first item that iterating over a value gives; `element` is what any item is."""
     held = held_by(frame, value)

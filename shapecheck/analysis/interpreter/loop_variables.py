@@ -17,10 +17,11 @@ def carried(node: Loop) -> frozenset[str]:
     """Return the names that a loop's body may read before it assigns them."""
     found: set[str] = set()
     assigned: set[str] = set()
-    if isinstance(node, ast.While):
-        found |= _read(node.test)
-    else:
-        assigned |= set(target_names(node.target))
+    match node:
+        case ast.While(test=test):
+            found |= _read(test)
+        case ast.For(target=target) | ast.AsyncFor(target=target):
+            assigned |= set(target_names(target))
     _scan(node.body, assigned, found)
     return frozenset(found)
 
@@ -65,7 +66,7 @@ def _read(node: ast.AST) -> set[str]:
     for child in ast.iter_child_nodes(node):
         names |= _read(child)
     match node:
-        case ast.Name(id=name) if not isinstance(node.ctx, ast.Store):
+        case ast.Name(id=name, ctx=ast.Load() | ast.Del()):
             names.add(name)
         case ast.AugAssign(target=ast.Name(id=name)):
             names.add(name)

@@ -7,14 +7,13 @@ import ast
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.dict_contents import fetch
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.narrowing import Paths, equality, of_kind
 from shapecheck.analysis.interpreter.narrowing import split as split_condition
-from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.values.model import Ref
+from shapecheck.analysis.program.model import Value, literal
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
-from shapecheck.shapes import Run, Tensor
+from shapecheck.ops.call import only
+from shapecheck.shapes import runs_in
 
 
 def split(frame: Frame, pattern: ast.pattern, value: Value, node: ast.expr | None) -> Paths:
@@ -43,10 +42,9 @@ def split(frame: Frame, pattern: ast.pattern, value: Value, node: ast.expr | Non
             frame.resume(yes)
             content = frame.state.dict_of(value)
             for key, inner in zip(keys, patterns, strict=True):
-                named = key.value if isinstance(key, ast.Constant) else UNKNOWN
                 held: Value = UNKNOWN
-                if isinstance(value, Ref) and content is not None:
-                    held = fetch(frame, value, content, named)
+                if content is not None:
+                    held = fetch(frame, value, content, literal(key))
                 _into(frame, inner, held)
             return frame.state, no
     return _unread(frame, pattern)
@@ -61,9 +59,13 @@ def _unread(frame: Frame, pattern: ast.pattern) -> Paths:
     yes, no = frame.fork(), frame.state
     yes.facts.under_unknown_condition = no.facts.under_unknown_condition = True
     for child in ast.walk(pattern):
-        name = getattr(child, "name", None) or getattr(child, "rest", None)
-        if isinstance(name, str):
-            yes.vars[name] = UNKNOWN
+        match child:
+            case (
+                ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+                | ast.MatchMapping(rest=str(name))
+            ):
+                yes.vars[name] = UNKNOWN
     return yes, no
 
 
@@ -108,32 +110,23 @@ def _sequence(
 ) -> Paths:
     """Match `(b, c, h, w)`: a shape of unknown rank is learned to have so many axes."""
     before = frame.fork()
-    stars = any(isinstance(one, ast.MatchStar) for one in patterns)
-    items = _items(frame, value)
-    runs = [item for item in items or () if isinstance(item, Run)]
-    if items is None or stars or len(runs) > 1 or isinstance(value, (str, Tensor)):
+    items = frame.state.items_of(value)
+    runs = runs_in(items or ())
+    if items is None or len(runs) > 1 or only(patterns, ast.MatchStar):
         return _unread(frame, pattern)
     sure = not runs
-    if runs:
+    for at, run in runs:
         count = len(patterns) - len(items) + 1
         if count < 0:
             return None, before
-        at = items.index(runs[0])
         found = tuple(dims.unknown(_label(one)) for one in patterns[at : at + count])
-        frame.state.facts.learn_run(runs[0].symbol, found)
+        frame.state.facts.learn_run(run.symbol, found)
         items = (*items[:at], *found, *items[at + 1 :])
     if len(items) != len(patterns):
         return None, before
     for one, item in zip(patterns, items, strict=True):
         sure = _into(frame, one, item) and sure
     return frame.state, None if sure else before
-
-
-def _items(frame: Frame, value: Value) -> tuple[Value, ...] | None:
-    if isinstance(value, tuple):
-        return value
-    content = frame.state.list_of(value)
-    return iterate(frame, value)[0] if content is not None else None
 
 
 def _label(pattern: ast.pattern) -> str:

@@ -21,19 +21,19 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import (
-    Composite,
     FloorDiv,
     IntSize,
     Kind,
     Relation,
     Size,
     Sym,
+    atoms_of,
     exact_quotient,
     part,
 )
 from shapecheck.ops import UNKNOWN, DType, Scalar, Unknown
-from shapecheck.ops.call import as_dim, is_size
-from shapecheck.shapes import Item, Run, Shape, Tensor, has_run
+from shapecheck.ops.call import as_shape, is_size, only
+from shapecheck.shapes import Item, Run, Tensor, has_run
 
 Paths = tuple[State | None, State | None]
 
@@ -264,14 +264,13 @@ def refine(state: State, node: ast.expr, value: Value) -> None:
 
 def equality(frame: Frame, a: Value, b: Value, asserted: bool = False) -> Paths:
     """Split on `a == b`; where it holds, sizes that stand on both sides are equal."""
-    alike = isinstance(a, tuple) == isinstance(b, tuple)
-    a, b = (_spelled_out(frame, value) for value in (a, b))
-    match a, b:
+    one, two = (_spelled_out(frame, value) for value in (a, b))
+    match one, two:
         case tuple(), tuple():
-            return _tuples(frame, a, b, alike)
-    if is_size(a) and is_size(b):
-        return _sizes(frame, a, b)
-    known = equal(frame, a, b)
+            return _tuples(frame, one, two, alike=(one is a) == (two is b))
+    if is_size(one) and is_size(two):
+        return _sizes(frame, one, two)
+    known = equal(frame, one, two)
     return _unread(frame, asserted) if known is None else _decided(frame, known)
 
 
@@ -301,7 +300,7 @@ def _learn(state: State, a: IntSize, b: IntSize) -> None:
     """Record an equation of the user's own; it may equate what is otherwise distinct."""
     facts = state.facts
     one, two = facts.dim(a), facts.dim(b)
-    if isinstance(one, Composite) or isinstance(two, Composite) or one == two:
+    if not (is_size(one) and is_size(two)) or one == two:
         return
     if _learn_division(state, one, two):
         return
@@ -310,16 +309,16 @@ def _learn(state: State, a: IntSize, b: IntSize) -> None:
         facts.learn(*verdict.learn)
         return
     for left, right in ((one, two), (two, one)):
-        if isinstance(left, Size) and left.atom is not None:
-            if not isinstance(right, Size) or left.atom not in set(right.atoms()):
-                facts.learn(left.atom, right)
+        match left:
+            case Size(atom=atom) if atom is not None and atom not in set(atoms_of(right)):
+                facts.learn(atom, right)
                 return
 
 
 def _learn_division(state: State, a: IntSize, b: IntSize) -> bool:
     """Record `n % d == 0`, which is `n - d*(n//d) == 0`: the floor division is exact."""
     gap = a - b
-    for atom in gap.atoms() if isinstance(gap, Size) else ():
+    for atom in atoms_of(gap):
         match atom:
             case FloorDiv(num=num, den=den) if gap == num - Size.of(atom) * den:
                 if _learn_exact(state, atom):
@@ -355,11 +354,9 @@ def _tuples(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...], alike: boo
     return yes, no
 
 
-def _learn_equal(state: State, a: Sequence[Value], b: Sequence[Value]) -> None:
+def _learn_equal(state: State, a: tuple[Value, ...], b: tuple[Value, ...]) -> None:
     """Record that two shapes with runs are equal, as far as it is clear which items meet."""
-    left, right = (
-        list(state.facts.shape(Shape(tuple(map(_as_item, side)))).dims) for side in (a, b)
-    )
+    left, right = (list(state.facts.shape(as_shape(side)).dims) for side in (a, b))
     for end in (0, -1):
         while left and right:
             x, y = left[end], right[end]
@@ -371,12 +368,9 @@ def _learn_equal(state: State, a: Sequence[Value], b: Sequence[Value]) -> None:
             del left[end], right[end]
     if len(left) != 1 or (len(right) == 1 and _is_named(left[0])):
         left, right = right, left
-    if len(left) == 1 and isinstance(run := left[0], Run) and run not in right:
-        state.facts.learn_run(run.symbol, tuple(right))
-
-
-def _as_item(value: Value) -> Item:
-    return value if isinstance(value, Run) else as_dim(value)
+    match left:
+        case [Run(symbol=symbol) as run] if run not in right:
+            state.facts.learn_run(symbol, tuple(right))
 
 
 def _is_named(item: Item) -> bool:
@@ -393,16 +387,23 @@ def _isinstance(frame: Frame, node: ast.expr, kind: ast.expr) -> Paths:
     What isn't known becomes an instance of the class, one of several that it may be, that one.
     """
     value = frame.eval(node)
-    declared = reader(frame.module).read(kind)
-    if isinstance(declared, TensorDecl) and declared.text is not None:
-        yes, no = frame.fork(), frame.state
-        frame.resume(yes)
-        if isinstance(value, OneOf):
-            tensors = [option for option in value.options if isinstance(option, Tensor)]
-            value = tensors[0] if len(tensors) == 1 else UNKNOWN
-        refine(frame.state, node, fitting.teach(frame, declared, value, node))
-        return frame.state, no
+    match reader(frame.module).read(kind), value:
+        case TensorDecl(text=None), _:
+            pass
+        case TensorDecl() as declared, OneOf(options=some):
+            tensors = only(some, Tensor)
+            return _taught(frame, node, declared, tensors[0] if len(tensors) == 1 else UNKNOWN)
+        case TensorDecl() as declared, _:
+            return _taught(frame, node, declared, value)
     return of_kind(frame, node, value, kind)
+
+
+def _taught(frame: Frame, node: ast.expr, declared: TensorDecl, value: Value) -> Paths:
+    """Split on whether a value has a shape; where it has, that is learned."""
+    yes, no = frame.fork(), frame.state
+    frame.resume(yes)
+    refine(frame.state, node, fitting.teach(frame, declared, value, node))
+    return frame.state, no
 
 
 def of_kind(frame: Frame, node: ast.expr | None, value: Value, kind: ast.expr) -> Paths:

@@ -101,10 +101,8 @@ def apply(
         value = autocast.cast(signature, facts, given, named, instance, value)
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
         _mind_padding(frame, signature, given, named, site, value)
-        if "out" in kwargs and isinstance(site.node, ast.Call):
-            for keyword in site.node.keywords:
-                if keyword.arg == "out":
-                    write_into(frame, keyword.value)
+        if "out" in kwargs:
+            _write_out(frame, site.node)
         return _listed(frame, value)
     except Mismatch as mismatch:
         if mismatch.problem.code == "shape-broadcast" and _is_outer(frame, given, site):
@@ -125,6 +123,15 @@ def apply(
         )
         frame.error(site.node, message)
         return _listed(frame, rest)
+
+
+def _write_out(frame: Frame, node: ast.AST) -> None:
+    """Note that data was put into what a call is given as `out`."""
+    match node:
+        case ast.Call(keywords=keywords):
+            for keyword in keywords:
+                if keyword.arg == "out":
+                    write_into(frame, keyword.value)
 
 
 def _mind_padding(
@@ -178,13 +185,14 @@ def _listed(frame: Frame, value: Value) -> Value:
 
     The attributes of an instance are the instance, as they are where `plain` gives it to a rule.
     """
-    if isinstance(value, Repeated):
-        return frame.state.new(ListContent(None, value.element, "tuple", value.count))
-    if isinstance(value, dict):
-        cls = frame.program.table.lookup_class(str(value.get("__class__", "")))
-        if cls is None:
-            return frame.state.new(DictContent(value))
-        return OpInstance(cls, {str(name): one for name, one in value.items()})
+    match value:
+        case Repeated(element=element, count=count):
+            return frame.state.new(ListContent(None, element, "tuple", count))
+        case dict():
+            cls = frame.program.table.lookup_class(str(value.get("__class__", "")))
+            if cls is None:
+                return frame.state.new(DictContent(value))
+            return OpInstance(cls, {str(name): one for name, one in value.items()})
     return value
 
 
@@ -228,25 +236,23 @@ def _is_outer(frame: Frame, given: Sequence[Value], site: Site) -> bool:
         value = frame.hush(Frame.eval, node)
         return value if isinstance(value, Tensor) else None
 
-    operands = {
-        node: tensor
-        for (_, node), tensor in zip(site.operands, given, strict=False)
-        if node is not None and isinstance(tensor, Tensor)
-    }
+    nodes = [node for _, node in site.operands]
+    found = [(nodes[at], tensor) for at, tensor in _tensors(given) if at < len(nodes)]
+    operands = {node: tensor for node, tensor in found if node is not None}
     return outer(operands, look, None if frame.function is None else frame.function.node)
 
 
-def _positions(given: Sequence[Value]) -> list[int]:
-    return [index for index, value in enumerate(given) if isinstance(value, Tensor)]
+def _tensors(given: Sequence[Value]) -> list[tuple[int, Tensor]]:
+    """Return the tensors among arguments, each behind where it stands."""
+    return [(at, value) for at, value in enumerate(given) if isinstance(value, Tensor)]
 
 
 def _operands(frame: Frame, given: Sequence[Value], site: Site) -> list[explain.Operand]:
     found = []
-    for index, tensor in enumerate(given):
-        if isinstance(tensor, Tensor):
-            known = index < len(site.operands)
-            role, node = site.operands[index] if known else ("argument", None)
-            found.append(frame.operand(role, node, tensor))
+    for index, tensor in _tensors(given):
+        known = index < len(site.operands)
+        role, node = site.operands[index] if known else ("argument", None)
+        found.append(frame.operand(role, node, tensor))
     return found
 
 
@@ -263,10 +269,10 @@ def _again(
 
     None where it fails, or succeeds only by supposing that two dimensions are equal.
     """
-    positions = _positions(given)
+    tensors = _tensors(given)
     edited = list(given)
     for number, tensor in changed.items():
-        edited[positions[number]] = tensor
+        edited[tensors[number][0]] = tensor
     trial = CertainFacts.of(facts)
     try:
         result = signature.apply(trial, edited, named, site.label, instance)
@@ -291,7 +297,10 @@ def takes_names(frame: Frame, names: Collection[str]) -> bool:
 
 def written(value: Value) -> Value:
     """Return a tensor as it is with data in it; other values as they are."""
-    return replace(value, blank=False) if isinstance(value, Tensor) and value.blank else value
+    match value:
+        case Tensor(blank=True):
+            return replace(value, blank=False)
+    return value
 
 
 def write_into(frame: Frame, node: ast.expr) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeGuard
 
 import shapecheck.dims as dims
@@ -24,9 +24,10 @@ from shapecheck.analysis.values.model import (
     OneOf,
     Path,
     Ref,
+    each_of,
     own_size,
 )
-from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of
+from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of, symbol_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, like
 from shapecheck.ops.call import as_shape, as_tensor, is_number, is_size
@@ -151,11 +152,18 @@ def certain(value: Value, beside: Value) -> Value:
             return some[0] if len(some) == 1 else UNKNOWN
         case Composite():
             return size_of(value)
-        case Path(text=text) if is_size(beside) or isinstance(beside, Path):
-            return own_size(text)
-        case Path() if isinstance(beside, Tensor):
-            return Scalar(dtypes.ANY)
+        case Path():
+            return _path_beside(value, beside)
     return value
+
+
+def _path_beside(path: Path, beside: Value) -> Value:
+    match beside:
+        case Tensor():
+            return Scalar(dtypes.ANY)
+        case Path():
+            return own_size(path.text)
+    return own_size(path.text) if is_size(beside) else path
 
 
 def integers(op: ast.operator, left: IntSize, right: IntSize) -> Value:
@@ -258,15 +266,17 @@ def _floats(symbol: str, left: float, right: float) -> Value:
         result = _REAL[symbol](left, right)
     except (KeyError, ZeroDivisionError, OverflowError):
         return UNKNOWN
-    return UNKNOWN if isinstance(result, complex) else result
+    return result if is_number(result) else UNKNOWN  # of complex ones nothing is kept
 
 
 def _concatenate(frame: Frame, left: Value, right: Value) -> Value:
     match left, right:
         case str(), str():
             return left + right
+        case Sizes(), tuple():
+            return like(left, (*left, *right))
         case tuple(), tuple():
-            return like(left if isinstance(left, Sizes) else right, (*left, *right))
+            return like(right, (*left, *right))
     a, b = frame.state.list_of(left), frame.state.list_of(right)
     if a is None or b is None:
         return UNKNOWN
@@ -326,12 +336,14 @@ def signed(
             return UNKNOWN
         site = Site(node, "-" if name == "neg" else "~", (("operand", source),))
         return apply(frame, signature, [operand], {}, site)
-    match op:
-        case ast.USub() if is_number(operand):
+    match op, operand:
+        case ast.USub(), _ if is_number(operand):
             return -operand
-        case ast.Not() if (known := truth(frame, operand)) is not None:
+        case ast.Not(), _ if (known := truth(frame, operand)) is not None:
             return not known
-    return operand if isinstance(operand, Scalar) else UNKNOWN
+        case _, Scalar():
+            return operand
+    return UNKNOWN
 
 
 def compare(frame: Frame, node: ast.Compare) -> Value:
@@ -390,32 +402,37 @@ _COMPARED: Final = (bool, int, float, str, tuple, Size, Scalar, DType, Ref)
 def subscript(frame: Frame, node: ast.Subscript) -> Value:
     """Return the value of `owner[index]`."""
     owner = certain(frame.eval(node.value), None)
-    if isinstance(owner, Tensor):
-        index = first_class.spread(frame, owner, index_value(frame, node.slice), node)
-        found = item(frame, node, owner, index, node.value)
-        return _counted(frame, node, owner, index, found)
-    index = frame.eval(node.slice)
-    if isinstance(owner, tuple):
-        _check_index(frame, node, owner, index)
+    match owner:
+        case Tensor():
+            index = first_class.spread(frame, owner, index_value(frame, node.slice), node)
+            match item(frame, node, owner, index, node.value):
+                case Tensor() as found:
+                    return _counted(frame, node, owner, index, found)
+                case found:
+                    return found
+        case tuple():
+            index = frame.eval(node.slice)
+            _check_index(frame, node, owner, index)
+        case _:
+            index = frame.eval(node.slice)
     return item(frame, node, owner, index, node.value)
 
 
-def _counted(frame: Frame, node: ast.Subscript, owner: Tensor, index: Value, found: Value) -> Value:
+def _counted(
+    frame: Frame, node: ast.Subscript, owner: Tensor, index: Value, found: Tensor
+) -> Value:
     """Call the number of items that a mask takes after the mask."""
-    parts = index if isinstance(index, tuple) else (index,)
-    masks = [i for i, p in enumerate(parts) if isinstance(p, Tensor) and p.dtype == dtypes.BOOL]
-    if len(masks) != 1 or not isinstance(found, Tensor):
+    parts = each_of(index)
+    masks = [at for at, part in enumerate(parts) if _is_mask(part)]
+    if len(masks) != 1:
         return found
     source, each = node.slice, elements(node.slice)
     if each is not None and len(each) == len(parts):
         source = each[masks[0]]
     text = frame.segment(source).replace(" ", "")
-    made = {
-        size.symbol
-        for size in found.shape.dims
-        if isinstance(size, Size) and size not in owner.shape.dims and size.symbol is not None
-    }
-    if len(made) != 1 or not (symbol := made.pop()).is_anonymous:
+    made = {symbol_of(size) for size in found.shape.dims if size not in owner.shape.dims} - {None}
+    symbol = made.pop() if len(made) == 1 else None
+    if symbol is None or not symbol.is_anonymous:
         return found
     label = f"sum({text if len(text) <= _LONGEST_MASK else 'mask'})"
     count = Size.of(Sym.count(label))
@@ -424,6 +441,13 @@ def _counted(frame: Frame, node: ast.Subscript, owner: Tensor, index: Value, fou
 
 
 _LONGEST_MASK: Final = 24
+
+
+def _is_mask(index: Value) -> bool:
+    match index:
+        case Tensor(dtype=dtypes.BOOL):
+            return True
+    return False
 
 
 def item(frame: Frame, node: ast.expr, owner: Value, index: Value, source: ast.expr) -> Value:
@@ -445,10 +469,15 @@ def _check_index(frame: Frame, node: ast.Subscript, shape: tuple[Value, ...], in
 
 def index_value(frame: Frame, node: ast.expr) -> Value:
     """Return the value of a tensor's index."""
-    if not isinstance(node, ast.Tuple):
-        return frame.eval(node)
+    match node:
+        case ast.Tuple(elts=elements):
+            return _index_parts(frame, elements)
+    return frame.eval(node)
+
+
+def _index_parts(frame: Frame, nodes: Sequence[ast.expr]) -> Value:
     parts: list[Value] = []
-    for element in node.elts:
+    for element in nodes:
         match element:
             case ast.Starred(value=inner):
                 items = frame.eval(inner)

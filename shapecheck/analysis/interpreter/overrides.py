@@ -15,7 +15,7 @@ from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Function, Value
 from shapecheck.analysis.program.syntax import is_def
-from shapecheck.analysis.values.model import Argument, Bound, Callback
+from shapecheck.analysis.values.model import Argument, Callback
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
 from shapecheck.dims import Kind, Size, Sym
@@ -148,6 +148,4 @@ def _any_run(text: str) -> Run:
 
 
 def _name(value: Value) -> str:
-    if isinstance(value, Bound):
-        return value.name
     return str(getattr(value, "name", "") or getattr(getattr(value, "cls", None), "name", "it"))

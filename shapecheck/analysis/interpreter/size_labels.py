@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.model import Value, literal
+from shapecheck.analysis.program.syntax import elements
 from shapecheck.analysis.values.model import Argument, OneOf
-from shapecheck.dims import Size, Sym
-from shapecheck.ops import UNKNOWN, Scalar
+from shapecheck.dims import Size, Sym, symbol_of
+from shapecheck.ops import Scalar, Unknown
+from shapecheck.ops.call import only
 from shapecheck.shapes import Tensor
 
 _LONGEST: Final = 24
@@ -26,7 +28,7 @@ def name_sizes(
     """
     if not isinstance(result, Tensor):
         return
-    symbols = [size.symbol for size in result.shape.dims if isinstance(size, Size)]
+    symbols = map(symbol_of, result.shape.dims)
     made = [symbol for symbol in symbols if symbol is not None and symbol.is_anonymous]
     if made:
         old = {*_symbols(frame, receiver)}.union(*(_symbols(frame, a.value) for a in arguments))
@@ -46,39 +48,32 @@ def name_sizes(
 
 def _symbols(frame: Frame, value: Value) -> Iterator[Sym]:
     """Yield the symbols of the sizes of a tensor, or of those in a list."""
-    if isinstance(value, Tensor):
-        for size in value.shape.dims:
-            if isinstance(size, Size):
-                yield from size.symbols()
-        return
-    content = frame.state.list_of(value)
-    items = content.items if content is not None else value
-    for item in items if isinstance(items, tuple) else ():
-        if isinstance(item, Tensor):
-            yield from _symbols(frame, item)
+    items = frame.state.items_of(value)
+    for tensor in only((value,) if items is None else items, Tensor):
+        for size in only(tensor.shape.dims, Size):
+            yield from size.symbols()
 
 
 def _parts(frame: Frame, node: ast.expr | None, value: Value) -> Iterator[tuple[ast.expr, Value]]:
     """Yield the expressions in an argument that may be numbers, with their values."""
-    if isinstance(node, (ast.Tuple, ast.List)):
-        content = frame.state.list_of(value)
-        held = content.items if content is not None else value
-        if not isinstance(held, tuple):
-            held = tuple(_constant(part) for part in node.elts)
-        if any(isinstance(item, Tensor) for item in held):
+    each = None if node is None else elements(node)
+    if each is not None:
+        held = frame.state.items_of(value)
+        if held is None:
+            held = tuple(map(literal, each))
+        if only(held, Tensor):
             return  # the tensors that an op joins, known or not
-        if len(held) == len(node.elts) and not any(isinstance(p, ast.Starred) for p in node.elts):
-            for part, item in zip(node.elts, held, strict=True):
+        if len(held) == len(each) and not only(each, ast.Starred):
+            for part, item in zip(each, held, strict=True):
                 yield from _parts(frame, part, item)
     elif node is not None and (_is_unknown(value) or isinstance(value, (int, Size))):
         yield node, value
 
 
-def _constant(node: ast.expr) -> Value:
-    return node.value if isinstance(node, ast.Constant) else UNKNOWN
-
-
 def _is_unknown(value: Value) -> bool:
-    if isinstance(value, Size):
-        return value.symbol is not None and value.symbol.is_anonymous
-    return value is UNKNOWN or isinstance(value, (Scalar, OneOf))
+    match value:
+        case Size(symbol=Sym() as symbol):
+            return symbol.is_anonymous
+        case Unknown() | Scalar() | OneOf():
+            return True
+    return False

@@ -33,14 +33,22 @@ from shapecheck.analysis.interpreter.narrowing import is_metadata, split
 from shapecheck.analysis.interpreter.operators import augmented, delete_item, store_item
 from shapecheck.analysis.interpreter.registry import statement
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, default_nodes
+from shapecheck.analysis.program.syntax import (
+    called,
+    last_word,
+    name_of,
+    names_in,
+    nodes_of,
+    unstarred,
+)
 from shapecheck.analysis.values.model import Bound, Context, ListContent, Ref
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
-from shapecheck.ops.call import as_shape, is_size
-from shapecheck.shapes import Run, Shape, Tensor
+from shapecheck.ops.call import are, as_shape, is_size
+from shapecheck.shapes import Run, Shape, Tensor, runs_in
 
 _ROUNDS = 5
 
@@ -54,8 +62,9 @@ def _expr(frame: Frame, node: ast.Expr) -> None:
 def _assign(frame: Frame, node: ast.Assign) -> None:
     value = frame.eval(node.value)
     for target in node.targets:
-        if isinstance(target, ast.Name):
-            frame.sources[target.id] = node.value
+        name = name_of(target)
+        if name is not None:
+            frame.sources[name] = node.value
         store(frame, target, value, node.value)
 
 
@@ -98,23 +107,22 @@ def _put_away(frame: Frame, holder: Value, value: Value) -> None:
 
 
 def _unpack(frame: Frame, targets: Sequence[ast.expr], value: Value, source: ast.expr) -> None:
-    stars = [index for index, target in enumerate(targets) if isinstance(target, ast.Starred)]
-    items = _parts(frame, value, targets, bool(stars))
-    if items is None and not stars:
+    star = _star(targets)
+    items = _parts(frame, value, targets, star)
+    if items is None and star is None:
         _count(frame, len(targets), value, source)
     if items is None:
         element = iterate(frame, value)[1]
-        for target in targets:
-            inner = target.value if isinstance(target, ast.Starred) else target
-            star = isinstance(target, ast.Starred)
-            made = frame.state.new(ListContent(None, element)) if star else another(frame, element)
-            store(frame, inner, made, source)
+        for at, target in enumerate(targets):
+            rest = at == star
+            made = frame.state.new(ListContent(None, element)) if rest else another(frame, element)
+            store(frame, target, made, source)
         return
-    if stars and len(items) >= len(targets) - 1:
-        first, after = stars[0], len(targets) - stars[0] - 1
-        middle = items[first : len(items) - after]
+    if star is not None and len(items) >= len(targets) - 1:
+        after = len(targets) - star - 1
+        middle = items[star : len(items) - after]
         items = (
-            *items[:first],
+            *items[:star],
             frame.state.new(ListContent(tuple(middle))),
             *items[len(items) - after :],
         )
@@ -125,41 +133,63 @@ def _unpack(frame: Frame, targets: Sequence[ast.expr], value: Value, source: ast
         store(frame, target, item, source)
 
 
+def _star(targets: Sequence[ast.expr]) -> int | None:
+    """Return which of some targets has a star before it, None where none has."""
+    return next((at for at, one in enumerate(targets) if unstarred(one) is not one), None)
+
+
+def _label(target: ast.expr) -> str:
+    """Return what a size is called that is assigned to a target."""
+    return name_of(unstarred(target)) or "_"
+
+
 def _parts(
-    frame: Frame, value: Value, targets: Sequence[ast.expr], starred: bool
+    frame: Frame, value: Value, targets: Sequence[ast.expr], star: int | None
 ) -> tuple[Value, ...] | None:
     """Return the items of what is unpacked; a shape of unknown rank has one for each target."""
-    if isinstance(value, tuple):
-        runs = [item for item in value if isinstance(item, Run)]
-        if not runs:
+    if not isinstance(value, tuple):
+        return iterate(frame, value)[0]
+    match runs_in(value):
+        case []:
             return value
-        fixed = len(value) - 1
-        at = value.index(runs[0])
-        if starred:
-            star = next(i for i, t in enumerate(targets) if isinstance(t, ast.Starred))
-            after = len(targets) - star - 1
-            if len(runs) == 1 and runs[0].symbol.supposed:
-                value = _reached(frame, value, at, targets, star)
-                at = next(place for place, item in enumerate(value) if isinstance(item, Run))
-            spanned = star <= at and after < len(value) - at
-            return value if len(runs) == 1 and spanned else None
-        if len(runs) == 1 and len(targets) >= fixed:
-            count = len(targets) - fixed
-            labels = [t.id if isinstance(t, ast.Name) else "_" for t in targets[at : at + count]]
-            learned = tuple(runs[0].another(label) for label in labels)
-            frame.state.facts.learn_run(runs[0].symbol, learned)
-            return (*value[:at], *learned, *value[at + 1 :])
+        case [(at, run)]:
+            return _around_run(frame, value, at, run, targets, star)
+    return None
+
+
+def _around_run(
+    frame: Frame,
+    value: tuple[Value, ...],
+    at: int,
+    run: Run,
+    targets: Sequence[ast.expr],
+    star: int | None,
+) -> tuple[Value, ...] | None:
+    """Return the items of a shape with one run, which is learned to have what is left over."""
+    if star is not None:
+        after = len(targets) - star - 1
+        if run.symbol.supposed:
+            value = _reached(frame, value, at, run, targets, star)
+            ((at, _),) = runs_in(value)
+        return value if star <= at and after < len(value) - at else None
+    count = len(targets) - len(value) + 1
+    if count < 0:
         return None
-    return iterate(frame, value)[0]
+    learned = tuple(run.another(_label(target)) for target in targets[at : at + count])
+    frame.state.facts.learn_run(run.symbol, learned)
+    return (*value[:at], *learned, *value[at + 1 :])
 
 
 def _reached(
-    frame: Frame, value: tuple[Value, ...], at: int, targets: Sequence[ast.expr], star: int
+    frame: Frame,
+    value: tuple[Value, ...],
+    at: int,
+    run: Run,
+    targets: Sequence[ast.expr],
+    star: int,
 ) -> tuple[Value, ...]:
     """Learn that a run has the axes for which there are names beside a star, and the star's."""
-    names = [t.value if isinstance(t, ast.Starred) else t for t in targets]
-    run, labels = value[at], [t.id if isinstance(t, ast.Name) else "_" for t in names]
-    assert isinstance(run, Run)
+    labels = [_label(target) for target in targets]
     behind = len(value) - at - 1
     front = tuple(run.another(label) for label in labels[at:star])
     back = tuple(run.another(label) for label in labels[star + 1 : len(labels) - behind])
@@ -188,16 +218,16 @@ def _wrong_count(
     value: Value,
     source: ast.expr,
 ) -> None:
-    called = source.func if isinstance(source, ast.Call) else source
-    if isinstance(called, ast.Attribute) and called.attr in ("shape", "size"):
-        reason = f"{as_shape(items)} has {counted(len(items), 'axis')}"
-    elif isinstance(value, Tensor):
-        reason = f"{value.shape} has {len(items)} items along axis 0"
-    elif items and all(isinstance(i, Tensor) for i in items) and _is_op(frame, source):
-        reason = f"it gives {len(items)} tensors"
-    else:
-        return
-    is_open = any(isinstance(target, ast.Starred) for target in targets)
+    match called(source), value:
+        case ast.Attribute(attr="shape" | "size"), _:
+            reason = f"{as_shape(items)} has {counted(len(items), 'axis')}"
+        case _, Tensor(shape=shape):
+            reason = f"{shape} has {len(items)} items along axis 0"
+        case _ if items and are(items, Tensor) and _is_op(frame, source):
+            reason = f"it gives {len(items)} tensors"
+        case _:
+            return
+    is_open = _star(targets) is not None
     names = f"{len(targets) - 1} or more" if is_open else f"{len(targets)}"
     text = f'"{frame.segment(source)}" can\'t be unpacked into {names} names: {reason}'
     frame.error(source, Message(text))
@@ -205,12 +235,12 @@ def _wrong_count(
 
 def _is_op(frame: Frame, source: ast.expr) -> bool:
     """Whether this is a call of an op; of other functions' results mypy knows the number."""
-    if not isinstance(source, ast.Call):
-        return False
-    target = frame.hush(Frame.eval, source.func)
-    return isinstance(target, Dotted) or (
-        isinstance(target, Bound) and isinstance(target.receiver, Tensor)
-    )
+    match source:
+        case ast.Call(func=func):
+            match frame.hush(Frame.eval, func):
+                case Dotted() | Bound(receiver=Tensor()):
+                    return True
+    return False
 
 
 @statement(ast.Return)
@@ -276,9 +306,7 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
 @lru_cache(maxsize=1024)
 def _unrolled(node: ast.For | ast.AsyncFor) -> int:
     """Return for how many items a loop's body is run one by one: the smaller, the more."""
-    simple = len(node.body) <= 4 and not any(
-        isinstance(inner, (ast.For, ast.While)) for part in node.body for inner in ast.walk(part)
-    )
+    simple = len(node.body) <= 4 and not any(nodes_of((ast.For, ast.While), *node.body))
     return UNROLL if simple else 16
 
 
@@ -298,11 +326,8 @@ def _unroll(frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, items: Seque
 @lru_cache(maxsize=1024)
 def _is_counted(node: ast.For | ast.AsyncFor) -> bool:
     """Whether a loop's body reads what the loop counts, or goes through."""
-    targets, used = (
-        {child.id for part in parts for child in ast.walk(part) if isinstance(child, ast.Name)}
-        for parts in ([node.target], node.body)
-    )
-    return not targets.isdisjoint(used)
+    targets = names_in(node.target)
+    return not all(map(targets.isdisjoint, map(names_in, node.body)))
 
 
 def _unchanged(before: State, after: State) -> bool:
@@ -354,7 +379,7 @@ def _fixpoint(
         if not frame.alive:
             break
         after = frame.joined(before, frame.state, place)
-        after.heap = after.kept(tuple(after.vars.values()), start)
+        after.sweep(start)
         stable = _stable(after, head, node) and (round_ > 0 or head_element is element)
         head = after
         if stable:
@@ -371,11 +396,11 @@ def _fixpoint(
     grown = _grown(frame.state, counted) if frame.alive else {}
     _meet(frame, [head, *([frame.state] if frame.alive else [])])
     for ref, added in grown.items():
-        content, initial = frame.state.heap.get(ref), start.content(ref)
-        if isinstance(content, ListContent) and isinstance(initial, ListContent):
-            if content.items is None and initial.length is not None and rounds is not None:
+        content, initial = frame.state.list_of(ref), start.list_of(ref)
+        if content is not None and initial is not None and rounds is not None:
+            if content.items is None and initial.length is not None:
                 total = initial.length + added * rounds
-                frame.state.heap[ref] = replace(content, count=total)
+                frame.state.put(ref, replace(content, count=total))
 
 
 def _restart(frame: Frame, loop: Loop, state: State, given: tuple[int, int]) -> None:
@@ -389,9 +414,10 @@ def _count_from(state: State) -> dict[Ref, IntSize]:
     """Give the lists that a loop changes a symbol for the length that they have at its head."""
     counted: dict[Ref, IntSize] = {}
     for ref, content in state.heap.items():
-        if isinstance(content, ListContent) and content.items is None and content.count is None:
-            counted[ref] = dims.unknown()
-            state.heap[ref] = replace(content, count=counted[ref])
+        match content:
+            case ListContent(items=None, count=None):
+                counted[ref] = dims.unknown()
+                state.put(ref, replace(content, count=counted[ref]))
     return counted
 
 
@@ -399,8 +425,8 @@ def _grown(state: State, counted: Mapping[Ref, IntSize]) -> dict[Ref, IntSize]:
     """Return by how much lists have grown, where that is the same each time round."""
     found: dict[Ref, IntSize] = {}
     for ref, before in counted.items():
-        content = state.heap.get(ref)
-        if isinstance(content, ListContent) and content.count is not None:
+        content = state.list_of(ref)
+        if content is not None and content.count is not None:
             added = content.count - before
             if all(symbol.kind is not dims.Kind.UNKNOWN for symbol in dims.symbols(added)):
                 found[ref] = added
@@ -428,17 +454,18 @@ def _widen(before: State, head: State) -> None:
             head.vars[name] = Tensor.unknown() if isinstance(value, Tensor) else UNKNOWN
     for ref, content in head.heap.items():
         if before.heap.get(ref) != content:
-            head.heap[ref] = None
+            head.put(ref, None)
 
 
 def _once(
     frame: Frame, node: ast.For | ast.AsyncFor | ast.While, loop: Loop, element: Value
 ) -> None:
-    if isinstance(node, ast.While):
-        yes, _ = split(frame, node.test)
-        frame.resume(yes)
-    else:
-        store(frame, node.target, another(frame, element), node.iter)
+    match node:
+        case ast.While(test=test):
+            yes, _ = split(frame, test)
+            frame.resume(yes)
+        case ast.For(target=target, iter=source) | ast.AsyncFor(target=target, iter=source):
+            store(frame, target, another(frame, element), source)
     if frame.alive:
         frame.run(node.body)
     _continue(frame, loop)
@@ -498,7 +525,7 @@ def _about_sizes(frame: Frame, test: ast.expr) -> bool:
     """
     if frame.faults is None or not all(_is_of_shapes(frame, node) for node in ast.walk(test)):
         return False
-    compares = [node for node in ast.walk(test) if isinstance(node, ast.Compare)]
+    compares = [*nodes_of(ast.Compare, test)]
     return bool(compares) and all(
         is_size(frame.hush(Frame.eval, side))
         for node in compares
@@ -508,12 +535,14 @@ def _about_sizes(frame: Frame, test: ast.expr) -> bool:
 
 def _is_of_shapes(frame: Frame, node: ast.AST) -> bool:
     """Whether a part of a condition is one that tensors, and not other objects, give sizes by."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Attribute)
-    if not isinstance(node, ast.Attribute):
-        return True
-    is_own = isinstance(node.value, ast.Name) and node.value.id == "self"
-    return is_own or is_metadata(frame, node.attr)
+    match node:
+        case ast.Call(func=ast.Attribute()) | ast.Attribute(value=ast.Name(id="self")):
+            return True
+        case ast.Call():
+            return False
+        case ast.Attribute(attr=name):
+            return is_metadata(frame, name)
+    return True
 
 
 def _short(text: str) -> str:
@@ -541,10 +570,12 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> None:
 
 def _expects_error(node: ast.expr, manager: Value) -> bool:
     """Whether a context manager takes an error of its body for granted."""
-    if isinstance(manager, Context):
-        return manager.swallows
-    name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-    return name.rpartition(".")[2] in _EXPECTING
+    match node, manager:
+        case _, Context(swallows=swallows):
+            return swallows
+        case ast.Call(func=func), _:
+            return last_word(func) in _EXPECTING
+    return False
 
 
 _EXPECTING: Final = frozenset(("raises", "assertRaises", "assertRaisesRegex", "suppress"))
@@ -594,12 +625,13 @@ if sys.version_info >= (3, 11):
 
 def _caught(handler: ast.ExceptHandler) -> Iterator[str]:
     """Yield the names of the exceptions that a handler catches."""
-    kind = handler.type
-    if kind is None:
-        yield "BaseException"
-    for one in kind.elts if isinstance(kind, ast.Tuple) else (kind,):
-        if one is not None:
-            yield ast.unparse(one).rpartition(".")[2]
+    match handler.type:
+        case None:
+            yield "BaseException"
+        case ast.Tuple(elts=kinds):
+            yield from map(last_word, kinds)
+        case kind:
+            yield last_word(kind)
 
 
 _ANY: Final = frozenset(("Exception", "BaseException"))
@@ -667,15 +699,18 @@ def _class(frame: Frame, node: ast.ClassDef) -> None:
     frame.assign(node.name, made, node.lineno)
 
 
-@statement(ast.Import)
 @statement(ast.ImportFrom)
-def _import(frame: Frame, node: ast.Import | ast.ImportFrom) -> None:
+def _import_from(frame: Frame, node: ast.ImportFrom) -> None:
+    for alias in node.names:
+        value = frame.program.member(frame.module.absolute(node), alias.name)
+        frame.assign(alias.asname or alias.name, value, node.lineno)
+
+
+@statement(ast.Import)
+def _import(frame: Frame, node: ast.Import) -> None:
     program = frame.program
     for alias in node.names:
-        if isinstance(node, ast.ImportFrom):
-            value = program.member(frame.module.absolute(node), alias.name)
-            frame.assign(alias.asname or alias.name, value, node.lineno)
-        elif alias.asname:
+        if alias.asname:
             frame.assign(alias.asname, program.package(alias.name), node.lineno)
         else:
             top = alias.name.partition(".")[0]
@@ -685,10 +720,11 @@ def _import(frame: Frame, node: ast.Import | ast.ImportFrom) -> None:
 @statement(ast.Delete)
 def _delete(frame: Frame, node: ast.Delete) -> None:
     for target in node.targets:
-        if isinstance(target, ast.Name):
-            frame.state.vars.pop(target.id, None)
-        elif isinstance(target, ast.Subscript):
-            delete_item(frame, target)
+        match target:
+            case ast.Name(id=name):
+                frame.state.vars.pop(name, None)
+            case ast.Subscript():
+                delete_item(frame, target)
 
 
 @statement(ast.Global)

@@ -43,9 +43,10 @@ def _symbols(atom: Atom) -> frozenset[Sym]:
 
 
 def _advice(atom: Atom, size: IntSize) -> Iterator[str]:
-    if not isinstance(atom, Sym) or atom.kind is not Kind.NAME:
-        yield "say so with an assert"
-    elif isinstance(size, int):
-        yield f'say so: write "{size}" in place of "{atom.name}", or assert it'
-    else:
-        yield f'say so: write its expression in braces in place of "{atom.name}", or assert it'
+    match atom, size:
+        case Sym(name=name, kind=Kind.NAME), int():
+            yield f'say so: write "{size}" in place of "{name}", or assert it'
+        case Sym(name=name, kind=Kind.NAME), _:
+            yield f'say so: write its expression in braces in place of "{name}", or assert it'
+        case _:
+            yield "say so with an assert"

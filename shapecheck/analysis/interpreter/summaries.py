@@ -10,6 +10,7 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import Class, Function, Value
+from shapecheck.analysis.program.syntax import nodes_of
 from shapecheck.analysis.values.heap import Renewing
 from shapecheck.analysis.values.model import (
     Content,
@@ -22,7 +23,7 @@ from shapecheck.analysis.values.parts import FORMS
 from shapecheck.analysis.values.paths import is_one
 from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
 from shapecheck.dims.origins import Met
-from shapecheck.shapes import Facts, Item, Run, Tensor
+from shapecheck.shapes import Facts, Item, Run, Tensor, symbols_of
 
 _MOST: Final = 64
 """As many things on the heap may a call see that is to be recognised."""
@@ -95,7 +96,7 @@ class Lesson:
             for symbol, items in after.runs.items():
                 if symbol not in runs and spelled.get(symbol) != items and _asked(symbol, asked):
                     runs[symbol] = items
-                    asked.update(*(_symbols(item) for item in items))
+                    asked.update(*map(symbols_of, items))
         return Lesson(
             tuple((Size.of(atom), size) for atom, size in atoms.items()),
             tuple((Run(symbol), items) for symbol, items in runs.items()),
@@ -130,10 +131,6 @@ NOTHING_NEW: Final = Lesson((), ())
 def _asked(atom: Atom, asked: Set[Sym]) -> bool:
     found = dims.symbols(Size.of(atom))
     return any(symbol in asked or symbol.kind is not Kind.UNKNOWN for symbol in found)
-
-
-def _symbols(item: Item) -> Set[Sym]:
-    return {item.symbol} if isinstance(item, Run) else dims.symbols(item)
 
 
 def _never(symbol: Sym) -> bool:
@@ -310,7 +307,7 @@ class _Looking:
 @lru_cache(maxsize=4096)
 def _changes_outer(node: ast.AST) -> bool:
     """Whether there is a `nonlocal` in a function."""
-    return any(isinstance(inner, ast.Nonlocal) for inner in ast.walk(node))
+    return any(nodes_of(ast.Nonlocal, node))
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, TypeGuard
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import held_by, kind_of
@@ -16,6 +16,11 @@ from shapecheck.ops import DType
 from shapecheck.shapes import has_run
 
 CONSTANTS: Final = (bool, int, float, str, type(None))
+
+
+def is_constant(value: Value) -> TypeGuard[bool | int | float | str | None]:
+    """Whether a value is known as Python knows it: a number, a text or None."""
+    return isinstance(value, CONSTANTS)
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
@@ -89,7 +94,7 @@ def is_class(frame: Frame, value: Dotted) -> bool:
 
 def equal(frame: Frame, a: Value, b: Value) -> bool | None:
     """Return what `a == b` gives, None where it isn't known."""
-    if _are_constants(a, b):
+    if is_constant(a) and is_constant(b):
         return a == b
     match a, b:
         case tuple(), tuple():
@@ -101,10 +106,6 @@ def equal(frame: Frame, a: Value, b: Value) -> bool | None:
         return _EQUAL[type(a)](a, b)
     one, other = kind_of(a).family, kind_of(b).family
     return False if one and other and one != other else None
-
-
-def _are_constants(a: Value, b: Value) -> bool:
-    return isinstance(a, CONSTANTS) and isinstance(b, CONSTANTS)
 
 
 def _equal_items(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...]) -> bool | None:
@@ -145,7 +146,7 @@ def identical(frame: Frame, a: Value, b: Value) -> bool | None:
         return None if kind_of(held).may_be_none(frame, held) else False
     if type(a) is type(b) is Ref:
         return True if a is b else None
-    if bool in (type(a), type(b)) and _are_constants(a, b):
+    if bool in (type(a), type(b)) and is_constant(a) and is_constant(b):
         return a is b
     found = equal(frame, a, b)
     return found if type(a) in _SINGLE or found is False else None

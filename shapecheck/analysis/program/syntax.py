@@ -7,17 +7,26 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final, TypeAlias, TypeGuard
+from typing import Final, TypeAlias, TypeGuard, TypeVar
 
 from shapecheck.analysis.host import Source, Span
 
 _KEPT: Final = 256
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 @functools.lru_cache(maxsize=_KEPT)
 def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
     """Return the nodes of a tree, as `ast.walk` yields them; those of a few trees are kept."""
     return tuple(ast.walk(tree))
+
+
+def nodes_of(kind: type[_Node] | tuple[type[_Node], ...], *trees: ast.AST) -> Iterator[_Node]:
+    """Yield the nodes of a kind, or of several, in some pieces of source."""
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, kind):
+                yield node
 
 
 @lru_cache(maxsize=1024)
@@ -85,6 +94,16 @@ def last_word(node: ast.AST) -> str:
 def called(node: ast.expr) -> ast.expr:
     """Return what a call calls, and anything else as it is: decorators may be either."""
     return node.func if isinstance(node, ast.Call) else node
+
+
+def receiver_of(node: ast.Call) -> ast.expr | None:
+    """Return that of which a call calls a method, None where it calls a name."""
+    return node.func.value if isinstance(node.func, ast.Attribute) else None
+
+
+def unstarred(node: ast.expr) -> ast.expr:
+    """Return what a star stands before, and anything else as it is."""
+    return node.value if isinstance(node, ast.Starred) else node
 
 
 def elements(node: ast.AST) -> list[ast.expr] | None:

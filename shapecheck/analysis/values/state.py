@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, TypeVar
@@ -22,7 +22,7 @@ from shapecheck.analysis.values.model import (
     options,
 )
 from shapecheck.analysis.values.paths import one_of
-from shapecheck.dims import Atom, DimExpr, IntSize, Kind, Origin, Size, Sym
+from shapecheck.dims import DimExpr, Kind, Origin, Size, Sym, atoms_of
 from shapecheck.dims.origins import LoopHead
 from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, like
 from shapecheck.ops.call import are_dims, as_tensor
@@ -81,6 +81,12 @@ class State:
         """Return the content of an instance of an analysed class, None for what is none."""
         return self._look(value, Instance)
 
+    def items_of(self, value: Value) -> tuple[Value, ...] | None:
+        """Return the items of a tuple or list, None for what is neither or isn't known."""
+        content = self.list_of(value)
+        held = value if content is None else content.items
+        return held if isinstance(held, tuple) else None
+
     def _look(self, value: Value, kind: type[_Content]) -> _Content | None:
         content = self.content(value)
         return content if isinstance(content, kind) else None
@@ -89,6 +95,10 @@ class State:
         """Replace what the heap holds for a value that is on it."""
         if isinstance(owner, Ref):
             self.heap[owner] = content
+
+    def put_all(self, changes: Mapping[Ref, Content]) -> None:
+        """Replace what the heap holds in several places."""
+        self.heap.update(changes)
 
     def set_attribute(self, owner: Value, name: str, value: Value) -> None:
         """Put something into an instance as its attribute."""
@@ -165,6 +175,10 @@ class State:
         heap.update((ref, self.heap[ref]) for ref in reachable(found, self.heap))
         return heap
 
+    def sweep(self, outer: State) -> None:
+        """Forget what is new on the heap since `outer` and can't be reached from a variable."""
+        self.heap = self.kept(tuple(self.vars.values()), outer)
+
     def adopt(self, origin: Origin) -> None:
         """Make the dimension names of a function sizes of the program's own, of this origin."""
         self.change(_Adopting(origin))
@@ -175,7 +189,7 @@ class State:
         facts.atoms = {
             atom: moving.size(size)
             for before, size in facts.atoms.items()
-            for atom in _atoms(moving.size(Size.of(before)))
+            for atom in islice(atoms_of(moving.size(Size.of(before))), 1)
         }
         facts.runs = {moving.run(symbol): moving.items(run) for symbol, run in facts.runs.items()}
         for ref, content in self.heap.items():
@@ -199,10 +213,6 @@ class State:
         variables = joiner.variables()
         joined = joiner.value(value, its_value, ())
         return joined, joiner.state(variables)
-
-
-def _atoms(size: IntSize) -> Iterable[Atom]:
-    return () if isinstance(size, int) else islice(size.atoms(), 1)
 
 
 class _Adopting(Moving):
