@@ -19,7 +19,7 @@ import torch
 from torch._C import DisableTorchFunction
 
 from shapecheck import explain
-from shapecheck.dims import Composite, Dim, DimExpr, Kind, Size, Sym
+from shapecheck.dims import Composite, Dim, DimExpr, Kind, Size, Sym, symbol_of
 from shapecheck.dims.objects import alone
 from shapecheck.dims.origins import NamedAgain, OfAnotherSize
 from shapecheck.explain import Message
@@ -413,7 +413,7 @@ def _symbol(frame: CallNames, name: Name, size: int) -> Sym:
     """
     if isinstance(name, Dim):
         dim, text = name.dim, name.name
-        symbol = dim.symbol if isinstance(dim, Size) else None
+        symbol = symbol_of(dim)
         if symbol is None:
             raise TypeError(f"a dimension can't be called {name!r}: it is computed from others")
         known = name.size if isinstance(name.size, int) else frame.symbols.get(symbol, size)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, size_of
+from shapecheck.dims import Composite, DimExpr, IntSize, Kind, size_of, symbol_of
 from shapecheck.ops.call import Call, Repeated, Value, as_dim, as_tensor
 from shapecheck.shapes import Clash, Facts, Item, Run, Shape, Tensor, has_run, mismatch
 
@@ -34,7 +34,7 @@ def apart(facts: Facts, a: Item, b: Item) -> bool:
 
 
 def _is_name(dim: DimExpr) -> bool:
-    symbol = dim.symbol if isinstance(dim, Size) else None
+    symbol = symbol_of(dim)
     return symbol is not None and symbol.kind is Kind.NAME
 
 

@@ -20,6 +20,7 @@ from shapecheck.dims import (
     Verdict,
     compare,
     size_of,
+    symbol_of,
 )
 from shapecheck.dims.origins import Arbitrary, LengthOf, PartOf
 from shapecheck.dtypes import DTypes
@@ -371,7 +372,7 @@ def _is_bound(a: DimExpr, b: DimExpr) -> bool:
 
 
 def _is_name(dim: DimExpr) -> bool:
-    symbol = dim.symbol if isinstance(dim, Size) else None
+    symbol = symbol_of(dim)
     return symbol is not None and symbol.kind is Kind.NAME
 
 
@@ -408,7 +409,7 @@ def _ordering(a: Sequence[IntSize], b: Sequence[IntSize]) -> tuple[Sym, IntSize]
         if len(left) != len(right):
             continue
         for one, other in (*zip(left, right, strict=True), *zip(right, left, strict=True)):
-            symbol = one.symbol if isinstance(one, Size) else None
+            symbol = symbol_of(one)
             if symbol is None or symbol.kind is not Kind.OWN or not _is_name(other):
                 continue
             if (one in a and one in b) or (symbol.name in names and str(other) != symbol.name):

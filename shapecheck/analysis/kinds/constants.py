@@ -12,7 +12,7 @@ from shapecheck.analysis.interpreter.registry import MethodCall
 from shapecheck.analysis.interpreter.truth import ATOMIC, CONSTANTS, INTEGER, NUMBER, SEQUENCE
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Bound, ListContent
-from shapecheck.dims import Dim, IntSize, Size, symbols
+from shapecheck.dims import Dim, IntSize, Size, symbol_of, symbols
 from shapecheck.ops import UNKNOWN, DType
 from shapecheck.ops.call import as_int, as_text
 from shapecheck.shapes import Item, Run
@@ -141,7 +141,7 @@ def another_item(item: Item) -> Item:
     if isinstance(item, Run):
         return Run(item.symbol.again()) if item.symbol.kind is dims.Kind.UNKNOWN else item
     if any(symbol.varies for symbol in dims.symbols(item)):
-        alone = item.symbol if isinstance(item, Size) else None
+        alone = symbol_of(item)
         return dims.unknown() if alone is None else Size.of(alone.again())
     return item
 

@@ -20,7 +20,7 @@ from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import OneOf
 from shapecheck.codemod.sources.prose import Said, are_components, comment, named, names_in
 from shapecheck.codemod.sources.static import tensors_in, variables
-from shapecheck.dims import Kind, Size, Sym
+from shapecheck.dims import Kind, Size, Sym, symbol_of
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Facts, Item, Matcher, Run, Tensor, has_run
 
@@ -226,7 +226,7 @@ class Spelling:
         found: dict[Sym, str] = {}
         for value in self._study.params.values():
             for item in value.shape.dims if isinstance(value, Tensor) else ():
-                symbol = item.symbol if isinstance(item, Size) else None
+                symbol = symbol_of(item)
                 if symbol is not None:
                     is_told = symbol.kind is Kind.NAME or symbol.name in self._code
                     found[symbol] = symbol.name if is_told else ""
@@ -256,7 +256,7 @@ class Spelling:
         for entry, item in zip(text.entries, items, strict=False):
             if isinstance(item, Run):
                 break
-            symbol = item.symbol if isinstance(item, Size) else None
+            symbol = symbol_of(item)
             if isinstance(entry, spec.Axis) and isinstance(entry.expr, spec.Name):
                 if symbol is not None and not symbol.has_name:
                     found.add(entry.expr.id)
@@ -284,7 +284,7 @@ class Spelling:
         found: dict[str, set[Sym]] = {}
         if isinstance(value, Tensor) and len(text.entries) == len(value.shape.dims):
             for entry, item in zip(text.entries, value.shape.dims, strict=True):
-                symbol = item.symbol if isinstance(item, Size) else None
+                symbol = symbol_of(item)
                 if isinstance(entry, spec.Axis) and isinstance(entry.expr, spec.Name):
                     if symbol in self._given:
                         found.setdefault(entry.expr.id, set()).add(symbol)
@@ -298,7 +298,7 @@ class Spelling:
             return {}
         found = {}
         for entry, item in zip(text.entries, value.shape.dims, strict=True):
-            symbol = item.symbol if isinstance(item, Size) else None
+            symbol = symbol_of(item)
             if symbol is None or symbol.kind is not Kind.UNKNOWN:
                 continue
             if symbol.has_name and symbol.name.rpartition(".")[2] in self._code:

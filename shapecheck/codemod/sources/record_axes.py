@@ -12,7 +12,7 @@ from typing import Any, Final
 from shapecheck.analysis.study.model import Study
 from shapecheck.codemod.sources.record_groups import Group, Rows, groups
 from shapecheck.codemod.write.naming import FRONT, REST, USUAL, unused
-from shapecheck.dims import Kind, Size, Sym, size_of
+from shapecheck.dims import Kind, Size, Sym, symbol_of
 from shapecheck.ops import Value
 from shapecheck.record.store import Call
 from shapecheck.shapes import Run, Tensor, has_run
@@ -381,9 +381,7 @@ def _is_own(item: object) -> bool:
 
 def _label_of(item: object) -> str:
     """Return what the code calls a dimension, "" if it has no name for it."""
-    if not isinstance(item, Size):
-        return ""
-    symbol = size_of(item).symbol if isinstance(item, Size) else None  # type: ignore[union-attr]
+    symbol = symbol_of(item)
     if symbol is None or not symbol.has_name:
         return ""
     name = symbol.name.rpartition(".")[2]

@@ -26,7 +26,7 @@ from shapecheck.codemod.write.annotation_types import (
     Type,
     either,
 )
-from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of
+from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of, symbol_of
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Run, Tensor, has_run
 
@@ -209,7 +209,7 @@ class Names:
 
     def _is_bare(self, dim: DimExpr) -> bool:
         """Whether nothing is known of a dimension but that it is there."""
-        symbol = dim.symbol if isinstance(dim, Size) else None
+        symbol = symbol_of(dim)
         return (
             symbol is not None
             and dim not in self.sizes

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import spec
-from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym, size_of
+from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym, size_of, symbol_of
 from shapecheck.dims.origins import Renamed
 from shapecheck.ops.agree import listed
 from shapecheck.ops.call import Call, Unknown, Value
@@ -135,7 +135,7 @@ def matches(facts: Facts, shape: Shape, one: Wanted) -> list[int]:
 
 
 def _plain_name(item: DimExpr) -> str | None:
-    symbol = item.symbol if isinstance(item, Size) else None
+    symbol = symbol_of(item)
     return None if symbol is None else symbol.name
 
 
@@ -150,7 +150,7 @@ def _names(one: Wanted) -> frozenset[object]:
     """Return what is the name or the symbol of a dimension that is meant by nothing else."""
     if isinstance(one, spec.Axis):
         return frozenset((one.expr.id,)) if isinstance(one.expr, spec.Name) else frozenset()
-    symbol = one.symbol if isinstance(one, Size) else None
+    symbol = symbol_of(one)
     return frozenset() if symbol is None else frozenset((symbol,))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import shapecheck.dims as dims
-from shapecheck.dims import Composite, IntSize, Size
+from shapecheck.dims import Composite, IntSize, Size, symbol_of
 from shapecheck.ops.agree import listed
 from shapecheck.ops.call import (
     UNKNOWN,
@@ -239,7 +239,7 @@ def taken_apart(call: Call, tensor: Tensor, plan: Split) -> Value:
             continue
         rest = dims.symbols(item) & dims.symbols(whole)  # type: ignore[arg-type]  # nor here
         items[index] = dims.name(name) if rest else called(call, item, name)
-    symbol = whole.symbol if isinstance(whole, Size) else None
+    symbol = symbol_of(whole)
     if symbol is not None:
         product = call.facts.size(dims.product(map(as_size, items[at : at + len(plan.names)])))
         if symbol not in dims.symbols(product):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import shapecheck.dims as dims
-from shapecheck.dims import DimExpr, Size, Sym, size_of
+from shapecheck.dims import DimExpr, Size, Sym, size_of, symbol_of
 from shapecheck.ops.agree import loose
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, resolved, rule
 from shapecheck.ops.saying import written
@@ -183,7 +183,7 @@ def _perhaps(call: Call, item: DimExpr, size: DimExpr) -> tuple[Item, ...]:
 
 def _left_open(call: Call, size: DimExpr) -> None:
     """Learn that an axis which is supposed, and dropped if it is 1, may be 1: it is no name."""
-    symbol = size.symbol if isinstance(size, Size) else None
+    symbol = symbol_of(size)
     if symbol is not None and symbol.supposed:
         call.facts.learn(symbol, Size.of(Sym.fresh(left_open=True)))
 
