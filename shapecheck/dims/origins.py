@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from shapecheck.dims.algebra import IntSize
 from shapecheck.dims.composites import DimExpr
-from shapecheck.dims.symbols import HERE, Kind, Origin, Sym
+from shapecheck.dims.symbols import HERE, SUPPOSED, Kind, Origin, Sym
 
 # Of a program's own sizes and names ---------------------------------------------------------------
 
@@ -350,6 +350,10 @@ class Spanning(Origin):
     def following(self, renamed: Callable[[Sym], Sym]) -> Origin:
         """Return the same of what stands for the others."""
         return Spanning(tuple(map(renamed, self.rows)))
+
+    def again(self) -> Origin:
+        """Return the origin of another row of dimensions, supposed as well."""
+        return SUPPOSED
 
 
 def spanning(symbols: Iterable[Sym]) -> Sym:

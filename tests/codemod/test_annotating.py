@@ -183,6 +183,17 @@ def test_ints_and_masks_are_told_from_floats(tmp_path: Path) -> None:
     assert "mask: Bool[" in found
 
 
+def test_one_kind_of_index_says_nothing_of_another(tmp_path: Path) -> None:
+    columns = (
+        "def columns(matrix: torch.Tensor, indexes: torch.Tensor):\n"
+        "    assert indexes.max() < matrix.shape[1]\n"
+        "    return matrix[:, indexes]\n"
+    )
+    corners = "def corners(x: torch.Tensor, at: torch.Tensor):\n    return x[tuple(at.T)]\n"
+    said = 'matrix: Shaped[torch.Tensor, "b n *rest"], indexes: Int[torch.Tensor, "*batch"])'
+    assert said in annotated(tmp_path, HEAD + corners + columns)
+
+
 def test_tensors_that_may_be_none(tmp_path: Path) -> None:
     text = HEAD + (
         "def f(x,  # (b, t)\n      mask=None,  # (b, t)\n      ):\n"
@@ -698,6 +709,17 @@ def test_groups_that_meet_broadcast(tmp_path: Path) -> None:
         ' far: Shaped[torch.Tensor, "*#batch"])'
         ' -> tuple[Shaped[Tensor, "*batch"], Bool[Tensor, "*#batch"]]:'
     ) in annotated(tmp_path, text)
+
+
+def test_results_of_groups_that_meet_have_the_same_axes(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        HEAD + "def sphere(origin: torch.Tensor, ray: torch.Tensor, center: torch.Tensor):\n"
+        "    a = (ray * ray).sum(dim=-1, keepdim=True)\n"
+        "    b = ((origin - center) * ray).sum(dim=-1, keepdim=True)\n"
+        "    return (-b - a) / a, (-b + a) / a\n",
+    )
+    assert 'tuple[Shaped[Tensor, "*batch2 1"], Shaped[Tensor, "*batch2 1"]]' in found
 
 
 def test_what_is_for_any_number_of_axes_stays_so_whoever_calls_it(tmp_path: Path) -> None:

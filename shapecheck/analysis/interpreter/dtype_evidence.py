@@ -61,18 +61,15 @@ def _tensors(value: Value) -> Iterator[Tensor]:
 def _kind(value: Value) -> Hashable:
     """Return what of an argument may matter to the dtypes that a call takes."""
     match value:
-        case Tensor():
-            return _telling(value)
+        case Tensor(shape=shape, dtype=dtype):  # one that is 0-d gives way in promotion
+            return dtype, shape.rank if shape.rank is None else min(shape.rank, 1)
         case DType() | bool():
             return value
-    found = [*_tensors(value)]
-    return frozenset(map(_telling, found)) if found else type(value).__name__
-
-
-def _telling(tensor: Tensor) -> Hashable:
-    """Return a tensor's dtypes, and whether it is 0-d, as those give way in promotion."""
-    rank = tensor.shape.rank
-    return tensor.dtype, rank if rank is None else min(rank, 1)
+        case Repeated(element=element):
+            return Repeated.__name__, _kind(element)
+        case list() | tuple():
+            return type(value).__name__, frozenset(map(_kind, value))
+    return type(value).__name__
 
 
 def _fails(
