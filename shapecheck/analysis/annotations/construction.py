@@ -60,7 +60,7 @@ def set_by_hook(cls: Class) -> set[str]:
 
     def found() -> set[str]:
         built = builders(cls)[1] if hook(cls) is not None else ()
-        stored = (home.module.survey.stores[node] for home, node in built)
+        stored = (home.module.syntax.stored(node) for home, node in built)
         named = (class_fields.set_by_name(node) for _, node in built)
         return nothing.union(*stored, *named)
 
@@ -79,8 +79,8 @@ def assigned(cls: Class) -> tuple[set[str], set[str]]:
 def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
     _, _, others = builders(cls)
     return (
-        set().union(*(home.module.survey.stores[node] for home, node in others)),
-        set().union(*(home.module.survey.alters[node] for home, node in others)),
+        set().union(*(home.module.syntax.stored(node) for home, node in others)),
+        set().union(*(home.module.syntax.altered(node) for home, node in others)),
     )
 
 
@@ -104,7 +104,7 @@ def _find_builders(cls: Class) -> tuple[set[str], list[_Method], list[_Method]]:
     waiting = list(building)
     while waiting:
         for home, node in methods.get(waiting.pop(), ()):
-            called = home.module.survey.mentions[node] & methods.keys()
+            called = home.module.syntax.mentioned(node) & methods.keys()
             waiting += called - building
             building |= called
     builders = [one for name, each in methods.items() if name in building for one in each]

@@ -315,7 +315,7 @@ class Reader:
         """Return which names of an annotation are dimension objects of the module."""
         found: dict[str, Dim] = {}
         for name in text.names():
-            value = self.module.resolve(name) if name in self.module.bindings else UNKNOWN
+            value = self.module.resolve(name) if self.module.syntax.bound(name) else UNKNOWN
             if isinstance(value, Dim) and getattr(value.dim, "symbol", None) is not None:
                 found[name] = value
         return tuple(found.items())
@@ -399,7 +399,7 @@ def _follow(module: Module | None, name: str) -> tuple[Module | None, str]:
     for _ in range(8):
         if module is None:
             return None, name
-        match module.bindings.get(name):
+        match module.syntax.bound(name):
             case [*_, ast.ImportFrom() as node]:
                 for alias in node.names:
                     if (alias.asname or alias.name) == name:

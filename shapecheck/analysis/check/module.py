@@ -28,7 +28,7 @@ from shapecheck.analysis.interpreter import (
     statements,
 )
 from shapecheck.analysis.interpreter.frame import Budget, BudgetExceeded, Frame
-from shapecheck.analysis.program.answers import Ground
+from shapecheck.analysis.program.answers import Ground, Place, places
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
 from shapecheck.analysis.program.modules import Module, Program
@@ -95,7 +95,7 @@ class Part:
 
     line: int
     said: list[Diagnostic]
-    rests_on: frozenset[Ground]
+    rests_on: frozenset[Place]
 
 
 @without_collecting
@@ -117,7 +117,7 @@ def check_parts(
             for check in some:
                 check()
             _settle(module, reporter, in_part=True)
-        found.append(Part(line, reporter.diagnostics(), frozenset(rests_on)))
+        found.append(Part(line, reporter.diagnostics(), places(rests_on)))
     _end(module, host)
     return found
 

@@ -115,7 +115,7 @@ def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
     """Return the sizes of a constructor that every call in its module gives one expression."""
     params = {param.name: param for param in declarations.declaration(init).params[1:]}
     pairs: set[tuple[str, str]] | None = None
-    for call in cls.module.survey.calls.get(cls.name, ()):
+    for call in cls.module.syntax.calls(cls.name):
         given = dict(zip(params, call.args, strict=False))
         given.update({word.arg: word.value for word in call.keywords if word.arg in params})
         texts = {n: ast.dump(v) for n, v in given.items() if literal(v) is UNKNOWN}

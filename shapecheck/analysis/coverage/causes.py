@@ -180,7 +180,7 @@ class Causes:
         home = getattr(self._function, "home", None)
         if home is not None and home.find(name) is not UNKNOWN:
             return None
-        nodes = module.bindings.get(name, [])
+        nodes = module.syntax.bound(name)
         if not nodes:
             return None
         found = module.resolve(name)

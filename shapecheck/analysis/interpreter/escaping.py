@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
 from shapecheck.analysis.annotations.class_fields import set_by_name
 from shapecheck.analysis.annotations.classes import find_method
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Function, Scope, Value
-from shapecheck.analysis.program.syntax import names_in, nodes_of
+from shapecheck.analysis.program.syntax import kept_by_node, names_in, nodes_of
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import (
     Attributes,
@@ -138,7 +137,7 @@ _OF_KIND: Final[dict[type, Callable[..., None]]] = {
 """How what can be changed from outside is let go; nothing can be of what is not here."""
 
 
-@lru_cache(maxsize=1024)
+@kept_by_node(1024)
 def _attributes_in(node: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     """Return the attributes that a piece of source assigns, and those that it mentions."""
     stored: set[str] = set()
@@ -151,7 +150,7 @@ def _attributes_in(node: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(stored | set_by_name(node)), frozenset(mentioned)
 
 
-@lru_cache(maxsize=1024)
+@kept_by_node(1024)
 def _rebound_in(node: ast.AST) -> tuple[str, ...]:
     """Return the variables around a function that it assigns."""
     return tuple(sorted({name for one in nodes_of(ast.Nonlocal, node) for name in one.names}))

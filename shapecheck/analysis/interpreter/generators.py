@@ -21,7 +21,7 @@ _MOST: Final = 64
 
 def is_generator(function: Function) -> bool:
     """Whether a function yields."""
-    return function.node in function.module.survey.generators
+    return function.module.syntax.is_generator(function.node)
 
 
 @expression(ast.Yield)

@@ -198,9 +198,9 @@ def _run(
 
 def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> Value:
     """Return what is known after a call whose body takes too long: less than before it."""
-    survey = function.module.survey
-    stored = survey.stores.get(function.node, set())
-    touched = stored | survey.mentions.get(function.node, set())
+    syntax = function.module.syntax
+    stored = syntax.stored(function.node)
+    touched = stored | syntax.mentioned(function.node)
     for value in values.values():
         content = frame.state.instance_of(value)
         if content is None or function.name == "__init__":

@@ -10,7 +10,7 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import Class, Function, Value
-from shapecheck.analysis.program.syntax import nodes_of
+from shapecheck.analysis.program.syntax import kept_by_node, nodes_of
 from shapecheck.analysis.values.heap import Renewing
 from shapecheck.analysis.values.model import (
     Content,
@@ -304,7 +304,7 @@ class _Looking:
         return number
 
 
-@lru_cache(maxsize=4096)
+@kept_by_node(4096)
 def _changes_outer(node: ast.AST) -> bool:
     """Whether there is a `nonlocal` in a function."""
     return any(nodes_of(ast.Nonlocal, node))

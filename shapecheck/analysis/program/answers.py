@@ -7,11 +7,13 @@ Others hold until the module at hand is done, or until that question is answered
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, TypeVar
+
+from shapecheck.analysis.program.reading import NOTED, Reading
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -19,8 +21,11 @@ T = TypeVar("T")
 MISSING: Final = object()
 """Marks the absence of an answer."""
 
-Ground = str | tuple[str, int]
-"""What an answer rests on: a module, or the annotations of the `def` on a line of a file."""
+Place = str | tuple[str, int]
+"""A module, or the annotations of the `def` on a line of a file."""
+
+Ground = Place | Reading
+"""What an answer rests on."""
 
 DTYPES: Final = "<dtypes>"
 """The ground of what may go wrong with tensors of ints or of floats, where it isn't known which."""
@@ -45,6 +50,11 @@ MOST = 1 << 16
 """As many answers are kept when a module has been checked."""
 
 
+def places(grounds: Iterable[Ground]) -> frozenset[Place]:
+    """Return the modules among what an answer rests on, and the annotations that were read."""
+    return frozenset(one for one in grounds if not isinstance(one, Reading))
+
+
 class Memory:
     """Answers by question, and what they rest on.
 
@@ -54,12 +64,21 @@ class Memory:
 
     def __init__(self, traces: bool = False) -> None:
         self.traces = traces
-        self.asked: set[Ground] = set()
+        self.asked = set()
         self._answers: dict[Hashable, _Answer] = {}
         self._open: dict[Hashable, int] = {}
         self._provisional: list[Hashable] = []
         self._passing: list[Hashable] = []
         self._limit = _FOR_ALL
+
+    @property
+    def asked(self) -> set[Ground]:
+        """What has been asked for by what is being done now."""
+        return NOTED.readings
+
+    @asked.setter
+    def asked(self, asked: set[Ground]) -> None:
+        NOTED.readings = asked
 
     def begin(self) -> None:
         """Begin with another module."""

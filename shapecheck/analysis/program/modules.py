@@ -33,7 +33,7 @@ class Module:
         self.program = program
         self.source = source
         parsed = syntax(source)
-        self.tree, self.survey, self.bindings = parsed.tree, parsed.survey, parsed.bindings
+        self.syntax, self.tree, self.survey = parsed, parsed.tree, parsed.survey
         self.lines = parsed.lines
         self.reporter: Reporter | None = None
         self.reader: object = None
@@ -45,10 +45,10 @@ class Module:
 
     def resolve(self, name: str) -> Value:
         """Return what a global name means; `NOTHING` if the module doesn't bind it."""
-        nodes = self.bindings.get(name)
+        nodes = self.syntax.bound(name)
         recall = self.program.memory.recall
         if not nodes:
-            if "*" not in self.bindings or name.startswith("_") or name in _BUILTINS:
+            if "*" not in self.syntax.bindings or name.startswith("_") or name in _BUILTINS:
                 return NOTHING
             return recall((self, name), lambda: self._starred(name), NOTHING)
         if name in self.survey.reassigned:
@@ -97,7 +97,7 @@ class Module:
     def _starred(self, name: str) -> Value:
         """Return what a name means that `from ... import *` may bind; the last such import wins."""
         found: Value = NOTHING
-        for node in reversed(only(self.bindings["*"], ast.ImportFrom)):
+        for node in reversed(only(self.syntax.bound("*"), ast.ImportFrom)):
             found = self.program.exported(self.absolute(node), name)
             if found is not NOTHING:
                 break
@@ -105,7 +105,7 @@ class Module:
 
     def alias(self, name: str) -> ast.expr | None:
         """Return the right side of a global assignment, for names that stand for types."""
-        match self.bindings.get(name):
+        match self.syntax.bound(name):
             case [ast.Assign(value=value) | ast.AnnAssign(value=value)]:
                 return value
             case [node] if type(node).__name__ == "TypeAlias":

@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 import ast
-import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial, wraps
 from typing import Final, TypeAlias, TypeGuard, TypeVar
 
 from shapecheck.analysis.host import Source, Span
+from shapecheck.analysis.program.reading import (
+    NOTED,
+    Definition,
+    Reading,
+    head,
+    name_in_module,
+    read,
+    statements,
+    watch,
+)
 
 _KEPT: Final = 256
 _Node = TypeVar("_Node", bound=ast.AST)
+_AnyNode = TypeVar("_AnyNode", bound=ast.AST)
+_T = TypeVar("_T")
 
 
-@functools.lru_cache(maxsize=_KEPT)
+def kept_by_node(most: int) -> Callable[[Callable[[_AnyNode], _T]], Callable[[_AnyNode], _T]]:
+    """Have a function of a node keep its last answers, and note that a definition is read."""
+
+    def keeping(function: Callable[[_AnyNode], _T]) -> Callable[[_AnyNode], _T]:
+        known = lru_cache(maxsize=most)(function)
+
+        @wraps(function)
+        def found(node: _AnyNode) -> _T:
+            read(node)
+            return known(node)
+
+        return found
+
+    return keeping
+
+
+@kept_by_node(_KEPT)
 def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
     """Return the nodes of a tree, as `ast.walk` yields them; those of a few trees are kept."""
     return tuple(ast.walk(tree))
@@ -29,13 +56,13 @@ def nodes_of(kind: type[_Node] | tuple[type[_Node], ...], *trees: ast.AST) -> It
                 yield node
 
 
-@lru_cache(maxsize=1024)
+@kept_by_node(1024)
 def names_in(node: ast.AST) -> frozenset[str]:
     """Return the names that a piece of source mentions."""
     return frozenset(child.id for child in ast.walk(node) if isinstance(child, ast.Name))
 
 
-@lru_cache(maxsize=1024)
+@kept_by_node(1024)
 def words_in(node: ast.AST) -> frozenset[str]:
     """Return the names of variables, attributes and parameters in a piece of source."""
     found: set[str] = set()
@@ -247,6 +274,99 @@ class Syntax:
         for node in flatten(self.tree.body):
             for name in bound_names(node):
                 self.bindings.setdefault(name, []).append(node)
+        self._readings: dict[str, Reading] = {}
+        self._definitions: dict[str, Definition] = {}
+        self._definitions = watch(self.tree, self.reading)
+
+    def reading(self, key: str) -> Reading:
+        """Return a part of the module that is read by itself, by its key: a kind, a name."""
+        found = self._readings.get(key)
+        if found is None:
+            what, _, name = key.partition(" ")
+            said = partial(_SAID[what], self, name)
+            found = self._readings[key] = Reading(self.source.name, key, said)
+        return found
+
+    def read(self, what: str, node: ast.AST) -> None:
+        """Note that something is asked of a function: what it `stores`, `mentions`, or `yields`.
+
+        What a function inside of another one does is in the body of that.
+        """
+        name = name_in_module(node)
+        if name is not None:
+            NOTED.readings.add(self.reading(f"{what} {name}"))
+
+    def stored(self, function: ast.AST) -> set[str]:
+        """Return the attributes of `self` that a function assigns."""
+        self.read("stores", function)
+        return self.survey.stores.get(function, set())
+
+    def altered(self, function: ast.AST) -> set[str]:
+        """Return the attributes of `self` of which a function changes the content."""
+        self.read("stores", function)
+        return self.survey.alters.get(function, set())
+
+    def mentioned(self, function: ast.AST) -> set[str]:
+        """Return the attributes of `self` that a function reads or calls."""
+        self.read("mentions", function)
+        return self.survey.mentions.get(function, set())
+
+    def is_generator(self, function: ast.AST) -> bool:
+        """Whether a function yields."""
+        self.read("yields", function)
+        return function in self.survey.generators
+
+    def bound(self, name: str) -> list[ast.stmt]:
+        """Return the statements that bind a global name."""
+        NOTED.readings.add(self.reading(f"name {name}"))
+        return self.bindings.get(name, [])
+
+    def calls(self, name: str) -> list[ast.Call]:
+        """Return the calls of a plain name."""
+        NOTED.readings.add(self.reading(f"calls {name}"))
+        return self.survey.calls.get(name, [])
+
+    def says_name(self, name: str) -> Iterator[str]:
+        """Yield what is bound to a name."""
+        yield from map(head, self.bindings.get(name, ()))
+        yield f"reassigned: {name in self.survey.reassigned}, *: {'*' in self.bindings}"
+
+    def says_calls(self, name: str) -> Iterator[str]:
+        """Yield the calls of a plain name."""
+        yield from map(ast.dump, self.survey.calls.get(name, ()))
+
+    def says_body(self, name: str) -> Iterator[str]:
+        """Yield what stands in a definition; of one that isn't there, nothing."""
+        node = self._definitions.get(name)
+        yield from () if node is None else statements(node)
+
+    def says_stores(self, name: str) -> Iterator[str]:
+        """Yield which attributes a function assigns, and of which it changes the content."""
+        node = self._definitions.get(name)
+        if node is not None:
+            yield from sorted(self.survey.stores.get(node, ()))
+            yield "changes"
+            yield from sorted(self.survey.alters.get(node, ()))
+
+    def says_mentions(self, name: str) -> Iterator[str]:
+        """Yield which attributes a function reads or calls."""
+        node = self._definitions.get(name)
+        yield from sorted(self.survey.mentions.get(node, ())) if node is not None else ()
+
+    def says_yields(self, name: str) -> Iterator[str]:
+        """Yield whether a function is a generator."""
+        yield str(self._definitions.get(name) in self.survey.generators)
+
+
+_SAID: Final[dict[str, Callable[[Syntax, str], Iterator[str]]]] = {
+    "name": Syntax.says_name,
+    "calls": Syntax.says_calls,
+    "body": Syntax.says_body,
+    "stores": Syntax.says_stores,
+    "mentions": Syntax.says_mentions,
+    "yields": Syntax.says_yields,
+}
+"""What is read of a module by itself."""
 
 
 _MOST_FILES: Final = 1024

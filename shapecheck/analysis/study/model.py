@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from shapecheck.analysis.program.answers import Ground
+from shapecheck.analysis.program.answers import Place
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Sym
@@ -52,7 +52,7 @@ class Study:
     calls: list[tuple[Function, dict[str, Value]]] = field(default_factory=list)
     given: Mapping[str, Value] = field(default_factory=dict)
     nested: list[tuple[Function, State]] = field(default_factory=list)
-    rests_on: frozenset[Ground] = frozenset()
+    rests_on: frozenset[Place] = frozenset()
     labels: Mapping[Sym, str] = field(default_factory=dict)
 
     @property

@@ -22,7 +22,7 @@ from shapecheck.analysis.interpreter import body
 from shapecheck.analysis.interpreter.frame import BudgetExceeded, Frame, observing
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.inlining import end_of
-from shapecheck.analysis.program.answers import Ground
+from shapecheck.analysis.program.answers import Place, places
 from shapecheck.analysis.program.model import NOTHING, Function, Value
 from shapecheck.analysis.program.syntax import Def, is_def, name_of, nodes, owner_of
 from shapecheck.analysis.study.model import ListOf, Study, Subject
@@ -70,7 +70,7 @@ def study(
         # What one function stumbles over must not hide what there is to say of the others.
         with suppress(BudgetExceeded, RecursionError):
             one = _first(Subject(function, name, nth, around))
-            one.rests_on |= frozenset[Ground]() if outer is None else outer.rests_on
+            one.rests_on |= frozenset[Place]() if outer is None else outer.rests_on
             found += [one] if is_asked else []
             waiting = [*((inner, one, state) for inner, state in one.nested), *waiting]
     return found
@@ -137,7 +137,7 @@ def _study(subject: Subject, before: Study, known: Mapping[str, Value]) -> Study
     function = subject.function
     tensors = before.bare | {name for name, value in known.items() if _is_tensor(value)}
     sizes = {name for name, value in before.given.items() if isinstance(value, Size)}
-    found, rests_on = before, frozenset[Ground]()
+    found, rests_on = before, frozenset[Place]()
     while True:
         more = shown(function, function.owner, found) - tensors  # what is done with one is one, too
         ints = shown_sizes(function, found) - sizes - tensors
@@ -207,7 +207,7 @@ def _run(
     """Run a function's body once, watching what its expressions are worth and whom it calls."""
     with subject.function.module.program.memory.noting() as rests_on:
         found = _ran(subject, values, tensors, most)
-    found.rests_on = frozenset(rests_on)
+    found.rests_on = places(rests_on)
     return found
 
 

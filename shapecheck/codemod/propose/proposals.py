@@ -232,7 +232,9 @@ def _open_parameters(one: Study, told: Collection[str] = ()) -> Collection[str]:
     Where there is numpy, a shape alone doesn't make a tensor. `told` are said to be some.
     """
     says = declaration(one.function)
-    arrays = any(root in one.function.module.bindings for root in ("np", "numpy", "jnp", "tf"))
+    arrays = any(
+        root in one.function.module.syntax.bindings for root in ("np", "numpy", "jnp", "tf")
+    )
     every = arguments_of(one.function.node)
     bare = {argument.arg for argument in every if argument.annotation is None} - {"self", "cls"}
     return {

@@ -1,0 +1,174 @@
+"""What the analysis reads of a program: single definitions, noted as they are read.
+
+A function, or a class, is read in two steps. Who finds its name reads the *head*: the name, the
+parameters, decorators and bases, and where a name is bound twice the heads of both. Who goes
+through its body reads that, of a class without the bodies of its methods. So an edit of one body
+is the business of those who read that body, and of nobody else.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, SupportsIndex, TypeAlias, TypeVar
+
+_T = TypeVar("_T")
+Definition: TypeAlias = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINED: Final = (*_FUNCTIONS, ast.ClassDef)
+
+
+class Reading:
+    """A part of a module that is read by itself; the same part of the same text is one object.
+
+    `key` finds it again in another text of the module, and `digest` tells whether it is the same
+    there: comments, white space and lines don't count.
+    """
+
+    __slots__ = ("_digest", "_said", "key", "module")
+
+    def __init__(self, module: str, key: str, said: Callable[[], Iterable[str]]) -> None:
+        self.module, self.key = module, key
+        self._said = said
+        self._digest = ""
+
+    @property
+    def digest(self) -> str:
+        """A short text that is another one where something else is read."""
+        if not self._digest:
+            with unnoted():
+                text = "\n".join(self._said())
+            self._digest = hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+        return self._digest
+
+    def __repr__(self) -> str:
+        return f"<{self.module}: {self.key}>"
+
+
+class Noted:
+    """What has been read since the set was put there."""
+
+    __slots__ = ("readings",)
+
+    def __init__(self) -> None:
+        self.readings: set[Any] = set()
+
+
+NOTED: Final = Noted()
+
+
+@contextmanager
+def unnoted() -> Iterator[None]:
+    """Read without a note."""
+    before, NOTED.readings = NOTED.readings, set()
+    try:
+        yield
+    finally:
+        NOTED.readings = before
+
+
+class Body(list[_T]):
+    """The statements of a definition; going through them is noted."""
+
+    __slots__ = ("key", "reading")
+
+    key: str
+    reading: Reading
+
+    def read(self) -> None:
+        """Note that the definition is read."""
+        NOTED.readings.add(self.reading)
+
+    def quietly(self) -> Iterator[_T]:
+        """Yield the statements for somebody on whom no answer rests."""
+        return super().__iter__()
+
+    def __iter__(self) -> Iterator[_T]:
+        NOTED.readings.add(self.reading)
+        return super().__iter__()
+
+    def __reversed__(self) -> Iterator[_T]:
+        NOTED.readings.add(self.reading)
+        return super().__reversed__()
+
+    def __len__(self) -> int:
+        NOTED.readings.add(self.reading)
+        return super().__len__()
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
+        NOTED.readings.add(self.reading)
+        return super().__getitem__(index)
+
+    def __contains__(self, item: object) -> bool:
+        NOTED.readings.add(self.reading)
+        return super().__contains__(item)
+
+
+def name_in_module(node: ast.AST) -> str | None:
+    """Return the name of a definition, `Net.forward`; None for one inside of a function."""
+    body = getattr(node, "body", None)
+    return body.key if isinstance(body, Body) else None
+
+
+def read(node: ast.AST) -> None:
+    """Note that a definition is read, by somebody who knows already what stands in it."""
+    body = getattr(node, "body", None)
+    if isinstance(body, Body):
+        body.read()
+
+
+def watch(tree: ast.Module, reading: Callable[[str], Reading]) -> dict[str, Definition]:
+    """Have it noted who goes through which definitions of a module; return these by their names.
+
+    `reading` gives the reading of a key: `body Net.forward`, or `body ` for the module itself.
+    """
+    found: dict[str, Definition] = {"": tree}
+    _find(tree, "", found)
+    for name, node in found.items():
+        body: Body[ast.stmt] = Body(node.body)
+        node.body, body.key, body.reading = body, name, reading(f"body {name}")
+    return found
+
+
+def _find(node: ast.Module | ast.ClassDef, prefix: str, found: dict[str, Definition]) -> None:
+    count: dict[str, int] = {}
+    for one in _definitions(node.body):
+        number = count[one.name] = count.get(one.name, 0) + 1
+        name = f"{prefix}{one.name}" + (f"#{number}" if number > 1 else "")
+        found[name] = one
+        if isinstance(one, ast.ClassDef):
+            _find(one, f"{name}.", found)
+
+
+def statements(node: Definition) -> Iterator[str]:
+    """Yield what the statements of a body say; those of a module or class by their heads."""
+    body = node.body
+    inside = body.quietly() if isinstance(body, Body) else iter(body)
+    return map(ast.dump if isinstance(node, _FUNCTIONS) else head, inside)
+
+
+def _definitions(body: Iterable[ast.AST]) -> Iterator[Any]:
+    """Yield the functions and classes among statements, those under conditions included."""
+    for node in body:
+        if isinstance(node, _DEFINED):
+            yield node
+        elif isinstance(node, ast.stmt):
+            yield from _definitions(ast.iter_child_nodes(node))
+        elif isinstance(node, (ast.ExceptHandler, ast.match_case)):
+            yield from _definitions(node.body)
+
+
+def head(node: ast.AST) -> str:
+    """Return a text that says what a statement is, of a definition all but its body."""
+    if isinstance(node, _DEFINED):
+        parts = (f"{name}={_dump(held)}" for name, held in ast.iter_fields(node) if name != "body")
+        return f"{type(node).__name__}({', '.join(parts)})"
+    return ast.dump(node)
+
+
+def _dump(held: object) -> str:
+    if isinstance(held, ast.AST):
+        return ast.dump(held)
+    return f"[{', '.join(map(_dump, held))}]" if isinstance(held, list) else repr(held)
