@@ -9,6 +9,7 @@ from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.answers import DTYPES
 from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.values.parts import FORMS
 from shapecheck.ops import DType, Repeated
 from shapecheck.shapes import Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature
@@ -65,11 +66,9 @@ def _kind(value: Value) -> Hashable:
             return dtype, shape.rank if shape.rank is None else min(shape.rank, 1)
         case DType() | bool():
             return value
-        case Repeated(element=element):
-            return Repeated.__name__, _kind(element)
-        case list() | tuple():
-            return type(value).__name__, frozenset(map(_kind, value))
-    return type(value).__name__
+    form = FORMS.get(type(value))
+    inside = None if form is None else frozenset(map(_kind, form.parts(value)))
+    return type(value).__name__, inside
 
 
 def _fails(
