@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from shapecheck.analysis.host import (
     Body,
     Cause,
@@ -31,6 +33,7 @@ __all__ = [
     "follows",
     "inspect",
     "measure",
+    "parts_now",
 ]
 
 
@@ -43,6 +46,21 @@ def analyze_module(source: Source, host: Host, options: Options) -> list[Diagnos
     from shapecheck.analysis.check.module import check_module
 
     return check_module(source, host, options)
+
+
+def parts_now(source: Source, keys: Iterable[str]) -> dict[str, str] | None:
+    """Return the digests of parts of a module, by the keys that a `Recording` host was told.
+
+    An analysis that has read these parts of it, and nothing else, says the same as long as the
+    digests are the same. None where the text can't be parsed.
+    """
+    from shapecheck.analysis.program.syntax import syntax  # late, as above
+
+    try:
+        parsed = syntax(source)
+        return {key: parsed.reading(key).digest for key in keys}
+    except (SyntaxError, ValueError, RecursionError):
+        return None
 
 
 def measure(source: Source, host: Host, options: Options) -> Coverage:

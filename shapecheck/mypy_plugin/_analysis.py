@@ -66,7 +66,7 @@ class ModuleAnalysis:
         """Analyse a module and report; return the modules whose source had a say in it."""
         findings = self._find(file)
         reporter.report(file, findings.diagnostics)
-        self._records.save(file.fullname, findings.looked)
+        self._records.save(file.fullname, findings.looked, findings.parts)
         if self._forgotten is not None:
             self._forgotten.keep(file, findings, reporter)
         return {name for name, version in findings.looked.items() if version is not None}
@@ -97,7 +97,7 @@ class ModuleAnalysis:
                 diagnostics = [_note(message)]
         elif _mentions_tensors(source.text) or self._imports_tensors(file, host):
             diagnostics = self._diagnostics(source, host)
-        return Findings(diagnostics, host.looked)
+        return host.found(diagnostics)
 
     def _find_ahead(self, file: MypyFile) -> Findings | None:
         """Return what was found ahead, provided that all it rests on is as mypy sees it."""
@@ -111,7 +111,8 @@ class ModuleAnalysis:
             host.source(module)
         if host.answers != result.answers:
             return None
-        return Findings(result.diagnostics, host.looked)
+        host.parts = result.parts
+        return host.found(result.diagnostics)
 
     def _find_early(self, module: str) -> None:
         """Analyse a module that mypy will ask for later."""
@@ -121,7 +122,7 @@ class ModuleAnalysis:
         host = self._hosts.analysing(module, file.path)
         source = host.source(module)
         if source is not None:
-            self._early[module] = Findings(self._diagnostics(source, host), host.looked)
+            self._early[module] = host.found(self._diagnostics(source, host))
 
     def _imports_tensors(self, file: MypyFile, host: MypyHost) -> bool:
         """Does a name here come from a module, of the same project, that has to do with tensors?"""

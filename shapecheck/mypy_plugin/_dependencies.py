@@ -14,7 +14,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shapecheck.mypy_plugin._sources import ModuleFinder, SourceReader, Version
+from shapecheck import analysis
+from shapecheck.analysis import Source
+from shapecheck.mypy_plugin._sources import (
+    Findings,
+    ModuleFinder,
+    Parts,
+    SourceReader,
+    Version,
+)
 
 if TYPE_CHECKING:
     from mypy.options import Options
@@ -36,7 +44,7 @@ class DependencyRecords:
         self._finder = finder
         self._names = _names_in(folder)
 
-    def save(self, module: str, looked: Mapping[str, Version | None]) -> None:
+    def save(self, module: str, looked: Mapping[str, Version | None], parts: Parts) -> None:
         """Record what the analysis of `module` looked at; None stands for no such module.
 
         mypy calls for the analysis before it marks the module's cache as complete, so that an
@@ -54,6 +62,7 @@ class DependencyRecords:
                 name: version and [version.path, version.mtime_ns, version.size, version.digest]
                 for name, version in looked.items()
             },
+            "parts": parts,
         }
         temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
         # Like mypy's own cache: a folder that can't be written costs time, not the run.
@@ -82,27 +91,46 @@ class DependencyRecords:
             versions = {
                 other: version and Version(*version) for other, version in record["looked"].items()
             }
-        except (OSError, ValueError, KeyError, TypeError):
+            parts = {str(name): dict(some) for name, some in record["parts"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return False
-        return self.are_current(versions, (module, path))
+        return self._are_current(versions, parts, (module, path))
 
-    def are_current(self, looked: Mapping[str, Version | None], looker: tuple[str, str]) -> bool:
-        """Are these still the versions that there are, and is what wasn't there still not there?"""
-        return all(
-            self._finder.find_on_disk(module, looker) is None
-            if version is None
-            else self._reader.is_current(version)
-            for module, version in looked.items()
-        )
+    def _are_current(
+        self, looked: Mapping[str, Version | None], parts: Parts, looker: tuple[str, str]
+    ) -> bool:
+        """Are these still the versions that there are, and is what wasn't there still not there?
 
-    def are_found(self, looked: Mapping[str, Version | None], looker: tuple[str, str]) -> bool:
-        """Would one find these versions where mypy's modules are?"""
+        Of a module of which parts were read, another version will do in which they are the same.
+        """
         for module, version in looked.items():
+            if version is None:
+                if self._finder.find_on_disk(module, looker) is not None:
+                    return False
+            elif not self._reader.is_current(version):
+                found = self._reader.read(module, version.path)
+                if found is None or not _are_the_same(found[0], parts.get(module)):
+                    return False
+        return True
+
+    def are_found(self, findings: Findings, looker: tuple[str, str]) -> bool:
+        """Would one find these versions, or the same parts, where mypy's modules are?"""
+        for module, version in findings.looked.items():
             path = self._finder.find(module, looker)
             found = None if path is None else self._reader.read(module, path)
-            if (found and _which(found[1])) != (version and _which(version)):
-                return False
+            if found is None or version is None:
+                if found is not None or version is not None:
+                    return False
+            elif _which(found[1]) != _which(version):
+                parts = findings.parts.get(module)
+                if found[1].path != version.path or not _are_the_same(found[0], parts):
+                    return False
         return True
+
+
+def _are_the_same(source: Source, parts: Mapping[str, str] | None) -> bool:
+    """Are the parts of a module that were read, if not all of it, the same in this text?"""
+    return parts is not None and analysis.parts_now(source, parts) == parts
 
 
 def _records_folder(options: Options) -> Path | None:

@@ -85,7 +85,7 @@ class Forgotten:
             if file is None:
                 del self._kept[name]
             elif not reporter.has_reported(file):
-                if not self._records.are_found(kept.findings.looked, (name, file.path)):
+                if not self._records.are_found(kept.findings, (name, file.path)):
                     kept = _Kept(self._find(file), kept.options)
                     self._kept[name] = kept
                 reporter.report(file, kept.findings.diagnostics, kept.options)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mypy.util import DecodeError, decode_python_encoding
 
@@ -38,12 +38,19 @@ class Version:
     digest: str
 
 
+Parts: TypeAlias = dict[str, dict[str, str]]
+
+
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the analysis of a module says, and which versions of other modules it has looked at."""
+    """What the analysis of a module says, and which versions of other modules it has looked at.
+
+    `parts`: of those of which it has read parts only, the digest of each; see `analysis.parts_now`.
+    """
 
     diagnostics: list[Diagnostic]
     looked: dict[str, Version | None]
+    parts: Parts
 
 
 class SourceReader:
@@ -170,12 +177,23 @@ class MypyHost:
         self._unread: set[str] = set()
         self.looked: dict[str, Version | None] = {}
         self.answers: dict[str, Answer | None] = {}
+        self.parts: Parts = {}
 
     def analysing(self, module: str, path: str) -> MypyHost:
         """Begin with another module, and return the host."""
         self._looker = module, path
-        self.looked, self.answers = {}, {}
+        self.looked, self.answers, self.parts = {}, {}, {}
         return self
+
+    def found(self, diagnostics: list[Diagnostic]) -> Findings:
+        """Return what the analysis says, with what it rests on."""
+        names = self.parts.keys() & self.looked.keys() - {self._looker[0]}
+        parts = {name: self.parts[name] for name in names if not self._is_library(name)}
+        return Findings(diagnostics, self.looked, parts)
+
+    def _is_library(self, module: str) -> bool:
+        version = self.looked[module]
+        return version is None or is_library(version.path)
 
     def source(self, module: str) -> Source | None:
         """Return the source of a module by its dotted name, or None where there is none to read."""

@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Final, TypeAlias
 
 from shapecheck import analysis
 from shapecheck.machine import cores
-from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHosts, SourceReader
+from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHosts, Parts, SourceReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +87,7 @@ class Result:
 
     diagnostics: list[Diagnostic]
     answers: dict[str, Answer | None]
+    parts: Parts
 
 
 _Message: TypeAlias = "_Begun | tuple[str, Result | None]"
@@ -262,6 +263,7 @@ def _analyze(module: str, host: MypyHost, settings: Options) -> Result | None:
         source = host.source(module)
         if source is None:
             return None
-        return Result(analysis.analyze_module(source, host, settings), host.answers)
+        found = analysis.analyze_module(source, host, settings)
+        return Result(found, host.answers, host.parts)
     except Exception:  # noqa: BLE001 - whatever it is, the first process has a report for it
         return None

@@ -90,6 +90,28 @@ def test_an_edit_elsewhere(project: Project, edit: str) -> None:
     assert printed == expected(FILES["use.py"].replace(was, now), printed)
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("return n + 1", "return n + 2"),
+        ("class Net(nn.Module):", "class Net(nn.Module):  # a net"),
+        ("\n\n", "\n\n\n"),
+    ],
+)
+def test_an_edit_that_is_nobody_elses_business(project: Project, edit: tuple[str, str]) -> None:
+    """A module is taken from the cache where what it has read of another is as it was."""
+    unused = "\n\ndef unused(n: int) -> int:\n    return n + 1\n"
+    project.write({**FILES, "lib/inner.py": FILES["lib/inner.py"] + unused})
+    before = project.check()
+    old, new = edit
+    text = (FILES["lib/inner.py"] + unused).replace(old, new)
+    project.write({"lib/inner.py": text})
+    log = project.run("-v", ".").stderr
+    assert "Scheduling SCC singleton (lib.inner)" in log
+    assert "Scheduling SCC singleton (use)" not in log
+    assert project.check() == before
+
+
 def expected(text: str, printed: list[str]) -> list[str]:
     """Return what mypy should print about a program; `# N: *` stands for any notes on the line."""
     kinds = {"E": "error", "N": "note"}

@@ -18,7 +18,7 @@ from shapecheck.analysis import kinds, library
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.check import groups, symbolic
-from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Tracing
+from shapecheck.analysis.host import Diagnostic, Host, Options, Recording, Source, Tracing
 from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import (
     calls,
@@ -32,6 +32,7 @@ from shapecheck.analysis.program.answers import Ground, Place, places
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
 from shapecheck.analysis.program.modules import Module, Program
+from shapecheck.analysis.program.reading import Reading
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import DEFINITIONS, defs, is_def
 from shapecheck.analysis.values.model import Instance, ListContent
@@ -152,6 +153,9 @@ def _tell(host: Host, asked: Collection[Ground]) -> None:
         host.source(name)
     if isinstance(host, Tracing):
         host.consulted.update(only(asked, tuple))
+    if isinstance(host, Recording):
+        for part in only(asked, Reading):
+            host.parts.setdefault(part.module, {})[part.key] = part.digest
 
 
 def program_of(host: Host, options: Options, module: str) -> Program:

@@ -59,10 +59,16 @@ def given(values: Mapping[str, Value]) -> str:
 def located(fault: Fault, module: Module) -> tuple[ast.AST, Message]:
     """Return where in a module a fault is told, and how."""
     if fault.module is module:
+        for step in fault.calls:
+            if step.module is not module:
+                step.module.syntax.quoted()
         notes = [_called(step, module) for step in fault.calls]
         notes = [*fault.message.notes, *notes]
         blame = _through(fault.message.blame, fault.calls, module)
         return fault.node, replace(fault.message, notes=tuple(notes), blame=blame)
+    for other in (fault.module, *(step.module for step in fault.calls)):
+        if other is not module:
+            other.syntax.quoted()
     at = next(index for index, step in enumerate(fault.calls) if step.module is module)
     call = fault.calls[at]
     passed = f" with {call.given}" if call.given else ""

@@ -61,7 +61,7 @@ class Module:
                 return self.program.decorate(Function(function, self))
             case ast.ClassDef() as cls:
                 return Class(cls, self)
-            case ast.Assign() as last if last in self.tree.body:
+            case ast.Assign() as last if self.syntax.is_unconditional(last):
                 return self._assigned(name, nodes)
         # One of several imports, under `try` and `if`: the first, which is what authors prefer.
         imports = (one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom)))

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Final, SupportsIndex, TypeAlias, TypeVar
 
 _T = TypeVar("_T")
+Text: TypeAlias = Callable[[ast.AST], str]
 Definition: TypeAlias = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINED: Final = (*_FUNCTIONS, ast.ClassDef)
@@ -142,11 +143,31 @@ def _find(node: ast.Module | ast.ClassDef, prefix: str, found: dict[str, Definit
             _find(one, f"{name}.", found)
 
 
-def statements(node: Definition) -> Iterator[str]:
+def statements(node: Definition, text: Text) -> Iterator[str]:
     """Yield what the statements of a body say; those of a module or class by their heads."""
     body = node.body
     inside = body.quietly() if isinstance(body, Body) else iter(body)
-    return map(ast.dump if isinstance(node, _FUNCTIONS) else head, inside)
+    return (part for one in inside for part in said(one, text, not isinstance(node, _FUNCTIONS)))
+
+
+def said(node: object, text: Text, head: bool = False) -> Iterator[str]:
+    """Yield what a piece of syntax says, of a definition with `head` all but its body.
+
+    Simple statements and expressions as they are spelled, so that what is between them, comments
+    and indentation, doesn't count; others by their parts.
+    """
+    if isinstance(node, list):
+        for one in node:
+            yield from said(one, text, head)
+    elif isinstance(node, ast.expr) or (isinstance(node, ast.stmt) and not hasattr(node, "body")):
+        yield text(node)
+    elif isinstance(node, ast.AST):
+        yield type(node).__name__
+        for name, held in ast.iter_fields(node):
+            if not (head and name == "body" and isinstance(node, _DEFINED)):
+                yield from said(held, text, head)
+    else:
+        yield repr(node)
 
 
 def _definitions(body: Iterable[ast.AST]) -> Iterator[Any]:
@@ -158,17 +179,3 @@ def _definitions(body: Iterable[ast.AST]) -> Iterator[Any]:
             yield from _definitions(ast.iter_child_nodes(node))
         elif isinstance(node, (ast.ExceptHandler, ast.match_case)):
             yield from _definitions(node.body)
-
-
-def head(node: ast.AST) -> str:
-    """Return a text that says what a statement is, of a definition all but its body."""
-    if isinstance(node, _DEFINED):
-        parts = (f"{name}={_dump(held)}" for name, held in ast.iter_fields(node) if name != "body")
-        return f"{type(node).__name__}({', '.join(parts)})"
-    return ast.dump(node)
-
-
-def _dump(held: object) -> str:
-    if isinstance(held, ast.AST):
-        return ast.dump(held)
-    return f"[{', '.join(map(_dump, held))}]" if isinstance(held, list) else repr(held)

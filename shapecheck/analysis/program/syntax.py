@@ -13,9 +13,9 @@ from shapecheck.analysis.program.reading import (
     NOTED,
     Definition,
     Reading,
-    head,
     name_in_module,
     read,
+    said,
     statements,
     watch,
 )
@@ -274,6 +274,7 @@ class Syntax:
         for node in flatten(self.tree.body):
             for name in bound_names(node):
                 self.bindings.setdefault(name, []).append(node)
+        self._unconditional = frozenset(self.tree.body)
         self._readings: dict[str, Reading] = {}
         self._definitions: dict[str, Definition] = {}
         self._definitions = watch(self.tree, self.reading)
@@ -316,10 +317,18 @@ class Syntax:
         self.read("yields", function)
         return function in self.survey.generators
 
+    def quoted(self) -> None:
+        """Note that a message speaks of lines of the module."""
+        NOTED.readings.add(self.reading("text "))
+
     def bound(self, name: str) -> list[ast.stmt]:
         """Return the statements that bind a global name."""
         NOTED.readings.add(self.reading(f"name {name}"))
         return self.bindings.get(name, [])
+
+    def is_unconditional(self, node: ast.stmt) -> bool:
+        """Whether a statement that binds a global name is no part of another one."""
+        return node in self._unconditional
 
     def calls(self, name: str) -> list[ast.Call]:
         """Return the calls of a plain name."""
@@ -328,17 +337,19 @@ class Syntax:
 
     def says_name(self, name: str) -> Iterator[str]:
         """Yield what is bound to a name."""
-        yield from map(head, self.bindings.get(name, ()))
+        for node in self.bindings.get(name, ()):
+            yield "always" if self.is_unconditional(node) else "perhaps"
+            yield from said(node, self.lines.spelled, head=True)
         yield f"reassigned: {name in self.survey.reassigned}, *: {'*' in self.bindings}"
 
     def says_calls(self, name: str) -> Iterator[str]:
         """Yield the calls of a plain name."""
-        yield from map(ast.dump, self.survey.calls.get(name, ()))
+        yield from map(self.lines.spelled, self.survey.calls.get(name, ()))
 
     def says_body(self, name: str) -> Iterator[str]:
         """Yield what stands in a definition; of one that isn't there, nothing."""
         node = self._definitions.get(name)
-        yield from () if node is None else statements(node)
+        yield from () if node is None else statements(node, self.lines.spelled)
 
     def says_stores(self, name: str) -> Iterator[str]:
         """Yield which attributes a function assigns, and of which it changes the content."""
@@ -353,6 +364,10 @@ class Syntax:
         node = self._definitions.get(name)
         yield from sorted(self.survey.mentions.get(node, ())) if node is not None else ()
 
+    def says_text(self, name: str) -> Iterator[str]:
+        """Yield all that stands in the module, comments included."""
+        yield self.source.text
+
     def says_yields(self, name: str) -> Iterator[str]:
         """Yield whether a function is a generator."""
         yield str(self._definitions.get(name) in self.survey.generators)
@@ -365,6 +380,7 @@ _SAID: Final[dict[str, Callable[[Syntax, str], Iterator[str]]]] = {
     "stores": Syntax.says_stores,
     "mentions": Syntax.says_mentions,
     "yields": Syntax.says_yields,
+    "text": Syntax.says_text,
 }
 """What is read of a module by itself."""
 
@@ -484,6 +500,14 @@ class Lines:
         if text.isascii():
             return offset
         return len(text.encode()[:offset].decode(errors="replace"))
+
+    def spelled(self, node: ast.AST) -> str:
+        """Return the source text of a node as it is."""
+        span = self.span(node)
+        lines = self._lines[span.line - 1 : span.end_line]
+        lines[-1] = lines[-1][: span.end_column]
+        lines[0] = lines[0][span.column :]
+        return "\n".join(lines)
 
     def segment(self, node: ast.AST) -> str:
         """Return the source text of a node, on one line."""
