@@ -356,11 +356,6 @@ def is_int(value: Value) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def is_known(value: Value) -> TypeGuard[int]:
-    """Whether a value is an integer that is known; a bool is one, too."""
-    return isinstance(value, int)
-
-
 def is_within(value: Value, least: float = -inf, most: float = inf) -> TypeGuard[int]:
     """Whether a value is an integer that is known, and in a range; a bool is one, too."""
     return isinstance(value, int) and least <= value <= most

@@ -38,7 +38,6 @@ from shapecheck.analysis.values.state import State
 from shapecheck.dims import HERE, DimExpr, Kind, Size, Sym
 from shapecheck.dims.origins import CountAt
 from shapecheck.ops import UNKNOWN, Scalar
-from shapecheck.ops.call import is_known
 from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor
 from shapecheck.signatures import Table
 
@@ -207,5 +206,5 @@ def bind_objects(
         symbols = dims.symbols(dim.dim)
         if own:
             spoken |= symbols
-        if name not in matcher.names and (symbols <= spoken or is_known(dim.size)):
+        if name not in matcher.names and (symbols <= spoken or isinstance(dim.size, int)):
             matcher.names[name] = dim.dim if symbols <= spoken else dims.size_of(dim.size)

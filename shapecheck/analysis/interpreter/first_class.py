@@ -12,7 +12,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.program.syntax import called, receiver_of
+from shapecheck.analysis.program.syntax import called, owner_of
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import Argument, Bound, OneOf, Ref, each_of
 from shapecheck.dims import Size, Sym
@@ -156,7 +156,7 @@ def method(
             return None
     adds = name == "index" or (name in METHODS and has_own)
     signature = frame.program.table.signature(PREFIX + name)
-    site = Site(node, name, (("tensor", receiver_of(node)),))
+    site = Site(node, name, (("tensor", owner_of(node.func)),))
     if (
         name == "split"
         and signature is not None

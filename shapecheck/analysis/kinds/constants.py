@@ -14,7 +14,7 @@ from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Bound, ListContent
 from shapecheck.dims import Dim, IntSize, Size, symbol_of, symbols
 from shapecheck.ops import UNKNOWN, DType
-from shapecheck.ops.call import as_int, as_text
+from shapecheck.ops.call import as_text
 from shapecheck.shapes import Item, Run
 
 _C_contra = TypeVar("_C_contra", contravariant=True)
@@ -170,7 +170,7 @@ class DimKind(Kind[Dim]):
         return found
 
     def plain(self, spelling: Spelling, value: Value, held: Dim) -> Value:
-        if as_int(held.size) is not None:  # then it is the same in all that the body calls
+        if isinstance(held.size, int):  # then it is the same in all that the body calls
             spelling.frame.dims |= symbols(held.dim)
         return held.dim
 

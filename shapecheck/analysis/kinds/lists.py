@@ -17,7 +17,6 @@ from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Argument, Arguments, Bound, ListContent
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import is_known
 
 _TYPES = {"list": LIST, "set": SET, "tuple": SEQUENCE | {"tuple"}}
 
@@ -87,7 +86,7 @@ class ListKind(Kind[ListContent]):
         target: ast.Subscript,
         source: ast.expr,
     ) -> None:
-        if held.items is None or not is_known(index):
+        if held.items is None or not isinstance(index, int):
             frame.state.put(value, None)
         elif -len(held.items) <= index < len(held.items):
             items = list(held.items)
@@ -95,7 +94,7 @@ class ListKind(Kind[ListContent]):
             frame.state.put(value, ListContent(tuple(items), kind=held.kind))
 
     def delete_item(self, frame: Frame, value: Value, held: ListContent, index: Value) -> None:
-        if held.items is None or not is_known(index):
+        if held.items is None or not isinstance(index, int):
             frame.state.forget(value)
             return
         kept = [*held.items]

@@ -14,8 +14,8 @@ from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Bound
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN, Sizes, like
-from shapecheck.ops.call import are_dims, as_shape, is_known
-from shapecheck.shapes import Item, Run, Shape, Tensor, has_run
+from shapecheck.ops.call import are_dims, as_shape
+from shapecheck.shapes import Item, Run, Shape, Tensor, has_run, runs_in
 
 
 @kind(tuple)
@@ -120,10 +120,10 @@ def item_of(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
 def part_of(frame: Frame, items: tuple[Value, ...], index: slice) -> tuple[Value, ...] | None:
     """Slice a tuple that may hold runs of unknown length; None where it isn't known."""
     parts = (index.start, index.stop, index.step)
-    if not all(part is None or is_known(part) for part in parts) or index.step == 0:
+    if not all(part is None or isinstance(part, int) for part in parts) or index.step == 0:
         return None  # a step of 0 raises
     items = _learned(frame, items)
-    runs = _places_of_runs(items)
+    runs = [at for at, _ in runs_in(items)]
     if runs and not _clear_of(runs, index, len(items)):
         return _part(items, index) if are_dims(items) else None
     return items[index]
@@ -134,10 +134,6 @@ def _learned(frame: Frame, items: tuple[Value, ...]) -> tuple[Value, ...]:
     if has_run(items) and are_dims(items):
         return frame.state.facts.shape(Shape(items)).dims
     return items
-
-
-def _places_of_runs(items: tuple[Value, ...]) -> list[int]:
-    return [place for place, item in enumerate(items) if isinstance(item, Run)]
 
 
 def _part(items: tuple[Item, ...], index: slice) -> tuple[Value, ...] | None:
@@ -159,7 +155,7 @@ def _outermost(items: tuple[Item, ...], index: slice) -> tuple[Value, ...] | Non
     if index.step is not None or (index.start is None) == (index.stop is None):
         return None
     ordered = items if index.start is None else items[::-1]
-    runs = _places_of_runs(ordered)
+    runs = [at for at, _ in runs_in(ordered)]
     count = index.stop if index.start is None else -index.start
     if not 0 < count <= len(items) - len(runs):
         return None

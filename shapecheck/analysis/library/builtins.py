@@ -31,7 +31,7 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Sizes
-from shapecheck.ops.call import are, as_int, as_size, is_known, is_whole
+from shapecheck.ops.call import are, as_int, as_size, is_whole
 from shapecheck.ops.shape.first_class import bound_to
 from shapecheck.shapes import Free, Shape, Tensor, has_run
 from shapecheck.spec.objects import is_part, of_objects
@@ -64,7 +64,7 @@ def _enumerate(frame: Frame, call: LibraryCall) -> Value:
     if items is None:
         head = (start, first(frame, call.args[0], element))
         return Items(None, (dims.unknown(), element), length(frame, call.args[0]), head)
-    if not is_known(start):
+    if not isinstance(start, int):
         return Items(None, (dims.unknown(), UNKNOWN))
     return Items(tuple((start + index, item) for index, item in enumerate(items)))
 

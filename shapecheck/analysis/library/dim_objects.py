@@ -82,7 +82,7 @@ def _mask(frame: Frame, call: MethodCall[Dim]) -> Value:
 @on(Dim, "index", takes=1)
 def _index(frame: Frame, call: MethodCall[Dim]) -> Value:
     label = as_text(call.args[0])
-    if label is None or (call.held.labels is None and as_int(call.held.size) is not None):
+    if label is None or (call.held.labels is None and isinstance(call.held.size, int)):
         return UNKNOWN
     try:
         return call.held.index(label)

@@ -15,7 +15,7 @@ from shapecheck.analysis.values.model import ListContent
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
-from shapecheck.ops.call import is_known, is_within, only
+from shapecheck.ops.call import is_within, only
 
 
 @function(f"{PREFIX}dims")
@@ -36,7 +36,7 @@ def _dimlists(frame: Frame, call: LibraryCall) -> Value:
         return UNKNOWN
     lists: list[Value] = []
     for name, given in asked:
-        sizes = (None,) * given if is_known(given) else iterate(frame, given)[0]
+        sizes = (None,) * given if isinstance(given, int) else iterate(frame, given)[0]
         items = None
         if sizes is not None and len(sizes) <= MOST:
             items = tuple(

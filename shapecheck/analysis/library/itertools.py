@@ -18,7 +18,7 @@ from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values import model
 from shapecheck.analysis.values.model import Argument, Items, ListContent
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import is_known, is_whole, is_within
+from shapecheck.ops.call import is_whole, is_within
 
 
 def apply(frame: Frame, target: Value, args: Iterable[Value], node: ast.Call) -> Value:
@@ -116,7 +116,7 @@ def _chosen(frame: Frame, call: LibraryCall) -> Value:
 @function("itertools.islice", takes=(2, 4))
 def _slice(frame: Frame, call: LibraryCall) -> Value:
     items, element = iterate(frame, call.args[0])
-    bounds = [bound for bound in call.args[1:] if bound is None or is_known(bound)]
+    bounds = [bound for bound in call.args[1:] if bound is None or isinstance(bound, int)]
     if items is not None and len(bounds) == len(call.args) - 1:
         return Items(tuple(itertools.islice(items, *bounds)))
     return Items(None, frame.state.either(*items) if items else element)

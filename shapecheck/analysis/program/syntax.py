@@ -123,11 +123,6 @@ def called(node: ast.expr) -> ast.expr:
     return node.func if isinstance(node, ast.Call) else node
 
 
-def receiver_of(node: ast.Call) -> ast.expr | None:
-    """Return that of which a call calls a method, None where it calls a name."""
-    return node.func.value if isinstance(node.func, ast.Attribute) else None
-
-
 def unstarred(node: ast.expr) -> ast.expr:
     """Return what a star stands before, and anything else as it is."""
     return node.value if isinstance(node, ast.Starred) else node
