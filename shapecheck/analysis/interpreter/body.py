@@ -80,7 +80,7 @@ def check_body(
     more than `most`.
     """
     assert is_def(function.node)
-    budget = Budget.of((function.node.end_lineno or 0) - function.node.lineno)
+    budget = Budget.of(function.module.syntax.length_of(function.node))
     frame = Frame(function.module, state, function=function, quiet=quiet, budget=budget)
     says = declaration(function)
     promise(frame, function)
@@ -103,7 +103,7 @@ def check_body(
     given = only((frame.given.get(param.name) for param in says.params), Tensor)
     frame.state.facts.autocast = autocast.decorated(function, frame.state.facts)
     frame.state.facts.declared = tuple(one.shape for one in given)
-    frame.run_all(function.node.body, f'"{function.name}"', told=says.shaped)
+    frame.run_all(function.node.body, f'"{function.name}"', told=lambda: says.shaped)
     return frame
 
 

@@ -53,7 +53,7 @@ def decorated(function: Function, frame: Frame | None = None) -> Value:
     if function.home is not None:
         return _made(function, node, frame)
     memory = function.module.program.memory
-    return memory.recall(("decorated", node), lambda: _made(function, node, frame), function)
+    return memory.recall(("decorated", node), lambda: _made(function, node, None), function)
 
 
 def defined(function: Function) -> Function | None:

@@ -265,8 +265,8 @@ class Frame:
             if handler is not None:
                 handler(self, node)
 
-    def run_all(self, body: Sequence[ast.stmt], subject: str, told: bool) -> None:
-        """Execute a whole body; where its analysis ends early, that is `told`, and why."""
+    def run_all(self, body: Sequence[ast.stmt], subject: str, told: Callable[[], bool]) -> None:
+        """Execute a whole body; where its analysis ends early, that is told if it is to be."""
         quiet = self.quiet
         try:
             self.run(body)
@@ -278,7 +278,7 @@ class Frame:
         else:
             return
         self.quiet = quiet
-        if self.at is not None and told:
+        if self.at is not None and told():
             self.note(self.at, f"{reason}: it is checked up to here, and not further{help_}")
 
     def spend(self, steps: int) -> None:

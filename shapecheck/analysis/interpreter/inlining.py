@@ -57,7 +57,8 @@ def look_into(
     known: Any = MISSING if question is None else memory.find(question)
     allowed = budget.left // 2
     outcome: CallSummary | None
-    if known is MISSING and allowed <= budget.failed.get(function.node, -1):
+    # Whether or not it is known: what is found doesn't depend on what is remembered.
+    if question not in budget.charged and allowed <= budget.failed.get(function.node, -1):
         memory.limited()
         return _given_up(frame, function, values)
     if seen is None:
@@ -70,7 +71,7 @@ def look_into(
     else:
         if seen.passing:
             memory.passing(question)
-        with memory.answering(question) as keep:
+        with memory.answering(question, within_limits=True) as keep:
             inner = Budget(allowed).followed(apart)
             outcome = _run(frame, function, values, matcher, inner, seen)
             if outcome is not None and outcome.lasts:

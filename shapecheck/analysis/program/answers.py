@@ -1,8 +1,8 @@
 """What has been found out once, kept for all who ask again.
 
-An answer may be kept for the modules that are analysed later only if it would be the same for them:
-it must not have met the end of a budget, nor a question that was being answered at that moment.
-Others hold until the module at hand is done, or until that question is answered.
+An answer may be kept for the parts that are checked later only if it would be the same for them: it
+must not have met the end of its asker's budget, nor a question that was being answered at that
+moment. Others hold until the part at hand is done, or until that question is answered.
 """
 
 from __future__ import annotations
@@ -30,20 +30,22 @@ Ground = Place | Reading
 DTYPES: Final = "<dtypes>"
 """The ground of what may go wrong with tensors of ints or of floats, where it isn't known which."""
 
-_FOR_ALL: Final = 1 << 60
-_FOR_THIS_MODULE: Final = -1
+_NONE: Final = 1 << 60
+"""Stands for no open question."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
     """What was found, what it rests on, and how far out it depends on the asker.
 
-    `limit` is the number of the open question that was met, if any; or one of the two above.
+    `met` is the number of the open question that was met, if any. `is_limited`: the depth or the
+    steps that the asker had left had a say in it.
     """
 
     found: object
     rests_on: frozenset[Ground]
-    limit: int
+    met: int
+    is_limited: bool
 
 
 MOST = 1 << 16
@@ -69,7 +71,10 @@ class Memory:
         self._open: dict[Hashable, int] = {}
         self._provisional: list[Hashable] = []
         self._passing: list[Hashable] = []
-        self._limit = _FOR_ALL
+        self._met = _NONE
+        self._is_limited = False
+        self._by_module: dict[str, set[Hashable]] = {}
+        self._sorted = 0
 
     @property
     def asked(self) -> set[Ground]:
@@ -82,12 +87,16 @@ class Memory:
 
     def begin(self) -> None:
         """Begin with another module."""
-        self._forget(0)
         for question in self._passing:
             self._answers.pop(question, None)
         self._passing.clear()
+        self.begin_part()
+
+    def begin_part(self) -> None:
+        """Begin with another part of a module."""
+        self._forget(0)
         self.asked = set()
-        self._limit = _FOR_ALL
+        self._met, self._is_limited = _NONE, False
 
     @contextmanager
     def noting(self) -> Iterator[set[Ground]]:
@@ -118,8 +127,10 @@ class Memory:
             return MISSING
         if answer.rests_on:
             self.asked |= answer.rests_on
-        if answer.limit < self._limit:
-            self._limit = answer.limit
+        if answer.met < self._met:
+            self._met = answer.met
+        if answer.is_limited:
+            self._is_limited = True
         return answer.found
 
     def is_open(self, question: Hashable) -> bool:
@@ -127,7 +138,7 @@ class Memory:
         number = self._open.get(question)
         if number is None:
             return False
-        self._limit = min(self._limit, number)
+        self._met = min(self._met, number)
         return True
 
     def passing(self, question: Hashable) -> None:
@@ -136,31 +147,38 @@ class Memory:
 
     def limited(self) -> None:
         """Take note that what is being found out depends on how the analysis got here."""
-        self._limit = _FOR_THIS_MODULE
+        self._is_limited = True
 
     @contextmanager
-    def answering(self, question: Hashable) -> Iterator[Callable[[object], None]]:
-        """Answer a question; what is yielded keeps the answer, and may go uncalled."""
+    def answering(
+        self, question: Hashable, *, within_limits: bool = False
+    ) -> Iterator[Callable[[object], None]]:
+        """Answer a question; what is yielded keeps the answer, and may go uncalled.
+
+        `within_limits`: the asker's depth and steps limit it. Else it begins with its own.
+        """
         number = self._open[question] = len(self._open)
-        outer_asked, outer_limit = self.asked, self._limit
-        self.asked, self._limit = set(), _FOR_ALL
+        outer_asked, outer_met, outer_limited = self.asked, self._met, self._is_limited
+        self.asked, self._met, self._is_limited = set(), _NONE, False
         mark = len(self._provisional)
         kept: list[object] = []
         try:
             yield kept.append
         finally:
             del self._open[question]
-            asked, limit = self.asked, self._limit
+            asked, met = self.asked, self._met
+            is_limited = self._is_limited and within_limits
             outer_asked |= asked
             self.asked = outer_asked
-            is_free = limit >= number
-            self._limit = outer_limit if is_free else min(outer_limit, limit)
-        if is_free:
+            is_closed = met >= number
+            self._met = outer_met if is_closed else min(outer_met, met)
+            self._is_limited = outer_limited or is_limited
+        if is_closed and not is_limited:
             self._forget(mark)
-        if kept and is_free:
-            self._answers[question] = _Answer(kept[0], frozenset(asked), _FOR_ALL)
+            if kept:
+                self._answers[question] = _Answer(kept[0], frozenset(asked), _NONE, False)
         elif kept and question not in self._answers:
-            self._answers[question] = _Answer(kept[0], frozenset(asked), limit)
+            self._answers[question] = _Answer(kept[0], frozenset(asked), met, is_limited)
             self._provisional.append(question)
 
     def recall(self, question: Hashable, answer: Callable[[], T], meanwhile: S) -> T | S:

@@ -27,7 +27,10 @@ Evaluate = Callable[["Module", ast.expr, Mapping[str, Value]], Value]
 
 
 class Module:
-    """One parsed module. `reporter` is None unless its own diagnostics are wanted."""
+    """One parsed module. `reporter` is None unless its own diagnostics are wanted.
+
+    `annotations` are those on the lines of each function, and those outside of all, once known.
+    """
 
     def __init__(self, program: Program, source: Source) -> None:
         self.program = program
@@ -37,6 +40,7 @@ class Module:
         self.lines = parsed.lines
         self.reporter: Reporter | None = None
         self.reader: object = None
+        self.annotations: dict[tuple[int, int] | None, list[ast.expr]] | None = None
 
     @property
     def name(self) -> str:

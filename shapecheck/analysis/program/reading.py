@@ -28,21 +28,33 @@ class Reading:
     there: comments, white space and lines don't count.
     """
 
-    __slots__ = ("_digest", "_said", "key", "module")
+    __slots__ = ("_digest", "_lines", "_said", "key", "module")
 
     def __init__(self, module: str, key: str, said: Callable[[], Iterable[str]]) -> None:
         self.module, self.key = module, key
         self._said = said
         self._digest = ""
+        self._lines = 0
 
     @property
     def digest(self) -> str:
         """A short text that is another one where something else is read."""
         if not self._digest:
-            with unnoted():
-                text = "\n".join(self._said())
-            self._digest = hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+            self._read()
         return self._digest
+
+    @property
+    def lines(self) -> int:
+        """How many lines are read."""
+        if not self._digest:
+            self._read()
+        return self._lines
+
+    def _read(self) -> None:
+        with unnoted():
+            text = "\n".join(self._said())
+        self._digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
+        self._lines = text.count("\n") + 1
 
     def __repr__(self) -> str:
         return f"<{self.module}: {self.key}>"

@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
+from typing import TypeAlias
 
 from shapecheck.analysis.host import Diagnostic, Span
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.syntax import Lines
 from shapecheck.explain import Message
+
+Group: TypeAlias = tuple[Diagnostic, ...]
+"""An error with the notes that belong to it, or a note of its own."""
+
+
+def in_order(groups: Iterable[Group]) -> list[Diagnostic]:
+    """Return diagnostics by position, each error followed by its notes."""
+    by_place = sorted(groups, key=lambda group: (group[0].span.line, group[0].span.column))
+    return [diagnostic for group in by_place for diagnostic in group]
+
+
+def group_of(span: Span, message: Message) -> Group:
+    """Return an error with its notes."""
+    error = Diagnostic(span, message.text, "error", message.code, message.blame)
+    return error, *(Diagnostic(span, note, "note", message.code) for note in message.notes)
+
+
+def blamed(groups: Iterable[Group], span: Span, whole: tuple[int, int] | None) -> bool:
+    """Whether there is an error at a span, or anywhere on the lines that answer for it."""
+    first, last = whole or (0, -1)
+    return any(
+        group[0].severity == "error"
+        and (group[0].span == span or first <= group[0].span.line <= last)
+        for group in groups
+    )
 
 
 class Reporter:
@@ -15,7 +42,7 @@ class Reporter:
 
     def __init__(self, lines: Lines) -> None:
         self.span = lines.span
-        self._found: dict[tuple[Span, str], list[Diagnostic]] = {}
+        self._found: dict[tuple[Span, str], Group] = {}
         self.faults: list[Fault] = []
 
     def error(self, node: ast.AST, message: Message) -> None:
@@ -24,31 +51,16 @@ class Reporter:
 
     def error_at(self, span: Span, message: Message) -> None:
         """Record an error at a span, with its notes."""
-        found = [Diagnostic(span, message.text, "error", message.code, message.blame)]
-        found += [Diagnostic(span, note, "note", message.code) for note in message.notes]
-        self._found.setdefault((span, message.text), found)
-
-    def blames(self, node: ast.AST, around: ast.AST | None = None) -> bool:
-        """Whether there is an error at a node, or anywhere in what is around it."""
-        span = self.span(node)
-        whole = span if around is None else self.span(around)
-        return any(
-            group[0].severity == "error"
-            and (
-                group[0].span == span
-                or (around and whole.line <= group[0].span.line <= whole.end_line)
-            )
-            for group in self._found.values()
-        )
+        self._found.setdefault((span, message.text), group_of(span, message))
 
     def note(self, node: ast.AST, text: str) -> None:
         """Record a note on its own."""
         span = self.span(node)
-        self._found.setdefault((span, text), [Diagnostic(span, text, "note")])
+        self._found.setdefault((span, text), (Diagnostic(span, text, "note"),))
 
     def add(self, error: Diagnostic, *notes: str) -> None:
         """Record an error that another reporter has, with notes of its own."""
-        found = [error, *(Diagnostic(error.span, note, "note", error.code) for note in notes)]
+        found = (error, *(Diagnostic(error.span, note, "note", error.code) for note in notes))
         self._found.setdefault((error.span, error.message), found)
 
     @property
@@ -56,7 +68,10 @@ class Reporter:
         """How many errors and notes of their own there are."""
         return len(self._found)
 
+    def groups(self) -> tuple[Group, ...]:
+        """Return what was found in the order in which it was."""
+        return tuple(self._found.values())
+
     def diagnostics(self) -> list[Diagnostic]:
         """Return all diagnostics by position, each error followed by its notes."""
-        groups = sorted(self._found.values(), key=lambda g: (g[0].span.line, g[0].span.column))
-        return [diagnostic for group in groups for diagnostic in group]
+        return in_order(self._found.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial, wraps
 from typing import Final, TypeAlias, TypeGuard, TypeVar
 
@@ -17,6 +18,7 @@ from shapecheck.analysis.program.reading import (
     read,
     said,
     statements,
+    unnoted,
     watch,
 )
 
@@ -312,6 +314,31 @@ class Syntax:
         self.read("yields", function)
         return function in self.survey.generators
 
+    def read_definition(self, name: str) -> None:
+        """Note that a definition is read, with the heads of the classes in which it stands."""
+        words = name.split(".")
+        for depth in range(1, len(words) + 1):
+            NOTED.readings.add(self.reading(f"head {'.'.join(words[:depth])}"))
+        NOTED.readings.add(self.reading(f"body {name}"))
+
+    def read_all(self, but: AbstractSet[str] = frozenset()) -> None:
+        """Note that each definition is read, and the module itself, but for those of some names."""
+        NOTED.readings.update(
+            self.reading(f"body {name}") for name in self._definitions if name not in but
+        )
+
+    def length_of(self, *nodes: ast.AST) -> int:
+        """Return how many lines functions or statements say, comments and empty ones left out."""
+        names = [name_in_module(node) if is_def(node) else None for node in nodes]
+        return sum(
+            self._spelled(node) if name is None else self.reading(f"body {name}").lines
+            for node, name in zip(nodes, names, strict=True)
+        )
+
+    def _spelled(self, node: ast.AST) -> int:
+        with unnoted():
+            return sum(part.count("\n") + 1 for part in said(node, self.lines.spelled))
+
     def quoted(self) -> None:
         """Note that a message speaks of lines of the module."""
         NOTED.readings.add(self.reading("text "))
@@ -346,6 +373,11 @@ class Syntax:
         node = self._definitions.get(name)
         yield from () if node is None else statements(node, self.lines.spelled)
 
+    def says_head(self, name: str) -> Iterator[str]:
+        """Yield a definition's name, parameters, decorators and bases."""
+        node = self._definitions.get(name)
+        yield from () if node is None else said(node, self.lines.spelled, head=True)
+
     def says_stores(self, name: str) -> Iterator[str]:
         """Yield which attributes a function assigns, and of which it changes the content."""
         node = self._definitions.get(name)
@@ -372,6 +404,7 @@ _SAID: Final[dict[str, Callable[[Syntax, str], Iterator[str]]]] = {
     "name": Syntax.says_name,
     "calls": Syntax.says_calls,
     "body": Syntax.says_body,
+    "head": Syntax.says_head,
     "stores": Syntax.says_stores,
     "mentions": Syntax.says_mentions,
     "yields": Syntax.says_yields,

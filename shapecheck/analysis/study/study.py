@@ -15,8 +15,9 @@ from dataclasses import replace
 from typing import Final
 
 from shapecheck.analysis.annotations import classes, declarations
-from shapecheck.analysis.check.module import functions as functions_of
-from shapecheck.analysis.check.module import nested, program_of, start, without_collecting
+from shapecheck.analysis.check.module import program_of, without_collecting
+from shapecheck.analysis.check.parts import functions as functions_of
+from shapecheck.analysis.check.parts import nested, start
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.interpreter import body
 from shapecheck.analysis.interpreter.frame import BudgetExceeded, Frame, observing

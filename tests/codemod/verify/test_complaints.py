@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shapecheck.analysis import Host, Options, Source
-from shapecheck.analysis.check.module import Part, check_parts
+from shapecheck.analysis.check.module import Said, check_parts
 from shapecheck.codemod.project.files import read
 from shapecheck.codemod.verify import complaints as verify
 from shapecheck.codemod.verify.complaints import Complaint, Draft, Verifier
@@ -119,7 +119,7 @@ def test_only_what_a_change_matters_to_is_looked_at(
 ) -> None:
     looked_at: list[str] = []
 
-    def noted(source: Source, host: Host, options: Options, only: Collection[int]) -> list[Part]:
+    def noted(source: Source, host: Host, options: Options, only: Collection[int]) -> list[Said]:
         texts = source.text.splitlines()
         looked_at.extend(texts[line - 1].strip() if line else source.name for line in only)
         return check_parts(source, host, options, only)

@@ -1,0 +1,332 @@
+"""The parts of a module that are checked by themselves: its annotations, each function, its code.
+
+What is said of a part rests on what is read for it, and on nothing that was checked before it: so
+it holds for as long as these readings are the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations.reader import reader
+from shapecheck.analysis.check import groups, symbolic
+from shapecheck.analysis.host import Span
+from shapecheck.analysis.interpreter import body as bodies
+from shapecheck.analysis.interpreter import overrides
+from shapecheck.analysis.interpreter.frame import Budget, BudgetExceeded, Frame
+from shapecheck.analysis.program.answers import Ground
+from shapecheck.analysis.program.faults import Fault, located
+from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
+from shapecheck.analysis.program.modules import Module
+from shapecheck.analysis.program.reading import name_in_module, unnoted
+from shapecheck.analysis.program.report import Group, Reporter, blamed, group_of
+from shapecheck.analysis.program.syntax import DEFINITIONS, defs, is_def
+from shapecheck.analysis.values.state import State
+from shapecheck.signatures import StubError
+
+ANNOTATIONS: Final = "<annotations>"
+"""The part that is the annotations outside of functions."""
+
+OWN_CODE: Final = "<module>"
+"""The part that is a module's own code, as Python calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a module: what it is called there, and its lines, from its first decorator on.
+
+    `line` is that of the `def`. The parts that no `def` has are at line 0, and have no lines.
+    """
+
+    key: str
+    line: int
+    lines: tuple[int, int]
+    check: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """An error inside of a call that a part makes, said where nothing else is said of the place.
+
+    `span` is where in the same module it goes wrong, `whole` the lines of the function around that
+    whose annotations answer for all of it; of an error in another module they are None. What has
+    been said with the same `key` isn't said again.
+    """
+
+    span: Span | None
+    whole: tuple[int, int] | None
+    key: str
+    said: Group
+
+    def is_among(self, groups: Iterable[Group]) -> bool:
+        """Whether something is said already of the place where it goes wrong."""
+        return self.span is not None and blamed(groups, self.span, self.whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is said of a part: errors and notes, and what the calls in it lead to."""
+
+    groups: tuple[Group, ...] = ()
+    led: tuple[Led, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.groups or self.led)
+
+
+def parts_of(module: Module) -> list[Part]:
+    """Return the parts of a module, in the order in which what is said of them counts."""
+    found = [Part(ANNOTATIONS, 0, (0, 0), partial(_annotations_outside, module))]
+    for function, owner in functions(module):
+        node = function.node
+        assert is_def(node)
+        key = name_in_module(node) or node.name
+        check = partial(_function, module, function, owner, key)
+        found.append(Part(key, node.lineno, _lines(node), check))
+    found.append(Part(OWN_CODE, 0, (0, 0), partial(_run_script, module)))
+    return found
+
+
+def check(module: Module, part: Part, *, apart: bool = False) -> tuple[Findings, set[Ground]]:
+    """Check a part of a module; return what is said of it, and what that rests on.
+
+    `apart`: what calls lead to is left out where it is said of another function of the module.
+    """
+    memory = module.program.memory
+    memory.begin_part()
+    reporter = module.reporter = Reporter(module.lines)
+    try:
+        part.check()
+        found = Findings(reporter.groups(), tuple(_led(module, reporter, apart)))
+    finally:
+        module.reporter = None
+    return found, memory.asked
+
+
+def _led(module: Module, reporter: Reporter, apart: bool) -> Iterator[Led]:
+    """Yield what goes wrong inside of calls, where that isn't told of the function called."""
+    told: set[tuple[object, object]] = set()
+    for fault in reporter.faults:
+        is_own = fault.module is module
+        key: tuple[object, object] = (fault.node, None if is_own else fault.message.text)
+        if key in told or ((apart or not is_own) and _fails_alone(fault)):
+            continue
+        told.add(key)
+        place = fault.module.lines.span(fault.node)
+        node, message = located(fault, module)
+        said = group_of(module.lines.span(node), message)
+        if not is_own:
+            name = f"{fault.module.name}:{place.line}:{place.column}:{place.end_column}"
+            yield Led(None, None, f"{name} {fault.message.text}", said)
+            continue
+        yield Led(place, _answering(fault), "", said)
+
+
+def _function(module: Module, function: Function, owner: Class | None, key: str) -> None:
+    """Check a function, or a method of a class, with the annotations in it."""
+    module.syntax.read_definition(key)
+    read = reader(module).read
+    for annotation in _annotations(module, lines=_lines(function.node)):
+        read(annotation)
+    _check(module, function, owner)
+
+
+def _annotations_outside(module: Module) -> None:
+    """Read every annotation outside of functions, so that each malformed one is reported."""
+    module.syntax.read_all(but={part.key for part in parts_of(module)})
+    read = reader(module).read
+    for annotation in _annotations(module, lines=None):
+        read(annotation)
+
+
+def _annotations(module: Module, lines: tuple[int, int] | None) -> list[ast.expr]:
+    """Return the annotations on the lines of a function or method, or those outside of all."""
+    if module.annotations is None:
+        with unnoted():
+            starts = sorted(_lines(function.node) for function, _ in functions(module))
+        found: dict[tuple[int, int] | None, list[ast.expr]] = {}
+        for node in module.survey.annotations:
+            at = bisect_right(starts, (node.lineno, len(module.lines))) - 1
+            inside = at >= 0 and node.lineno <= starts[at][1]
+            found.setdefault(starts[at] if inside else None, []).append(node)
+        module.annotations = found
+    return module.annotations.get(lines, [])
+
+
+def _lines(node: ast.AST) -> tuple[int, int]:
+    """Return the first line of a function or class, with its decorators, and the last."""
+    decorators = (one.lineno for one in getattr(node, "decorator_list", ()))
+    line = getattr(node, "lineno", 0)
+    return min((*decorators, line)), getattr(node, "end_lineno", None) or line
+
+
+def _run_script(module: Module) -> None:
+    """Execute the module's body as Python would."""
+    body = [n for n in module.tree.body if not isinstance(n, DEFINITIONS)]
+    frame = Frame(module, State(), budget=Budget.of(module.syntax.length_of(*body)))
+    frame.run_all(body, "this module's own code", told=lambda: _is_shaped(module))
+
+
+def _is_shaped(module: Module) -> bool:
+    """Whether any annotation of a module says a shape."""
+    module.syntax.read_all()
+    read = reader(module).read
+    return any(declarations.speaks(read(node)) for node in module.survey.annotations)
+
+
+def _fails_alone(fault: Fault) -> bool:
+    """Whether the check of the failing function on its own finds the same error."""
+    function, module = fault.function, fault.module
+    if function is None or function.home is not None or not is_def(function.node):
+        return False
+
+    def checked() -> Reporter:
+        outer, module.reporter = module.reporter, Reporter(module.lines)
+        try:
+            _check(module, function, function.owner)
+            return module.reporter
+        finally:
+            module.reporter = outer
+
+    question = ("alone", function.node)
+    reporter = module.program.memory.recall(question, checked, Reporter(module.lines))
+    return _is_told(reporter, fault)
+
+
+def _is_told(reporter: Reporter, fault: Fault) -> bool:
+    """Whether a fault's place has an error, or the annotated function in which it is."""
+    lines = fault.module.lines
+    return blamed(reporter.groups(), lines.span(fault.node), _answering(fault))
+
+
+def _answering(fault: Fault) -> tuple[int, int] | None:
+    """Return the lines of the function of a fault where its annotations answer for all of it."""
+    function = fault.function
+    if function is None or not declarations.declaration(function).shaped:
+        return None
+    span = fault.module.lines.span(function.node)
+    return span.line, span.end_line
+
+
+def functions(module: Module) -> Iterator[tuple[Function, Class | None]]:
+    """Yield the functions of the module's top level and the methods of its classes."""
+    waiting: list[tuple[ast.stmt, Class | None]] = [(node, None) for node in module.tree.body]
+    while waiting:
+        node, owner = waiting.pop(0)
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield Function(node, module, owner), owner
+            case ast.ClassDef(body=body):
+                cls = Class(node, module)
+                waiting = [*((child, cls) for child in body), *waiting]
+            case ast.If(body=body) | ast.Try(body=body):
+                waiting = [*((child, owner) for child in body), *waiting]
+
+
+def _check(
+    module: Module, function: Function, owner: Class | None, around: State | None = None
+) -> None:
+    """Check the body of one function, then those of the functions and classes in it.
+
+    Running out of budget or stack ends it quietly. `around` is the state in which a nested
+    function is called.
+    """
+    try:
+        if owner is not None and getattr(function.node, "name", "") == "__init__":
+            symbolic.check_init(owner)
+            return
+        assert module.reporter is not None
+        before = module.reporter.count
+        bodies.check_braces(Frame(module, State(), function=function), function)
+        if owner is not None:
+            overrides.check_override(Frame(module, State()), owner, function)
+        frame = bodies.check_body(function, *start(function, owner, around))
+        _check_nested(module, frame)
+        if module.reporter.count == before and around is None:
+            groups.check(function, lambda: start(function, owner, None))
+    except (BudgetExceeded, RecursionError):
+        return
+    except StubError:
+        raise
+    except Exception as error:  # a defect of ours must not hide what else there is to find
+        if os.environ.get("SHAPECHECK_DEBUG"):
+            raise
+        assert module.reporter is not None
+        text = f"internal error in shapecheck, please report: {type(error).__name__}: {error}"
+        module.reporter.note(function.node, text)
+
+
+class _Around:
+    """The variables of a function in which others are nested, as far as they don't change."""
+
+    def __init__(self, vars: Mapping[str, Value], outer: Scope | None) -> None:
+        self.vars = vars
+        self.outer = outer
+
+    def find(self, name: str) -> Value:
+        """Return the value of a variable here or further out, `NOTHING` if there is none."""
+        if name in self.vars or self.outer is None:
+            return self.vars.get(name, NOTHING)
+        return self.outer.find(name)
+
+
+def _check_nested(module: Module, frame: Frame) -> None:
+    for function, state in nested(frame):
+        _check(module, function, function.owner, state)
+
+
+def nested(frame: Frame) -> Iterator[tuple[Function, State]]:
+    """Yield the functions, and the methods of classes, that a body defines, with what is around.
+
+    They may be called at any time between their definition and the end: what holds at both is
+    what they are checked with.
+    """
+    module, outer = frame.module, None if frame.function is None else frame.function.home
+    seen: set[ast.AST] = set()
+    for made, start in frame.nested:
+        if made.node in seen:
+            continue
+        seen.add(made.node)
+        state = start
+        for end in [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]:
+            state = state.join(end)
+        around = _Around(state.vars, outer)
+        match made:
+            case Function(node=node):
+                yield Function(node, module, None, around), state
+            case Class(node=definition):
+                cls = Class(definition, module, around)
+                for method in defs(definition.body):
+                    yield Function(method, module, cls, around), state
+
+
+def start(
+    function: Function, owner: Class | None, around: State | None, alike: bool = True
+) -> tuple[State, dict[str, Value]]:
+    """Return the state in which a function's body begins, and the value of its `self`.
+
+    `alike` is as for `symbolic`.
+    """
+    node = function.node
+    if around is not None and owner is None:
+        facts = around.facts.copy()
+        facts.forget(declarations.own_names(function))
+        return State(heap=dict(around.heap), facts=facts), {}
+    if owner is None or not is_def(node) or not node.args.args:
+        return State(), {}
+    kinds = set(declarations.decorator_names(function.module, node))
+    first = node.args.args[0].arg
+    if "builtins.staticmethod" in kinds:
+        return State(), {}
+    if "builtins.classmethod" in kinds:
+        return State(), {first: owner}
+    state, ref = symbolic.instance(owner, "self", alike)
+    symbolic.begin(state, ref, function)
+    return state, {first: ref}
