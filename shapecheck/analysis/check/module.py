@@ -131,8 +131,6 @@ def merged(found: Iterable[Findings]) -> list[Diagnostic]:
 def begin(source: Source, host: Host, options: Options) -> Module:
     """Return the module that a source is, in the program as its host has it by now."""
     program = program_of(host, options, source.name)
-    if program.knows_otherwise(source):
-        program = _programs[host][program.own] = _new(host, options, program.own)
     program.memory.begin()
     return program.add(source)
 
@@ -163,6 +161,12 @@ def program_of(host: Host, options: Options, module: str) -> Program:
     if own not in programs or programs[own].options != options:
         programs[own] = _new(host, options, own)
     return programs[own]
+
+
+def renew(host: Host, modules: Collection[str]) -> None:
+    """Have the analysis take note that modules of a host aren't what they were."""
+    for program in _programs.get(host, {}).values():
+        program.renew(modules)
 
 
 def forget(host: Host, functions: AbstractSet[tuple[str, int]]) -> None:

@@ -57,6 +57,15 @@ def places(grounds: Iterable[Ground]) -> frozenset[Place]:
     return frozenset(one for one in grounds if not isinstance(one, Reading))
 
 
+def _module_of(ground: Ground) -> str:
+    match ground:
+        case str():
+            return ground
+        case Reading():
+            return ground.module
+    return ""
+
+
 class Memory:
     """Answers by question, and what they rest on.
 
@@ -73,8 +82,8 @@ class Memory:
         self._passing: list[Hashable] = []
         self._met = _NONE
         self._is_limited = False
+        self._lasting: list[Hashable] = []
         self._by_module: dict[str, set[Hashable]] = {}
-        self._sorted = 0
 
     @property
     def asked(self) -> set[Ground]:
@@ -114,11 +123,24 @@ class Memory:
         for question in found:
             del self._answers[question]
 
+    def forget_modules(self, names: Iterable[str]) -> None:
+        """Forget the answers that rest on anything in some modules."""
+        for question in self._lasting:
+            answer = self._answers.get(question)
+            for module in {_module_of(one) for one in answer.rests_on} if answer else ():
+                self._by_module.setdefault(module, set()).add(question)
+        self._lasting.clear()
+        for name in names:
+            for question in self._by_module.pop(name, ()):
+                self._answers.pop(question, None)
+
     def trim(self) -> None:
         """Forget everything if there is too much."""
         if len(self._answers) > MOST:
             self._answers.clear()
             self._provisional.clear()
+            self._lasting.clear()
+            self._by_module.clear()
 
     def find(self, question: Hashable) -> object:
         """Return the answer that is known, else `MISSING`."""
@@ -177,6 +199,7 @@ class Memory:
             self._forget(mark)
             if kept:
                 self._answers[question] = _Answer(kept[0], frozenset(asked), _NONE, False)
+                self._lasting.append(question)
         elif kept and question not in self._answers:
             self._answers[question] = _Answer(kept[0], frozenset(asked), met, is_limited)
             self._provisional.append(question)

@@ -7,7 +7,7 @@ import builtins
 import contextlib
 import math
 import weakref
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -236,14 +236,20 @@ class Program:
         self.memo = _memo(self.table)
         self._modules: dict[str, Module | None] = {}
 
-    def knows_otherwise(self, source: Source) -> bool:
-        """Whether the module of a source's name is known, and isn't made from that source."""
-        known = self._modules.get(source.name)
-        return source.name in self._modules and (known is None or known.source != source)
+    def renew(self, names: Collection[str]) -> None:
+        """Forget modules that have changed, and all that rests on them."""
+        known = [name for name in names if name in self._modules]
+        for name in known:
+            del self._modules[name]
+        if known:
+            self.memory.forget_modules(known)
 
     def add(self, source: Source) -> Module:
         """Return the module that a source is, parsed where it isn't yet; raises SyntaxError."""
         module = self._modules.get(source.name)
+        if source.name in self._modules and (module is None or module.source != source):
+            self.renew((source.name,))
+            module = None
         if module is None:
             module = self._modules[source.name] = Module(self, source)
         return module

@@ -1,0 +1,17 @@
+"""Keeps what the analysis has said, definition by definition, and looks again only where it must.
+
+`Engine.check` says of a module what `analysis.analyze_module` does. Each part of a module, a
+function or a method or the code outside of them, has an answer that rests on what was read for it:
+the texts of single definitions. It holds for as long as these are the same, whatever else is edited
+around them, in this process or, with a store, in any later one.
+
+`engine` has the rules of that, `records` what is kept of a module, `store` the file in which it
+is kept, `files` how the modules of a program are found and read. It knows nothing of mypy, which
+is one of its hosts; it uses `analysis` and what is below.
+"""
+
+from shapecheck.engine.engine import Engine, Files
+from shapecheck.engine.records import ModuleRecord
+from shapecheck.engine.store import Store, fingerprint
+
+__all__ = ["Engine", "Files", "ModuleRecord", "Store", "fingerprint"]
