@@ -41,9 +41,10 @@ LAYERS = {
     "shapes": Layer(modules=frozenset({"shapes"}), on=("language",)),
     "rules": Layer(modules=frozenset({"signatures", "ops", "blame", "explain"}), on=("shapes",)),
     "analysis": Layer(modules=frozenset({"analysis"}), on=("rules",)),
+    "engine": Layer(modules=frozenset({"engine"}), on=("analysis",)),
     "plugin": Layer(
         modules=frozenset({"mypy_plugin"}),
-        on=("analysis",),
+        on=("engine",),
         packages=frozenset({"mypy"}),
     ),
     "run time": Layer(
@@ -69,7 +70,8 @@ LAYERS = {
 # before its own, and none beside it. `__init__.py`, the front, imports any; no room imports it.
 ROOMS = {
     "analysis": (
-        "host",
+        "host relevance",
+        "findings",
         "program",
         "values",
         "annotations",
@@ -111,7 +113,7 @@ LEVEL_OF = {
     for package, lines in ROOMS.items()
 }
 LAYER_OF = {module: name for name, layer in LAYERS.items() for module in layer.modules}
-WITHOUT_TORCH = ("language", "shapes", "rules", "analysis", "plugin")
+WITHOUT_TORCH = ("language", "shapes", "rules", "analysis", "engine", "plugin")
 FREE_NAMES = {"__version__"}  # of shapecheck/__init__.py, for every layer
 
 

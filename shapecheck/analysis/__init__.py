@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
+from shapecheck.analysis.findings import Findings, Led, merged
 from shapecheck.analysis.host import (
     Body,
     Cause,
@@ -18,22 +20,33 @@ from shapecheck.analysis.host import (
     Source,
     Span,
 )
+from shapecheck.analysis.relevance import TENSORS, mentions_tensors
+
+if TYPE_CHECKING:
+    from shapecheck.analysis.check.module import Checking
 
 __all__ = [
+    "TENSORS",
     "Body",
     "Cause",
     "Coverage",
     "Diagnostic",
+    "Findings",
     "Host",
+    "Led",
     "Options",
     "Seen",
     "Source",
     "Span",
     "analyze_module",
+    "begin",
+    "digest_of",
     "follows",
     "inspect",
     "measure",
-    "parts_now",
+    "mentions_tensors",
+    "merged",
+    "renew",
 ]
 
 
@@ -48,19 +61,29 @@ def analyze_module(source: Source, host: Host, options: Options) -> list[Diagnos
     return check_module(source, host, options)
 
 
-def parts_now(source: Source, keys: Iterable[str]) -> dict[str, str] | None:
-    """Return the digests of parts of a module, by the keys that a `Recording` host was told.
+def begin(source: Source, host: Host, options: Options) -> Checking:
+    """Begin to check a module part by part: together they say what `analyze_module` does.
 
-    An analysis that has read these parts of it, and nothing else, says the same as long as the
-    digests are the same. None where the text can't be parsed.
+    What is said of a part rests on what stands in pieces of source, each known by a key. It is the
+    same as long as `digest_of` is the same for all of these. Raises what `analyze_module` does.
     """
-    from shapecheck.analysis.program.syntax import syntax  # late, as above
+    from shapecheck.analysis.check import module  # late, as above
 
-    try:
-        parsed = syntax(source)
-        return {key: parsed.reading(key).digest for key in keys}
-    except (SyntaxError, ValueError, RecursionError):
-        return None
+    return module.begin(source, host, options)
+
+
+def digest_of(source: Source | None, key: str) -> str:
+    """Return what stands in a piece of a module, as a digest; None is for no such module."""
+    from shapecheck.analysis.check import module  # late, as above
+
+    return module.digest_of(source, key)
+
+
+def renew(host: Host, modules: Collection[str]) -> None:
+    """Take note that some modules of a host aren't what they were when it was asked for them."""
+    from shapecheck.analysis.check import module  # late, as above
+
+    module.renew(host, modules)
 
 
 def measure(source: Source, host: Host, options: Options) -> Coverage:

@@ -5,13 +5,15 @@ function or a method or the code outside of them, has an answer that rests on wh
 the texts of single definitions. It holds for as long as these are the same, whatever else is edited
 around them, in this process or, with a store, in any later one.
 
-`engine` has the rules of that, `records` what is kept of a module, `store` the file in which it
-is kept, `files` how the modules of a program are found and read. It knows nothing of mypy, which
-is one of its hosts; it uses `analysis` and what is below.
+`engine` has the rules of that, `records` what is kept of a module, `store` and `database` where it
+is kept, `reported` what others have been told. It knows nothing of mypy, which is one of its hosts;
+it uses `analysis` and what is below.
 """
 
+from shapecheck.engine.database import Database
 from shapecheck.engine.engine import Engine, Files
 from shapecheck.engine.records import ModuleRecord
+from shapecheck.engine.reported import Reported
 from shapecheck.engine.store import Store, fingerprint
 
-__all__ = ["Engine", "Files", "ModuleRecord", "Store", "fingerprint"]
+__all__ = ["Database", "Engine", "Files", "ModuleRecord", "Reported", "Store", "fingerprint"]

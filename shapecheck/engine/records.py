@@ -5,13 +5,13 @@ Written down it is JSON: who reads it runs nothing, and what isn't as it should 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypeAlias, TypeVar
 
-from shapecheck.analysis import Diagnostic, Span
-from shapecheck.analysis.check.parts import Findings, Led
+from shapecheck.analysis import Diagnostic, Findings, Led, Span
 from shapecheck.blame import Blame
 
 _T = TypeVar("_T")
@@ -19,8 +19,7 @@ _T = TypeVar("_T")
 Key: TypeAlias = tuple[str, str]
 """What was read: a module and a part of it, by the key of its `Reading`."""
 
-EXISTENCE: Final = ""
-"""The key of what a module is at all: whether there is one, and of which kind."""
+Versions: TypeAlias = dict[str, str | None]
 
 NOTHING: Final = Findings()
 
@@ -30,9 +29,8 @@ class PartRecord:
     """What is said of a part of a module, and what that rests on.
 
     `line` is its first line then, and `spelled` a digest of its lines as they are spelled: what is
-    said moves with them. It is "" where nothing is said, which stands nowhere, and where what is
-    said is of other lines, too; then all of the module's text is among what it rests on.
-    `rests_on` counts in the readings of the module's record.
+    said moves with them. It is "" where nothing is said. `rests_on` counts in the readings of the
+    module's record.
     """
 
     key: str
@@ -50,38 +48,68 @@ class PartRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Grounds:
+    """What the parts of a module rest on: pieces of source that were read, and what stood there."""
+
+    readings: tuple[Key, ...] = ()
+    digests: tuple[str, ...] = ()
+    parts: tuple[PartRecord, ...] = ()
+
+
 class ModuleRecord:
     """What is said of a module, of each of its parts, and what that rests on.
 
     `versions` are those of all modules that were read, itself included, None for one that there
-    isn't. `readings` are the parts of them that were read, `digests` what stood there.
+    isn't. What its parts rest on may be given as the `text` that is kept, to be read when somebody
+    asks.
     """
 
-    module: str
-    versions: dict[str, str | None]
-    readings: tuple[Key, ...]
-    digests: tuple[str, ...]
-    parts: tuple[PartRecord, ...]
-    said: tuple[Diagnostic, ...]
+    __slots__ = ("_grounds", "_text", "module", "said", "versions")
 
+    def __init__(
+        self,
+        module: str,
+        versions: Versions,
+        said: tuple[Diagnostic, ...],
+        grounds: Grounds | None = None,
+        text: str | None = None,
+    ) -> None:
+        self.module, self.versions, self.said = module, versions, said
+        self._grounds, self._text = grounds, text
 
-def moves_with(findings: Findings, lines: tuple[int, int]) -> bool:
-    """Whether all that is said of a part is said of its own lines, so that it moves with them."""
-    first, last = lines
-    spans = [one.span for group in findings.groups for one in group]
-    for led in findings.led:
-        spans += [one.span for one in led.said]
-        spans += [] if led.span is None else [led.span]
-        if led.whole is not None and not (first <= led.whole[0] and led.whole[1] <= last):
-            return False
-    said = [one for group in _all(findings) for one in group]
-    # Which lines a message speaks of isn't known here: those that speak of any stay.
-    is_still = any("line" in one.message or (one.blame and one.blame.through) for one in said)
-    return not is_still and all(first <= one.line and one.end_line <= last for one in spans)
+    @property
+    def grounds(self) -> Grounds | None:
+        """What its parts rest on; None where what was kept can't be read."""
+        if self._grounds is None and self._text is not None:
+            try:
+                self._grounds = _grounds_from_text(self._text)
+            except ValueError:
+                self._text = None
+        return self._grounds
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether it was checked, part by part."""
+        return bool(self.grounds and self.grounds.parts)
 
-def _all(findings: Findings) -> list[tuple[Diagnostic, ...]]:
-    return [*findings.groups, *(led.said for led in findings.led)]
+    @property
+    def text(self) -> str:
+        """What its parts rest on, written down."""
+        return self._text or _grounds_to_text(self._grounds or Grounds())
+
+    @property
+    def said_text(self) -> str:
+        """What is said of it, written down."""
+        return json.dumps([_diagnostic(one) for one in self.said])
+
+    @property
+    def digest(self) -> str:
+        """A short text that is another one where something else is said."""
+        return hashlib.blake2b(self.said_text.encode(), digest_size=12).hexdigest()
+
+    def seen_with(self, versions: Versions) -> ModuleRecord:
+        """Return it as it is where what was read of other modules is the same in these."""
+        return ModuleRecord(self.module, versions, self.said, self._grounds, self._text)
 
 
 def _moved(findings: Findings, by: int) -> Findings:
@@ -102,42 +130,46 @@ def _moved(findings: Findings, by: int) -> Findings:
 # Written down -------------------------------------------------------------------------------------
 
 
-def said_to_text(said: Sequence[Diagnostic]) -> str:
-    """Write diagnostics down."""
-    return json.dumps([_diagnostic(one) for one in said])
-
-
 def said_from_text(text: str) -> tuple[Diagnostic, ...]:
     """Read diagnostics; raises ValueError where they aren't as they should be."""
     return _checked(lambda: tuple(map(_read_diagnostic, json.loads(text))))
 
 
-def parts_to_text(record: ModuleRecord) -> str:
-    """Write down what is said of the parts of a module, and what that rests on."""
-    readings = [[*key, digest] for key, digest in zip(record.readings, record.digests, strict=True)]
+def versions_to_text(versions: Versions) -> str:
+    """Write down which modules were read, and in which versions."""
+    return json.dumps(versions)
+
+
+def versions_from_text(text: str) -> Versions:
+    """Read versions; raises ValueError where they aren't as they should be."""
+
+    def read() -> Versions:
+        found = json.loads(text).items()
+        return {str(name): None if seen is None else str(seen) for name, seen in found}
+
+    return _checked(read)
+
+
+def _grounds_to_text(grounds: Grounds) -> str:
+    readings = [[*key, what] for key, what in zip(grounds.readings, grounds.digests, strict=True)]
     parts = [
         [one.key, one.line, one.spelled, one.rests_on, _findings(one.findings)]
-        for one in record.parts
+        for one in grounds.parts
     ]
     return json.dumps([readings, parts])
 
 
-def record_from_text(
-    module: str, versions: dict[str, str | None], said: tuple[Diagnostic, ...], text: str
-) -> ModuleRecord:
-    """Read what is said of the parts of a module; raises ValueError where it isn't as it should."""
-
-    def read() -> ModuleRecord:
+def _grounds_from_text(text: str) -> Grounds:
+    def read() -> Grounds:
         readings, parts = json.loads(text)
-        keys = tuple((str(name), str(key)) for name, key, _ in readings)
-        digests = tuple(str(digest) for _, _, digest in readings)
         found = tuple(
             PartRecord(str(key), int(line), str(spelled), tuple(map(int, on)), _read_findings(what))
             for key, line, spelled, on, what in parts
         )
-        if any(not 0 <= at < len(keys) for part in found for at in part.rests_on):
+        if any(not 0 <= at < len(readings) for part in found for at in part.rests_on):
             raise ValueError("a part rests on what isn't there")
-        return ModuleRecord(module, versions, keys, digests, found, said)
+        keys = tuple((str(name), str(key)) for name, key, _ in readings)
+        return Grounds(keys, tuple(str(what) for _, _, what in readings), found)
 
     return _checked(read)
 

@@ -1,4 +1,4 @@
-"""Runs the analysis over one module after mypy has checked it."""
+"""Says what is wrong in one module after mypy has checked it, and whether mypy's cache knows it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Final
 from mypy.errors import CompileError
 from mypy.nodes import Import, ImportFrom, MypyFile, TypeInfo
 
-from shapecheck import analysis
-from shapecheck.analysis import Diagnostic, Options, Source, Span
+from shapecheck.analysis import TENSORS, Diagnostic, Source, Span, mentions_tensors
+from shapecheck.engine import ModuleRecord
 from shapecheck.mypy_plugin._forgotten import Forgotten
-from shapecheck.mypy_plugin._names import TENSOR_LIBRARIES
-from shapecheck.mypy_plugin._sources import Findings, MypyHosts, is_library
+from shapecheck.mypy_plugin._sources import is_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shapecheck.mypy_plugin._dependencies import DependencyRecords
+    from shapecheck.engine import Engine, Reported
+    from shapecheck.mypy_plugin._engines import Engines
     from shapecheck.mypy_plugin._reporting import Reporter
-    from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHost, SourceReader
+    from shapecheck.mypy_plugin._sources import ModuleFinder, MypyFiles, SourceReader
     from shapecheck.mypy_plugin._worker import Worker
 
 _DEBUG_VARIABLE: Final = "SHAPECHECK_DEBUG"
@@ -31,49 +31,82 @@ _TOP: Final = Span(1, 0, 1, 0)
 
 
 class ModuleAnalysis:
-    """The analysis of every module of one mypy run."""
+    """The analysis of every module of one mypy run.
+
+    `reported` is what mypy has in its cache of what was said of each.
+    """
 
     def __init__(
         self,
-        options: Options,
         reader: SourceReader,
         finder: ModuleFinder,
-        records: DependencyRecords,
+        engines: Engines,
+        reported: Reported,
         ahead: Worker | None,
         *,
         is_daemon: bool,
     ) -> None:
-        self._options = options
         self._ahead = ahead
-        self._is_daemon = is_daemon
         self._reader = reader
         self._finder = finder
-        self._hosts = MypyHosts(reader, finder, is_daemon=is_daemon)
-        self._records = records
-        self._forgotten = Forgotten(finder, records, self._find) if is_daemon else None
+        self._engines = engines
+        self._reported = reported
+        self._forgotten = Forgotten(finder, self._holds, self._find) if is_daemon else None
         self._has_updated = False
-        self._early: dict[str, Findings] = {}
+        # A daemon's files change between two updates.
+        self._is_new_update = is_daemon
 
     def expect(self, file: MypyFile) -> None:
         """Have a module that mypy has just parsed analysed ahead, where that may come in useful."""
         if self._ahead is None or is_library(file.path):
             return
         found = self._reader.read(file.fullname, file.path)
-        if found is not None and _mentions_tensors(found[0].text):
+        if found is not None and mentions_tensors(found[0].text):
             self._ahead.submit(file.fullname, file.path)
+
+    def mypy_has_found(self) -> None:
+        """Take note that mypy knows where all modules are."""
+        self._engines.renew()
+
+    def is_current(self, module: str, path: str) -> bool:
+        """Whether what mypy has in its cache is still what is to be said of a module.
+
+        Where something that it rests on has changed, that is found out: it mostly says the same.
+        """
+        said = self._reported.of(module)
+        if said is None:
+            return True
+        engine = self._engines.of(module, path)
+        record = engine.known(module)
+        if record is None:
+            return False
+        if not engine.holds(record):
+            if record.versions.get(module) != engine.files.version(module):
+                return False  # mypy checks it again for that alone
+            if not record.has_parts:
+                return False
+            try:
+                record = engine.record(module)
+            except Exception:  # noqa: BLE001 - it fails again where that is told
+                return False
+        return record.digest == said
 
     def run(self, file: MypyFile, reporter: Reporter) -> set[str]:
         """Analyse a module and report; return the modules whose source had a say in it."""
-        findings = self._find(file)
-        reporter.report(file, findings.diagnostics)
-        self._records.save(file.fullname, findings.looked, findings.parts)
+        self._begin_update()
+        record = self._find(file)
+        reporter.report(file, record.said)
+        self._reported.note(file.fullname, record.digest)
+        self._reported.note_paths(self._engines.of(file.fullname, file.path).files.paths())
         if self._forgotten is not None:
-            self._forgotten.keep(file, findings, reporter)
-        return {name for name, version in findings.looked.items() if version is not None}
+            self._forgotten.keep(file, record, reporter)
+        return {name for name, seen in record.versions.items() if seen is not None} - {
+            file.fullname
+        }
 
     def leave(self, file: MypyFile) -> None:
         """Take note of a module of which mypy would drop what is reported."""
-        self._records.discard(file.fullname)
+        self._reported.note(file.fullname, None)
         if self._forgotten is not None:
             self._forgotten.drop(file.fullname)
 
@@ -82,77 +115,84 @@ class ModuleAnalysis:
         if self._forgotten is not None:
             # mypy looks at the module that it checks at the end of an update first in a build, too.
             self._has_updated = self._has_updated or self._forgotten.has_any
+            self._begin_update()
             self._forgotten.report(reporter)
+            self._is_new_update = True
 
-    def _find(self, file: MypyFile) -> Findings:
-        found = self._early.pop(file.fullname, None) or self._find_ahead(file)
-        if found is not None:
-            return found
-        host = self._hosts.analysing(file.fullname, file.path)
-        source = host.source(file.fullname)
-        diagnostics: list[Diagnostic] = []
+    def _begin_update(self) -> None:
+        if self._is_new_update:
+            self._engines.renew()
+            self._is_new_update = False
+
+    def _holds(self, file: MypyFile, record: ModuleRecord) -> bool:
+        """Whether what was said of a module would be said now."""
+        return self._engines.of(file.fullname, file.path).holds(record)
+
+    def _find(self, file: MypyFile) -> ModuleRecord:
+        module = file.fullname
+        engine = self._engines.of(module, file.path)
+        self._take_what_was_found_ahead(engine, module)
+        source = engine.files.source(module)
         if source is None:
-            if any(_mentions_tensors(name) for name in _imported_names(file)):
-                message = "skipped by shapecheck: the source of this module can't be read"
-                diagnostics = [_note(message)]
-        elif _mentions_tensors(source.text) or self._imports_tensors(file, host):
-            diagnostics = self._diagnostics(source, host)
-        return host.found(diagnostics)
+            said: list[Diagnostic] = []
+            if any(mentions_tensors(name) for name in _imported_names(file)):
+                said = [_note("skipped by shapecheck: the source of this module can't be read")]
+            return engine.without_parts(module, said)
+        if not mentions_tensors(source.text):
+            asked = list(self._defining(file))
+            if not any(_is_about_tensors(engine, name) for name in asked):
+                return engine.without_parts(module, [], {(name, TENSORS) for name in asked})
+        return self._record(engine, source)
 
-    def _find_ahead(self, file: MypyFile) -> Findings | None:
-        """Return what was found ahead, provided that all it rests on is as mypy sees it."""
+    def _take_what_was_found_ahead(self, engine: Engine[MypyFiles], module: str) -> None:
+        """Take what the second process has found, provided that it saw what is seen here."""
         if self._ahead is None:
-            return None
-        result = self._ahead.result(file.fullname, self._find_early)
-        if result is None:
-            return None
-        host = self._hosts.analysing(file.fullname, file.path)
-        for module in result.answers:
-            host.source(module)
-        if host.answers != result.answers:
-            return None
-        host.parts = result.parts
-        return host.found(result.diagnostics)
+            return
+        record = self._ahead.result(module, self._find_early)
+        if record is not None and engine.is_of_now(record):
+            engine.adopt(record, keep=False)
 
     def _find_early(self, module: str) -> None:
         """Analyse a module that mypy will ask for later."""
         file = self._finder.modules.get(module)
         if file is None:
             return
-        host = self._hosts.analysing(module, file.path)
-        source = host.source(module)
+        engine = self._engines.of(module, file.path)
+        source = engine.files.source(module)
         if source is not None:
-            self._early[module] = host.found(self._diagnostics(source, host))
+            self._record(engine, source)
 
-    def _imports_tensors(self, file: MypyFile, host: MypyHost) -> bool:
-        """Does a name here come from a module, of the same project, that has to do with tensors?"""
+    def _defining(self, file: MypyFile) -> Iterator[str]:
+        """Yield the modules of the project in which names are defined that a module imports."""
         for module in _defining_modules(file):
             known = self._finder.modules.get(module)
-            if known is None or is_library(known.path):
-                continue
-            source = host.source(module)
-            if source is not None and _mentions_tensors(source.text):
-                return True
-        return False
+            if known is not None and not is_library(known.path):
+                yield module
 
-    def _diagnostics(self, source: Source, host: MypyHost) -> list[Diagnostic]:
+    def _record(self, engine: Engine[MypyFiles], source: Source) -> ModuleRecord:
         """Analyse one module; a failure of the analysis is a note, never mypy's crash."""
         from shapecheck.signatures import StubError
 
         try:
-            return analysis.analyze_module(source, host, self._options)
+            return engine.record(source.name)
         except StubError as error:
             where = f"{self._reader.display(str(error.path))}:{error.line}"
             # As after a syntax error, there is no going on; but an update would not survive it.
             if not self._has_updated:
                 raise CompileError([f"{where}: error: {error.reason}"]) from error
-            return [Diagnostic(_TOP, f"signature file {where}: {error.reason}", "error")]
+            said = Diagnostic(_TOP, f"signature file {where}: {error.reason}", "error")
         except Exception as error:  # noqa: BLE001 - whatever it is, mypy must go on
-            return [_note(_unparsable(source) or _internal_error(error))]
+            said = _note(_unparsable(source) or _internal_error(error))
+        return engine.without_parts(source.name, [said])
 
 
 def _note(message: str) -> Diagnostic:
     return Diagnostic(_TOP, message, "note")
+
+
+def _is_about_tensors(engine: Engine[MypyFiles], module: str) -> bool:
+    source = engine.files.source(module)
+    return source is not None and mentions_tensors(source.text)
 
 
 def _unparsable(source: Source) -> str | None:
@@ -180,10 +220,6 @@ def _internal_error(error: Exception) -> str:
     if os.environ.get(_DEBUG_VARIABLE) == "1":
         return f"{message}\n{''.join(traceback.format_exception(error)).rstrip()}"
     return f"{message}; {_DEBUG_VARIABLE}=1 shows the traceback"
-
-
-def _mentions_tensors(text: str) -> bool:
-    return any(library in text for library in TENSOR_LIBRARIES)
 
 
 def _imported_names(file: MypyFile) -> Iterator[str]:

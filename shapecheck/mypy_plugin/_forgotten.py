@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from mypy.typeanal import TypeAnalyser
     from mypy.types import Type
 
-    from shapecheck.mypy_plugin._dependencies import DependencyRecords
+    from shapecheck.engine import ModuleRecord
     from shapecheck.mypy_plugin._reporting import Reporter
-    from shapecheck.mypy_plugin._sources import Findings, ModuleFinder
+    from shapecheck.mypy_plugin._sources import ModuleFinder
 
 _PACKAGE: Final = "shapecheck.mypy_plugin"
 # mypy's own number for a dependency that isn't an import.
@@ -39,7 +39,7 @@ _PRIORITY: Final = 10
 class _Kept:
     """What the analysis of a module last said, and the module's options then."""
 
-    findings: Findings
+    record: ModuleRecord
     options: Options
 
 
@@ -49,11 +49,11 @@ class Forgotten:
     def __init__(
         self,
         finder: ModuleFinder,
-        records: DependencyRecords,
-        find: Callable[[MypyFile], Findings],
+        holds: Callable[[MypyFile, ModuleRecord], bool],
+        find: Callable[[MypyFile], ModuleRecord],
     ) -> None:
         self._finder = finder
-        self._records = records
+        self._holds = holds
         self._find = find
         self._kept: dict[str, _Kept] = {}
 
@@ -62,9 +62,9 @@ class Forgotten:
         """Has any module been analysed?"""
         return bool(self._kept)
 
-    def keep(self, file: MypyFile, findings: Findings, reporter: Reporter) -> None:
+    def keep(self, file: MypyFile, record: ModuleRecord, reporter: Reporter) -> None:
         """Keep what was found in a module that the daemon has just updated."""
-        self._kept[file.fullname] = _Kept(findings, reporter.module_options(file))
+        self._kept[file.fullname] = _Kept(record, reporter.module_options(file))
         self._ask(reporter.errors)
 
     def drop(self, module: str) -> None:
@@ -85,10 +85,10 @@ class Forgotten:
             if file is None:
                 del self._kept[name]
             elif not reporter.has_reported(file):
-                if not self._records.are_found(kept.findings, (name, file.path)):
+                if not self._holds(file, kept.record):
                     kept = _Kept(self._find(file), kept.options)
                     self._kept[name] = kept
-                reporter.report(file, kept.findings.diagnostics, kept.options)
+                reporter.report(file, kept.record.said, kept.options)
 
     def _ask(self, errors: Errors) -> None:
         """Have the daemon come back at the end of its next update."""

@@ -28,7 +28,5 @@ ALWAYS_CHECKED_TYPE: Final = "__future__._Feature"
 CALL_METHOD: Final = ".__call__"
 FORWARD: Final = "forward"
 
-# A module whose text has none of these can have nothing to do with the shapes of tensors.
-TENSOR_LIBRARIES: Final = ("torch", "shapecheck", "jaxtyping", "einops")
-# And a module of a library without these has no annotations to read.
+# A module of a library without these has no annotations to read.
 ANNOTATION_LIBRARIES: Final = ("jaxtyping", "shapecheck", "torchtyping")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mypy.errors import CompileError
@@ -10,12 +11,12 @@ from mypy.nodes import TypeInfo
 from mypy.plugin import Plugin
 from mypy.types import AnyType, TypeOfAny
 
-from shapecheck.analysis import Options as AnalysisOptions
+from shapecheck.engine import Database, Reported, Store
 from shapecheck.mypy_plugin import _buffers as buffers
 from shapecheck.mypy_plugin import _forgotten as forgotten
 from shapecheck.mypy_plugin import _names as names
 from shapecheck.mypy_plugin._analysis import ModuleAnalysis
-from shapecheck.mypy_plugin._dependencies import DependencyRecords
+from shapecheck.mypy_plugin._engines import Engines
 from shapecheck.mypy_plugin._first_class import indexed
 from shapecheck.mypy_plugin._isinstance import IsInstance
 from shapecheck.mypy_plugin._module_call import call_as_forward
@@ -59,12 +60,11 @@ class ShapecheckPlugin(Plugin):
         forgotten.restart_for_another(
             project.fingerprint, _STARTED_WITH, is_daemon=options.fine_grained_incremental
         )
+        folder = _folder(options)
         start = Start(
-            settings=AnalysisOptions(
-                strict=project.settings.strict,
-                stubs=project.settings.stubs,
-                wrappers=project.settings.wrappers,
-            ),
+            options=project.options,
+            fingerprint=project.fingerprint,
+            folder=folder,
             shadows=dict(options.shadow_file or ()),
             show_absolute_path=options.show_absolute_path,
             roots=(*options.mypy_path, *_environment_path()),
@@ -72,16 +72,23 @@ class ShapecheckPlugin(Plugin):
         )
         self._finder = ModuleFinder(start.roots)
         self._reader = SourceReader(start.shadows, show_absolute_path=start.show_absolute_path)
-        self._records = DependencyRecords(options, self._reader, self._finder)
+        # The daemon reads mypy's cache and never writes it.
+        is_daemon = options.fine_grained_incremental
+        database = None if folder is None else Database(Path(folder))
+        store = None if database is None else Store(database, project.fingerprint)
+        cached = None if folder is None else Database(Path(folder), read_only=is_daemon)
+        reported = Reported(cached)
+        self._finder.remembered = reported.paths
+        self._token = reported.token
         # A daemon's next run, and one of mypy's own parallel workers, has no time to be ahead.
-        is_alone = not (options.fine_grained_incremental or options.num_workers)
+        is_alone = not (is_daemon or options.num_workers)
         self._analysis = ModuleAnalysis(
-            start.settings,
             self._reader,
             self._finder,
-            self._records,
+            Engines(self._reader, self._finder, project.options, store),
+            reported,
             Worker(start) if is_alone else None,
-            is_daemon=options.fine_grained_incremental,
+            is_daemon=is_daemon,
         )
         self._reporter: Reporter | None = None
         self._buffers = buffers.Buffers(self._reader)
@@ -97,14 +104,15 @@ class ShapecheckPlugin(Plugin):
             raise CompileError([self._project.problem])
         super().set_modules(modules)
         self._finder.modules = modules
+        self._analysis.mypy_has_found()
 
     def report_config_data(self, ctx: ReportConfigContext) -> Any:
         """Say what else a module's cached result depends on; mypy calls this for every module."""
         if is_library(ctx.path):
             return None
-        if ctx.is_check and not self._records.is_current(ctx.id, ctx.path):
+        if ctx.is_check and not self._analysis.is_current(ctx.id, ctx.path):
             return None
-        return self._project.fingerprint
+        return [self._project.fingerprint, self._token]
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """Have a module analysed ahead; mypy calls this for each that it has parsed."""
@@ -185,3 +193,11 @@ def _tensor(ctx: AnalyzeTypeContext) -> Type:
 def _environment_path() -> list[str]:
     """Return the folders of the environment variable that mypy reads beside its `mypy_path`."""
     return [folder for folder in os.environ.get("MYPYPATH", "").split(os.pathsep) if folder]
+
+
+def _folder(options: Options) -> str | None:
+    """Return the folder for what is kept beside mypy's cache; None where mypy writes no cache."""
+    if options.cache_dir == os.devnull or not options.incremental:
+        return None
+    version = ".".join(map(str, options.python_version))
+    return str(Path(options.cache_dir, version, "shapecheck"))

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from mypy.modulefinder import get_search_dirs
 
 from shapecheck import config
+from shapecheck.analysis import Options as AnalysisOptions
+from shapecheck.engine import fingerprint
 from shapecheck.mypy_plugin._versions import environment_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mypy.options import Options
-
-# What can't change a verdict; everything else in the package can.
-_NOT_STATIC: Final = frozenset({"runtime", "named", "codemod", "cli", "__main__.py"})
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
     """The settings; why mypy can't go on, as one line of its output; where packages are installed.
 
-    The fingerprint stands for all that changes verdicts besides the code itself: the settings, the
-    user's signature files, and shapecheck's own source. mypy keeps it with each module in its
-    cache, and checks the module again when it is another.
+    The fingerprint stands for all that changes verdicts besides the code itself (see
+    `engine.fingerprint`). mypy keeps it with each module in its cache, and checks the module again
+    when it is another.
     """
 
     settings: config.Config
+    options: AnalysisOptions
     problem: str | None
     packages: tuple[str, ...]
     fingerprint: str
@@ -48,7 +44,9 @@ def read_project(options: Options) -> Project:
     if problem is None:
         found = environment_problem((*site_packages, *others))
         problem = found and f"{options.config_file or 'mypy'}: error: {found}"
-    return Project(settings, problem, tuple(site_packages), _fingerprint(settings))
+    strict, stubs, wrappers = settings.strict, settings.stubs, settings.wrappers
+    verdicts = AnalysisOptions(strict=strict, stubs=stubs, wrappers=wrappers)
+    return Project(settings, verdicts, problem, tuple(site_packages), fingerprint(verdicts))
 
 
 def _home(options: Options) -> Path:
@@ -61,36 +59,3 @@ def _relative(path: Path) -> str:
         return str(path.absolute().relative_to(Path.cwd()))
     except ValueError:
         return str(path)
-
-
-def _fingerprint(settings: config.Config) -> str:
-    digest = hashlib.blake2b(repr(settings).encode(), digest_size=16)
-    for path in _verdict_files(settings):
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            content = repr(error).encode()
-        digest.update(f"\0{path.name}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()
-
-
-def _verdict_files(settings: config.Config) -> Iterator[Path]:
-    package = Path(__file__).parents[1]
-    for child in sorted(package.iterdir()):
-        if child.name not in _NOT_STATIC:
-            yield from _files(child)
-    # Signature files: inside an installed package, beside a checked-out one.
-    if (package.parent / "pyproject.toml").is_file():
-        yield from _files(package.parent / "stubs")
-    for folder in settings.stubs:
-        yield from _files(Path(folder))
-
-
-def _files(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield path
-        return
-    for parent, folders, names in os.walk(path):
-        folders.sort()
-        yield from (Path(parent, name) for name in sorted(names) if name.endswith((".py", ".pyi")))

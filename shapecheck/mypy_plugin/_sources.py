@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from mypy.util import DecodeError, decode_python_encoding
 
@@ -16,8 +16,6 @@ from shapecheck.mypy_plugin._names import ANNOTATION_LIBRARIES
 
 if TYPE_CHECKING:
     from mypy.nodes import MypyFile
-
-    from shapecheck.analysis import Diagnostic
 
 _TYPESHED: Final = "mypy/typeshed".replace("/", os.sep)
 # In bytes. Larger ones (numpy's, transformers') don't hand out annotated functions.
@@ -36,21 +34,6 @@ class Version:
     mtime_ns: int
     size: int
     digest: str
-
-
-Parts: TypeAlias = dict[str, dict[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What the analysis of a module says, and which versions of other modules it has looked at.
-
-    `parts`: of those of which it has read parts only, the digest of each; see `analysis.parts_now`.
-    """
-
-    diagnostics: list[Diagnostic]
-    looked: dict[str, Version | None]
-    parts: Parts
 
 
 class SourceReader:
@@ -90,20 +73,6 @@ class SourceReader:
         self._sources[module, path] = found
         return found
 
-    def is_current(self, version: Version) -> bool:
-        """Is this still what the file holds?"""
-        stamp = self._stamp(version.path)
-        if stamp is None:
-            return False
-        if stamp == (version.mtime_ns, version.size):
-            return True
-        if stamp[1] != version.size:
-            return False
-        try:
-            return self._digest(version.path, stamp) == version.digest
-        except OSError:
-            return False
-
     def _stamp(self, path: str) -> tuple[int, int] | None:
         try:
             status = os.stat(self._actual(path))  # noqa: PTH116 - three times as fast
@@ -132,108 +101,79 @@ class ModuleFinder:
 
     `modules` are those that mypy has loaded; a module from its cache is among them before any
     module that imports it is checked. `roots` are more folders to look in (mypy's `mypy_path`).
+    `remembered` is where modules were the last time, for as long as mypy hasn't loaded any.
     """
 
     def __init__(self, roots: tuple[str, ...]) -> None:
         self.modules: Mapping[str, MypyFile] = {}
+        self.remembered: Mapping[str, str] = {}
         self._roots = roots
 
     def find(self, module: str, looker: tuple[str, str]) -> str | None:
         """Return the path of `module` for the module `looker` (its name and path)."""
         known = self.modules.get(module)
-        return known.path if known is not None else self.find_on_disk(module, looker)
+        if known is not None:
+            return known.path
+        if not self.modules:
+            path = self.remembered.get(module)
+            if path is not None and os.path.isfile(path):  # noqa: PTH113 - as below
+                return path
+        return self._find_on_disk(module, looker)
 
-    def find_on_disk(self, module: str, looker: tuple[str, str]) -> str | None:
-        """Return the path of `module` without mypy, whose modules aren't there for cache checks."""
+    def _find_on_disk(self, module: str, looker: tuple[str, str]) -> str | None:
         parts = module.split(".")
-        for root in (_source_root(*looker), *self._roots):
+        for root in (source_root(*looker), *self._roots):
             for path in _candidates(root, parts):
                 if os.path.isfile(path):  # noqa: PTH113 - asked for every name that isn't a module
                     return path
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What `Host.source` has answered: which file, as messages call it, with which contents."""
+class MypyFiles:
+    """The modules of a program, for those that are looked for from the same place as `looker`.
 
-    path: str
-    digest: str
-
-
-class MypyHost:
-    """What the analysis of one module after the other sees of all modules.
-
-    It sees each as it was the first time, so that what has been made of it can be kept. `looked`
-    remembers what a later run has to compare, `answers` all that was asked, for the module that the
-    host was last told to be `analysing`.
+    It sees each as it was the first time, so that what has been made of it can be kept, until it is
+    told to `renew` them.
     """
 
-    def __init__(self, reader: SourceReader, finder: ModuleFinder) -> None:
+    def __init__(self, reader: SourceReader, finder: ModuleFinder, looker: tuple[str, str]) -> None:
         self._reader = reader
         self._finder = finder
-        self._looker = ("", "")
+        self._looker = looker
         self._found: dict[str, tuple[Source, Version] | None] = {}
-        self._unread: set[str] = set()
-        self.looked: dict[str, Version | None] = {}
-        self.answers: dict[str, Answer | None] = {}
-        self.parts: Parts = {}
-
-    def analysing(self, module: str, path: str) -> MypyHost:
-        """Begin with another module, and return the host."""
-        self._looker = module, path
-        self.looked, self.answers, self.parts = {}, {}, {}
-        return self
-
-    def found(self, diagnostics: list[Diagnostic]) -> Findings:
-        """Return what the analysis says, with what it rests on."""
-        names = self.parts.keys() & self.looked.keys() - {self._looker[0]}
-        parts = {name: self.parts[name] for name in names if not self._is_library(name)}
-        return Findings(diagnostics, self.looked, parts)
-
-    def _is_library(self, module: str) -> bool:
-        version = self.looked[module]
-        return version is None or is_library(version.path)
 
     def source(self, module: str) -> Source | None:
         """Return the source of a module by its dotted name, or None where there is none to read."""
         if module not in self._found:
             self._found[module] = self._find(module)
         found = self._found[module]
-        if module != self._looker[0] and module not in self._unread:
-            self.looked[module] = found and found[1]
-        self.answers[module] = found and Answer(found[0].path, found[1].digest)
         return found and found[0]
+
+    def version(self, module: str) -> str | None:
+        """Return what is another text where the module's source or its path is."""
+        self.source(module)
+        found = self._found[module]
+        return found and f"{found[1].digest} {found[0].path}"
+
+    def paths(self) -> dict[str, str]:
+        """Return where the modules are that have been asked for."""
+        return {name: found[1].path for name, found in self._found.items() if found is not None}
+
+    def renew(self) -> set[str]:
+        """See all modules as they are now; return those that have changed, come or gone."""
+        changed = set()
+        for module, known in self._found.items():
+            found = self._find(module)
+            if found is not known and (found and found[0]) != (known and known[0]):
+                changed.add(module)
+            self._found[module] = found
+        return changed
 
     def _find(self, module: str) -> tuple[Source, Version] | None:
         path = self._finder.find(module, self._looker)
         found = None if path is None else self._reader.read(module, path)
-        if path is not None and is_library(path) and not _has_annotations(found):
-            self._unread.add(module)
-            return None
-        return found
-
-
-class MypyHosts:
-    """The hosts of a run: one for all modules that other modules are looked for in the same place.
-
-    With `is_daemon` files change between two modules, and each gets a host of its own.
-    """
-
-    def __init__(self, reader: SourceReader, finder: ModuleFinder, *, is_daemon: bool) -> None:
-        self._reader = reader
-        self._finder = finder
-        self._is_daemon = is_daemon
-        self._hosts: dict[str, MypyHost] = {}
-
-    def analysing(self, module: str, path: str) -> MypyHost:
-        """Return the host for the analysis of a module."""
-        if self._is_daemon:
-            return MypyHost(self._reader, self._finder).analysing(module, path)
-        root = _source_root(module, path)
-        if root not in self._hosts:
-            self._hosts[root] = MypyHost(self._reader, self._finder)
-        return self._hosts[root].analysing(module, path)
+        is_read = path is None or not is_library(path) or _has_annotations(found)
+        return found if is_read else None
 
 
 def _has_annotations(found: tuple[Source, Version] | None) -> bool:
@@ -248,7 +188,7 @@ def _has_annotations(found: tuple[Source, Version] | None) -> bool:
     return "__init__." in found[1].path and found[1].size <= _LARGEST_PACKAGE_FILE
 
 
-def _source_root(module: str, path: str) -> str:
+def source_root(module: str, path: str) -> str:
     """Return the folder that the dotted name of a module starts from."""
     depth = module.count(".") + 1
     folder = Path(path)

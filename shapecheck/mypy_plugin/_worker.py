@@ -18,18 +18,19 @@ import sys
 import threading
 import weakref
 from dataclasses import dataclass
+from pathlib import Path
 from queue import Empty, PriorityQueue, SimpleQueue
 from typing import IO, TYPE_CHECKING, Final, TypeAlias
 
-from shapecheck import analysis
+from shapecheck.engine import Database, ModuleRecord, Store
 from shapecheck.machine import cores
-from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHosts, Parts, SourceReader
+from shapecheck.mypy_plugin._engines import Engines
+from shapecheck.mypy_plugin._sources import ModuleFinder, SourceReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shapecheck.analysis import Diagnostic, Options
-    from shapecheck.mypy_plugin._sources import Answer, MypyHost
+    from shapecheck.analysis import Options
 
 # Isolated from the folder it starts in, where a `types.py` might lie; with the first one's path.
 _PROGRAM: Final = """
@@ -47,11 +48,14 @@ _MOMENT: Final = 0.001
 class Start:
     """What the second process has to know before the first module.
 
+    `options` are the analysis', `fingerprint` tells it from others, and `folder` has what is kept.
     `shadows` and `show_absolute_path` are the `SourceReader`'s, `roots` the `ModuleFinder`'s;
     `packages` are the folders of installed packages, which mypy has found before modules need them.
     """
 
-    settings: Options
+    options: Options
+    fingerprint: str
+    folder: str | None
     shadows: dict[str, str]
     show_absolute_path: bool
     roots: tuple[str, ...]
@@ -81,16 +85,7 @@ class _Begun:
     module: str
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What the analysis of a module says, given these answers to its questions about others."""
-
-    diagnostics: list[Diagnostic]
-    answers: dict[str, Answer | None]
-    parts: Parts
-
-
-_Message: TypeAlias = "_Begun | tuple[str, Result | None]"
+_Message: TypeAlias = "_Begun | tuple[str, ModuleRecord | None]"
 
 
 class Worker:
@@ -100,7 +95,7 @@ class Worker:
         self._start = start
         self._process: subprocess.Popen[bytes] | None = None
         self._incoming: SimpleQueue[_Message | None] = SimpleQueue()
-        self._results: dict[str, Result | None] = {}
+        self._results: dict[str, ModuleRecord | None] = {}
         self._submitted = 0
         self._expected: set[str] = set()
         # In the order in which they were submitted, the reverse of that in which they are begun.
@@ -129,7 +124,7 @@ class Worker:
             self._expected.add(module)
             self._to_begin[module] = None
 
-    def result(self, module: str, analyze: Callable[[str], object]) -> Result | None:
+    def result(self, module: str, analyze: Callable[[str], object]) -> ModuleRecord | None:
         """Wait for the result of a module; None if there is none.
 
         Meanwhile, other modules that the second process hasn't begun are given to `analyze`.
@@ -223,7 +218,10 @@ def serve() -> None:
     start: Start = pickle.load(incoming)
     reader = SourceReader(start.shadows, show_absolute_path=start.show_absolute_path)
     finder = ModuleFinder((*start.roots, *start.packages))
-    hosts = MypyHosts(reader, finder, is_daemon=False)
+    store = None
+    if start.folder is not None:
+        store = Store(Database(Path(start.folder)), start.fingerprint)
+    engines = Engines(reader, finder, start.options, store)
     # Two more threads, so that neither process ever waits for the other to read.
     threading.Thread(target=_receive, args=(incoming, requests, done), daemon=True).start()
     threading.Thread(target=_deliver, args=(outgoing, messages), daemon=True).start()
@@ -234,8 +232,7 @@ def serve() -> None:
         if request.module in done:
             continue
         messages.put(_Begun(request.module))
-        host = hosts.analysing(request.module, request.path)
-        messages.put((request.module, _analyze(request.module, host, start.settings)))
+        messages.put((request.module, _found(request, engines)))
 
 
 def _receive(incoming: IO[bytes], requests: PriorityQueue[_Request], done: set[str]) -> None:
@@ -257,13 +254,9 @@ def _deliver(outgoing: IO[bytes], messages: SimpleQueue[_Message]) -> None:
     os._exit(0)
 
 
-def _analyze(module: str, host: MypyHost, settings: Options) -> Result | None:
-    """Analyse one module; None where that fails, for the first process to fail at it again."""
+def _found(request: _Request, engines: Engines) -> ModuleRecord | None:
+    """Check one module; None where that fails, for the first process to fail at it again."""
     try:
-        source = host.source(module)
-        if source is None:
-            return None
-        found = analysis.analyze_module(source, host, settings)
-        return Result(found, host.answers, host.parts)
+        return engines.of(request.module, request.path).record(request.module)
     except Exception:  # noqa: BLE001 - whatever it is, the first process has a report for it
         return None

@@ -5,22 +5,23 @@ from __future__ import annotations
 import ast
 import functools
 import gc
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from shapecheck.analysis import kinds, library
-from shapecheck.analysis.check.parts import Findings, Part, check, parts_of
+from shapecheck.analysis.check.parts import Part, check, parts_of
+from shapecheck.analysis.findings import Findings, Lines, merged
 from shapecheck.analysis.host import Diagnostic, Host, Options, Recording, Source, Tracing
 from shapecheck.analysis.interpreter import calls, decorators, expressions, statements
 from shapecheck.analysis.interpreter.frame import BudgetExceeded, Frame
 from shapecheck.analysis.program.answers import Ground, Place, places
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.modules import Module, Program
-from shapecheck.analysis.program.reading import Reading
-from shapecheck.analysis.program.report import Group, in_order
+from shapecheck.analysis.program.reading import Reading, digest
+from shapecheck.analysis.program.syntax import TEXT, syntax
 from shapecheck.analysis.values.model import Instance, ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
@@ -29,6 +30,12 @@ from shapecheck.signatures import table
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+Key: TypeAlias = tuple[str, str]
+"""What was read: a module, and the key of a `Reading` of it."""
+
+EXISTENCE: Final = ""
+"""The key of what a module is at all: whether there is one, and of which kind."""
 
 _REGISTERED = (expressions, kinds, library, statements)
 """What is found in the registry, and not asked for by name."""
@@ -63,7 +70,7 @@ def check_module(
 
     There 0 stands for the module's own code.
     """
-    module = begin(source, host, options)
+    module = _begun(source, host, options)
     found: list[Findings] = []
     asked: set[Ground] = set()
     for part in parts_of(module):
@@ -95,7 +102,7 @@ def check_parts(
 
     What goes wrong inside of calls is said of each part from which the calls come.
     """
-    module = begin(source, host, options)
+    module = _begun(source, host, options)
     by_line: dict[int, list[Part]] = {}
     for part in parts_of(module):
         if only is None or part.line in only:
@@ -111,24 +118,82 @@ def check_parts(
     return found
 
 
-def merged(found: Iterable[Findings]) -> list[Diagnostic]:
-    """Put together what is said of the parts of a module, each thing once, by position."""
-    groups: dict[object, Group] = {}
-    every = [one for one in found if one]
-    for one in every:
-        for group in one.groups:
-            groups.setdefault((group[0].span, group[0].message), group)
-    told: set[object] = set()
-    for one in every:
-        for led in one.led:
-            key = led.key if led.span is None else led.span
-            if key not in told and not led.is_among(groups.values()):
-                told.add(key)
-                groups.setdefault((led.said[0].span, led.said[0].message), led.said)
-    return in_order(groups.values())
+class Checking:
+    """A module that is checked part by part; see `analysis.begin`."""
+
+    def __init__(self, module: Module, host: Host) -> None:
+        self._module, self._host = module, host
+        self.parts = parts_of(module)
+
+    @without_collecting
+    def check(self, part: Part) -> Checked:
+        """Check one of the parts."""
+        module = self._module
+        findings, grounds = check(module, part)
+        if findings and not _moves(findings, part.lines):
+            grounds.add(module.syntax.reading(TEXT))
+        rests_on: dict[Key, str] = {}
+        for one in grounds:
+            match one:
+                case Reading():
+                    rests_on[one.module, one.key] = one.digest
+                case str():
+                    rests_on[one, EXISTENCE] = digest_of(self._host.source(one), EXISTENCE)
+        return Checked(findings, rests_on)
+
+    def spelled(self, lines: Lines) -> str:
+        """Return a digest of some lines as they are spelled."""
+        first, last = lines
+        text = "\n".join(self._module.lines[number] for number in range(first, last + 1))
+        return digest(text)
+
+    def end(self) -> None:
+        """Forget what nobody asks for any more."""
+        self._module.program.memo.trim()
+        self._module.program.memory.trim()
 
 
-def begin(source: Source, host: Host, options: Options) -> Module:
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is said of a part, and what stood in each piece of source that was read for it."""
+
+    findings: Findings
+    rests_on: dict[Key, str]
+
+
+def begin(source: Source, host: Host, options: Options) -> Checking:
+    """Do what `analysis.begin` says."""
+    return Checking(_begun(source, host, options), host)
+
+
+def digest_of(source: Source | None, key: str) -> str:
+    """Do what `analysis.digest_of` says."""
+    if source is None:
+        return "absent" if key == EXISTENCE else ""
+    try:
+        parsed = syntax(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return "unreadable" if key == EXISTENCE else ""
+    if key == EXISTENCE:
+        return "package" if source.path.endswith("__init__.py") else "module"
+    return parsed.reading(key).digest
+
+
+def _moves(findings: Findings, lines: Lines) -> bool:
+    """Whether all that is said of a part is said of its own lines, and names none."""
+    first, last = lines
+    spans = [one.span for one in findings.said]
+    for led in findings.led:
+        spans += [] if led.span is None else [led.span]
+        if led.whole is not None and not (first <= led.whole[0] and led.whole[1] <= last):
+            return False
+    # Which line a message means isn't known here: what may mean one is found again.
+    if any("line" in one.message or (one.blame and one.blame.through) for one in findings.said):
+        return False
+    return all(first <= one.line and one.end_line <= last for one in spans)
+
+
+def _begun(source: Source, host: Host, options: Options) -> Module:
     """Return the module that a source is, in the program as its host has it by now."""
     program = program_of(host, options, source.name)
     program.memory.begin()

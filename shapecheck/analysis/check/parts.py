@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -17,7 +17,7 @@ from typing import Final
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.check import groups, symbolic
-from shapecheck.analysis.host import Span
+from shapecheck.analysis.findings import Findings, Led, Lines, blamed
 from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import overrides
 from shapecheck.analysis.interpreter.frame import Budget, BudgetExceeded, Frame
@@ -26,7 +26,7 @@ from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.reading import name_in_module, unnoted
-from shapecheck.analysis.program.report import Group, Reporter, blamed, group_of
+from shapecheck.analysis.program.report import Reporter, group_of
 from shapecheck.analysis.program.syntax import DEFINITIONS, defs, is_def
 from shapecheck.analysis.values.state import State
 from shapecheck.signatures import StubError
@@ -47,38 +47,8 @@ class Part:
 
     key: str
     line: int
-    lines: tuple[int, int]
+    lines: Lines
     check: Callable[[], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Led:
-    """An error inside of a call that a part makes, said where nothing else is said of the place.
-
-    `span` is where in the same module it goes wrong, `whole` the lines of the function around that
-    whose annotations answer for all of it; of an error in another module they are None. What has
-    been said with the same `key` isn't said again.
-    """
-
-    span: Span | None
-    whole: tuple[int, int] | None
-    key: str
-    said: Group
-
-    def is_among(self, groups: Iterable[Group]) -> bool:
-        """Whether something is said already of the place where it goes wrong."""
-        return self.span is not None and blamed(groups, self.span, self.whole)
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What is said of a part: errors and notes, and what the calls in it lead to."""
-
-    groups: tuple[Group, ...] = ()
-    led: tuple[Led, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.groups or self.led)
 
 
 def parts_of(module: Module) -> list[Part]:
@@ -146,12 +116,12 @@ def _annotations_outside(module: Module) -> None:
         read(annotation)
 
 
-def _annotations(module: Module, lines: tuple[int, int] | None) -> list[ast.expr]:
+def _annotations(module: Module, lines: Lines | None) -> list[ast.expr]:
     """Return the annotations on the lines of a function or method, or those outside of all."""
     if module.annotations is None:
         with unnoted():
             starts = sorted(_lines(function.node) for function, _ in functions(module))
-        found: dict[tuple[int, int] | None, list[ast.expr]] = {}
+        found: dict[Lines | None, list[ast.expr]] = {}
         for node in module.survey.annotations:
             at = bisect_right(starts, (node.lineno, len(module.lines))) - 1
             inside = at >= 0 and node.lineno <= starts[at][1]
@@ -160,7 +130,7 @@ def _annotations(module: Module, lines: tuple[int, int] | None) -> list[ast.expr
     return module.annotations.get(lines, [])
 
 
-def _lines(node: ast.AST) -> tuple[int, int]:
+def _lines(node: ast.AST) -> Lines:
     """Return the first line of a function or class, with its decorators, and the last."""
     decorators = (one.lineno for one in getattr(node, "decorator_list", ()))
     line = getattr(node, "lineno", 0)
@@ -206,7 +176,7 @@ def _is_told(reporter: Reporter, fault: Fault) -> bool:
     return blamed(reporter.groups(), lines.span(fault.node), _answering(fault))
 
 
-def _answering(fault: Fault) -> tuple[int, int] | None:
+def _answering(fault: Fault) -> Lines | None:
     """Return the lines of the function of a fault where its annotations answer for all of it."""
     function = fault.function
     if function is None or not declarations.declaration(function).shaped:

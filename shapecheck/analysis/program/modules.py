@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from shapecheck import dtypes
+from shapecheck.analysis.findings import Lines
 from shapecheck.analysis.host import Host, Options, Source, Span
 from shapecheck.analysis.program.answers import Memory
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef, Value
@@ -40,7 +41,7 @@ class Module:
         self.lines = parsed.lines
         self.reporter: Reporter | None = None
         self.reader: object = None
-        self.annotations: dict[tuple[int, int] | None, list[ast.expr]] | None = None
+        self.annotations: dict[Lines | None, list[ast.expr]] | None = None
 
     @property
     def name(self) -> str:

@@ -53,11 +53,16 @@ class Reading:
     def _read(self) -> None:
         with unnoted():
             text = "\n".join(self._said())
-        self._digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
+        self._digest = digest(text)
         self._lines = text.count("\n") + 1
 
     def __repr__(self) -> str:
         return f"<{self.module}: {self.key}>"
+
+
+def digest(text: str) -> str:
+    """Return a short text that is another one for another text."""
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
 
 
 class Noted:

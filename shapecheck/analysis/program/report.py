@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
-from typing import TypeAlias
 
+from shapecheck.analysis.findings import Group, in_order
 from shapecheck.analysis.host import Diagnostic, Span
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.syntax import Lines
 from shapecheck.explain import Message
-
-Group: TypeAlias = tuple[Diagnostic, ...]
-"""An error with the notes that belong to it, or a note of its own."""
-
-
-def in_order(groups: Iterable[Group]) -> list[Diagnostic]:
-    """Return diagnostics by position, each error followed by its notes."""
-    by_place = sorted(groups, key=lambda group: (group[0].span.line, group[0].span.column))
-    return [diagnostic for group in by_place for diagnostic in group]
 
 
 def group_of(span: Span, message: Message) -> Group:
     """Return an error with its notes."""
     error = Diagnostic(span, message.text, "error", message.code, message.blame)
     return error, *(Diagnostic(span, note, "note", message.code) for note in message.notes)
-
-
-def blamed(groups: Iterable[Group], span: Span, whole: tuple[int, int] | None) -> bool:
-    """Whether there is an error at a span, or anywhere on the lines that answer for it."""
-    first, last = whole or (0, -1)
-    return any(
-        group[0].severity == "error"
-        and (group[0].span == span or first <= group[0].span.line <= last)
-        for group in groups
-    )
 
 
 class Reporter:

@@ -21,6 +21,10 @@ from shapecheck.analysis.program.reading import (
     unnoted,
     watch,
 )
+from shapecheck.analysis.relevance import mentions_tensors
+
+TEXT: Final = "text "
+"""The key of all that stands in a module."""
 
 _KEPT: Final = 256
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -341,7 +345,7 @@ class Syntax:
 
     def quoted(self) -> None:
         """Note that a message speaks of lines of the module."""
-        NOTED.readings.add(self.reading("text "))
+        NOTED.readings.add(self.reading(TEXT))
 
     def bound(self, name: str) -> list[ast.stmt]:
         """Return the statements that bind a global name."""
@@ -392,8 +396,13 @@ class Syntax:
         yield from sorted(self.survey.mentions.get(node, ())) if node is not None else ()
 
     def says_text(self, name: str) -> Iterator[str]:
-        """Yield all that stands in the module, comments included."""
+        """Yield all that stands in the module, comments included, and what it is called."""
+        yield self.source.path
         yield self.source.text
+
+    def says_tensors(self, name: str) -> Iterator[str]:
+        """Yield whether the module has anything to do with tensors."""
+        yield str(mentions_tensors(self.source.text))
 
     def says_yields(self, name: str) -> Iterator[str]:
         """Yield whether a function is a generator."""
@@ -409,6 +418,7 @@ _SAID: Final[dict[str, Callable[[Syntax, str], Iterator[str]]]] = {
     "mentions": Syntax.says_mentions,
     "yields": Syntax.says_yields,
     "text": Syntax.says_text,
+    "tensors": Syntax.says_tensors,
 }
 """What is read of a module by itself."""
 

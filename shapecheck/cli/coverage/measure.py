@@ -15,7 +15,7 @@ from typing import Final
 from shapecheck import config
 from shapecheck.analysis import Body, Cause, Options, Seen, inspect
 from shapecheck.analysis.program.syntax import lines_of
-from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHosts, SourceReader
+from shapecheck.mypy_plugin._sources import ModuleFinder, MypyFiles, SourceReader, source_root
 
 _RELATIVE: Final = re.compile(r"^[ \t]*from[ \t]+(\.+)", re.MULTILINE)
 
@@ -80,7 +80,7 @@ def measure(
     own = [str(path) for folder in folders for path in (folder, folder / "src")]
     installed = [*site.getsitepackages(), *filter(None, sys.path)]
     finder = ModuleFinder(tuple(dict.fromkeys([*own, *installed])))
-    hosts = MypyHosts(reader, finder, is_daemon=False)
+    hosts: dict[str, MypyFiles] = {}
     files = list(files)
     packages = package_folders(files)
     for path in files:
@@ -92,7 +92,10 @@ def measure(
             continue
         text = "\n".join(lines_of(found[0].text))
         try:
-            bodies = inspect(found[0], hosts.analysing(name, str(path.absolute())), options)
+            looker = name, str(path.absolute())
+            root = source_root(*looker)
+            host = hosts.setdefault(root, MypyFiles(reader, finder, looker))
+            bodies = inspect(found[0], host, options)
         except SyntaxError as error:
             problem = error.msg if error.lineno is None else f"line {error.lineno}: {error.msg}"
             yield FileCoverage(shown, text, problem=problem)

@@ -1,0 +1,83 @@
+"""What is said of the parts of a module, and how that is put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from shapecheck.analysis.host import Diagnostic, Span
+
+Group: TypeAlias = tuple[Diagnostic, ...]
+"""An error with the notes that belong to it, or a note of its own."""
+
+Lines: TypeAlias = tuple[int, int]
+"""The first and the last line of something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """An error inside of a call that a part makes, said where nothing else is said of the place.
+
+    `span` is where in the same module it goes wrong, `whole` the lines of the function around that
+    whose annotations answer for all of it; of an error in another module they are None. What has
+    been said with the same `key` isn't said again.
+    """
+
+    span: Span | None
+    whole: Lines | None
+    key: str
+    said: Group
+
+    def is_among(self, groups: Iterable[Group]) -> bool:
+        """Whether something is said already of the place where it goes wrong."""
+        return self.span is not None and blamed(groups, self.span, self.whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is said of a part: errors and notes, and what the calls in it lead to."""
+
+    groups: tuple[Group, ...] = ()
+    led: tuple[Led, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.groups or self.led)
+
+    @property
+    def said(self) -> list[Diagnostic]:
+        """All that may be said."""
+        return [one for group in (*self.groups, *(led.said for led in self.led)) for one in group]
+
+
+def blamed(groups: Iterable[Group], span: Span, whole: Lines | None) -> bool:
+    """Whether there is an error at a span, or anywhere on the lines that answer for it."""
+    first, last = whole or (0, -1)
+    return any(
+        group[0].severity == "error"
+        and (group[0].span == span or first <= group[0].span.line <= last)
+        for group in groups
+    )
+
+
+def in_order(groups: Iterable[Group]) -> list[Diagnostic]:
+    """Return diagnostics by position, each error followed by its notes."""
+    by_place = sorted(groups, key=lambda group: (group[0].span.line, group[0].span.column))
+    return [diagnostic for group in by_place for diagnostic in group]
+
+
+def merged(found: Iterable[Findings]) -> list[Diagnostic]:
+    """Put together what is said of the parts of a module, each thing once, by position."""
+    groups: dict[object, Group] = {}
+    every = [one for one in found if one]
+    for one in every:
+        for group in one.groups:
+            groups.setdefault((group[0].span, group[0].message), group)
+    told: set[object] = set()
+    for one in every:
+        for led in one.led:
+            key = led.key if led.span is None else led.span
+            if key not in told and not led.is_among(groups.values()):
+                told.add(key)
+                groups.setdefault((led.said[0].span, led.said[0].message), led.said)
+    return in_order(groups.values())

@@ -1,0 +1,18 @@
+"""Which modules have to do with tensors, told by their text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TENSORS: Final = "tensors "
+"""The key of what `mentions_tensors` says of a module, for `analysis.digest_of`."""
+
+_LIBRARIES: Final = ("torch", "shapecheck", "jaxtyping", "einops")
+
+
+def mentions_tensors(text: str) -> bool:
+    """Whether a library of tensors stands in a text, a module's or a module's name.
+
+    A module without one can have nothing to do with the shapes of tensors by itself.
+    """
+    return any(library in text for library in _LIBRARIES)

@@ -1,0 +1,139 @@
+"""A file of SQLite that many processes write, any of which may be killed at any moment.
+
+Where it can't be opened or written, nothing is kept and nothing fails. One that is damaged, or
+another program's, is made anew; what was in it is found out again.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+FILE: Final = "shapecheck.sqlite"
+_SECONDS: Final = 30.0
+"""As long as another process may hold the file."""
+
+_VERSION: Final = 1
+_SCHEMA: Final = """
+BEGIN;
+CREATE TABLE IF NOT EXISTS said (
+    maker TEXT, module TEXT, version TEXT, versions TEXT, said TEXT, parts TEXT, day INTEGER,
+    PRIMARY KEY (maker, module, version)
+);
+CREATE TABLE IF NOT EXISTS reported (module TEXT PRIMARY KEY, digest TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS paths (module TEXT PRIMARY KEY, path TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS born (token TEXT);
+INSERT INTO born SELECT '{token}' WHERE NOT EXISTS (SELECT * FROM born);
+PRAGMA user_version = {version};
+COMMIT;
+"""
+MOST_BYTES: Final = 512 << 20
+"""Above this size, what hasn't been asked for the longest leaves."""
+
+Row = tuple[str, ...]
+
+
+class Database:
+    """The file in a folder; the folder is made with the first thing that is kept.
+
+    `note` is what there is to say of a file that had to be made anew.
+    """
+
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        self.path = folder / FILE
+        self.note: str | None = None
+        self._is_read_only = read_only
+        self._is_given_up = False
+        self._connection: sqlite3.Connection | None = None
+        self._process = os.getpid()
+
+    @property
+    def token(self) -> str:
+        """A text that no other file has, not even one that takes its place; "" without a file."""
+        rows = self.rows("SELECT token FROM born", ())
+        return rows[0][0] if rows else ""
+
+    def rows(self, query: str, values: tuple[object, ...]) -> list[Row]:
+        """Return what a query finds; nothing where the file can't be read."""
+        connection = self._open()
+        if connection is None:
+            return []
+        try:
+            found: list[Row] = connection.execute(query, values).fetchall()
+        except sqlite3.OperationalError:  # held by others for too long
+            return []
+        except sqlite3.DatabaseError:
+            self._make_anew()
+            return []
+        return found
+
+    def write(self, statement: str, values: tuple[object, ...]) -> None:
+        """Run a statement that changes the file."""
+        connection = None if self._is_read_only else self._open()
+        if connection is None:
+            return
+        try:
+            connection.execute(statement, values)
+        except sqlite3.OperationalError:  # held by others for too long, no space, read-only
+            return
+        except sqlite3.DatabaseError:
+            self._make_anew()
+
+    def close(self) -> None:
+        """End with the file."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    def _open(self) -> sqlite3.Connection | None:
+        if self._process != os.getpid():  # a copy of the process must not share the connection
+            self._connection, self._process = None, os.getpid()
+        if self._connection is None and not self._is_given_up:
+            try:
+                self._connection = _connected(self.path)
+            except (OSError, sqlite3.OperationalError):
+                self._is_given_up = True
+            except sqlite3.DatabaseError:
+                self._make_anew()
+        return self._connection
+
+    def _make_anew(self) -> None:
+        self.close()
+        self.note = f"{self.path} can't be read; what was in it is found out again"
+        try:
+            for ending in ("", "-wal", "-shm"):
+                Path(f"{self.path}{ending}").unlink(missing_ok=True)
+            self._connection = _connected(self.path)
+        except (OSError, sqlite3.Error):
+            self._is_given_up = True
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)
+    # What is lost with the machine's power is found out again; a killed process loses nothing.
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = OFF")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version not in (0, _VERSION):
+        connection.close()
+        raise sqlite3.DatabaseError("made by another version")
+    if version == 0:
+        connection.executescript(_SCHEMA.format(token=uuid.uuid4().hex, version=_VERSION))
+    if path.stat().st_size > MOST_BYTES:
+        _shrink(connection)
+    return connection
+
+
+def _shrink(connection: sqlite3.Connection) -> None:
+    """Have the older half leave."""
+    connection.execute(
+        "DELETE FROM said WHERE day <= (SELECT day FROM said ORDER BY day "
+        "LIMIT 1 OFFSET (SELECT count(*) / 2 FROM said))"
+    )
+    connection.execute("VACUUM")
