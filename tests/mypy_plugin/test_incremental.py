@@ -6,7 +6,10 @@ The stand-in for the analysis quotes a comment of another module, which is nothi
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -91,12 +94,45 @@ def test_the_looker_no_longer_looks(project: Project) -> None:
     assert checked_again(project) == {"pkg.told"}
 
 
-def test_a_damaged_record(project: Project) -> None:
-    """It counts as a change."""
-    (record,) = project.folder.glob("cache/*/shapecheck/looker.json")
-    record.write_text("{")
-    assert checked_again(project) == {"looker"}
+def damaged(database: Path) -> None:
+    database.write_bytes(b"not a database, and longer than the first page of one" * 200)
+
+
+def truncated(database: Path) -> None:
+    database.write_bytes(database.read_bytes()[:5000])
+
+
+def from_elsewhere(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA user_version = 77")
+        connection.commit()
+
+
+def with_damaged_rows(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("UPDATE said SET versions = '[', parts = '{}', said = '3'")
+        connection.commit()
+
+
+@pytest.mark.parametrize("damage", [damaged, truncated, from_elsewhere, Path.unlink])
+def test_a_damaged_database(project: Project, damage: Callable[[Path], None]) -> None:
+    """What mypy has in its cache isn't trusted without it; it is made anew."""
+    (database,) = project.folder.glob("cache/*/shapecheck/shapecheck.sqlite")
+    damage(database)
+    for ending in ("-wal", "-shm"):
+        Path(f"{database}{ending}").unlink(missing_ok=True)
+    assert checked_again(project) == {"looker", "bystander", "pkg.told", "pkg"}
     assert checked_again(project) == set()
+    assert project.check() == says("one")
+
+
+def test_damaged_rows(project: Project) -> None:
+    """What can't be read isn't known, and is found out again."""
+    (database,) = project.folder.glob("cache/*/shapecheck/shapecheck.sqlite")
+    with_damaged_rows(database)
+    assert "looker" in checked_again(project)
+    assert checked_again(project) == set()
+    assert project.check() == says("one")
 
 
 @pytest.mark.parametrize("how", [(".",), PARALLEL], ids=["one process", "parallel"])
