@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import os
-import sys
-import traceback
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mypy.errors import CompileError
@@ -15,8 +10,9 @@ from mypy.nodes import Import, ImportFrom, MypyFile, TypeInfo
 from shapecheck import analysis
 from shapecheck.analysis import Diagnostic, Options, Source, Span
 from shapecheck.mypy_plugin._forgotten import Forgotten
-from shapecheck.mypy_plugin._names import TENSOR_LIBRARIES
-from shapecheck.mypy_plugin._sources import Findings, MypyHosts, is_library
+from shapecheck.mypy_plugin._sources import Findings, MypyHosts
+from shapecheck.project.failures import failure, note
+from shapecheck.project.relevance import is_library, mentions_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +22,6 @@ if TYPE_CHECKING:
     from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHost, SourceReader
     from shapecheck.mypy_plugin._worker import Worker
 
-_DEBUG_VARIABLE: Final = "SHAPECHECK_DEBUG"
 _TOP: Final = Span(1, 0, 1, 0)
 
 
@@ -59,7 +54,7 @@ class ModuleAnalysis:
         if self._ahead is None or is_library(file.path):
             return
         found = self._reader.read(file.fullname, file.path)
-        if found is not None and _mentions_tensors(found[0].text):
+        if found is not None and mentions_tensors(found[0].text):
             self._ahead.submit(file.fullname, file.path)
 
     def run(self, file: MypyFile, reporter: Reporter) -> set[str]:
@@ -92,10 +87,10 @@ class ModuleAnalysis:
         source = host.source(file.fullname)
         diagnostics: list[Diagnostic] = []
         if source is None:
-            if any(_mentions_tensors(name) for name in _imported_names(file)):
+            if any(mentions_tensors(name) for name in _imported_names(file)):
                 message = "skipped by shapecheck: the source of this module can't be read"
-                diagnostics = [_note(message)]
-        elif _mentions_tensors(source.text) or self._imports_tensors(file, host):
+                diagnostics = [note(message)]
+        elif mentions_tensors(source.text) or self._imports_tensors(file, host):
             diagnostics = self._diagnostics(source, host)
         return host.found(diagnostics)
 
@@ -131,7 +126,7 @@ class ModuleAnalysis:
             if known is None or is_library(known.path):
                 continue
             source = host.source(module)
-            if source is not None and _mentions_tensors(source.text):
+            if source is not None and mentions_tensors(source.text):
                 return True
         return False
 
@@ -148,42 +143,7 @@ class ModuleAnalysis:
                 raise CompileError([f"{where}: error: {error.reason}"]) from error
             return [Diagnostic(_TOP, f"signature file {where}: {error.reason}", "error")]
         except Exception as error:  # noqa: BLE001 - whatever it is, mypy must go on
-            return [_note(_unparsable(source) or _internal_error(error))]
-
-
-def _note(message: str) -> Diagnostic:
-    return Diagnostic(_TOP, message, "note")
-
-
-def _unparsable(source: Source) -> str | None:
-    """Say why Python can't parse a module that mypy could; None when it can."""
-    try:
-        ast.parse(source.text)
-    except SyntaxError as error:
-        version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        return (
-            f"skipped by shapecheck: the Python that runs mypy, {version}, can't parse this module "
-            f"(line {error.lineno}: {error.msg}); run mypy under a newer Python"
-        )
-    except ValueError as error:
-        return f"skipped by shapecheck: Python can't parse this module ({error})"
-    return None
-
-
-def _internal_error(error: Exception) -> str:
-    """Describe a crash of the analysis in one line, or with the traceback where that is wanted."""
-    message = f"internal error in shapecheck, please report: {type(error).__name__}"
-    frames = traceback.extract_tb(error.__traceback__)
-    if frames:
-        last = frames[-1]
-        message += f" in {last.name} ({'/'.join(Path(last.filename).parts[-2:])}:{last.lineno})"
-    if os.environ.get(_DEBUG_VARIABLE) == "1":
-        return f"{message}\n{''.join(traceback.format_exception(error)).rstrip()}"
-    return f"{message}; {_DEBUG_VARIABLE}=1 shows the traceback"
-
-
-def _mentions_tensors(text: str) -> bool:
-    return any(library in text for library in TENSOR_LIBRARIES)
+            return [failure(source, error)]
 
 
 def _imported_names(file: MypyFile) -> Iterator[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mypy.options import Options
 
 # What can't change a verdict; everything else in the package can.
-_NOT_STATIC: Final = frozenset({"runtime", "named", "codemod", "cli", "__main__.py"})
+_NOT_STATIC: Final = frozenset({"runtime", "named", "codemod", "cli", "parallel.py", "__main__.py"})
 
 
 @dataclass(frozen=True, slots=True)
