@@ -93,7 +93,7 @@ class _Outcome:
     said: set[str] = field(default_factory=set)
 
     def look_at(self, sources: Iterable[BuildSource]) -> None:
-        """Take note of files that were checked: of their functions, and whether one says a shape."""
+        """Take note of files that were checked: their functions, and whether one says a shape."""
         for source in sources:
             with suppress(OSError):
                 text = Path(source.path or "").read_text("utf-8", errors="replace")

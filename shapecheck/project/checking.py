@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck import config, parallel
-from shapecheck.analysis import Options
+from shapecheck.analysis import Diagnostic, Options
 from shapecheck.project import codes, targets
 from shapecheck.project.analysing import Analysis
 from shapecheck.project.comments import ignores
@@ -155,18 +155,19 @@ class _Run:
             source = self._reader.source(module.name, module.path)
         except UnreadableError as error:
             return _Checked([stop(task.path, str(error))], is_read=False)
+        failed: Diagnostic | None = None
         try:
             tree = parsed(source)
         except (SyntaxError, ValueError) as error:
             wrong = mistakes(source, error)
             if wrong or not mentions_tensors(source.text):
                 return _Checked(wrong, is_read=not wrong)
-            tree, diagnostics = ast.Module([], []), [failure(source, error)]
+            tree, failed = ast.Module([], []), failure(source, error)
         settings = settings_in(source.text, self._settings.of(module.name))
         if settings.ignore_errors:
             return _Checked([])
-        if tree.body:
-            diagnostics = task.analysis.analyse(module.name, module.path)
+        analyse = task.analysis.analyse
+        diagnostics = [failed] if failed is not None else analyse(module.name, module.path)
         comments = ignores(source.text, tree.body)
         return _Checked(findings(diagnostics, source, tree, comments, settings))
 

@@ -32,14 +32,14 @@ def failure(source: Source, error: Exception) -> Diagnostic:
 
 
 def _unparsable(source: Source) -> str | None:
-    """Say why Python can't parse a module that mypy could; None when it can."""
+    """Say why Python can't parse a module that mypy's parser can; None when it can."""
     try:
         ast.parse(source.text)
     except SyntaxError as error:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         return (
-            f"{SKIPPED}the Python that runs mypy, {version}, can't parse this module "
-            f"(line {error.lineno}: {error.msg}); run mypy under a newer Python"
+            f"{SKIPPED}the Python that runs it, {version}, can't parse this module "
+            f"(line {error.lineno}: {error.msg}); run it under a newer Python"
         )
     except ValueError as error:
         return f"{SKIPPED}Python can't parse this module ({error})"

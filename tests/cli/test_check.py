@@ -50,6 +50,7 @@ Found 2 errors in 1 file (checked 1 source file)
 1 of them about shapes; --only-shapes leaves out the 1 other
 """
 SHAPE_ERROR: Final = TEXT.partition("\n\n")[2]
+WRONG: Final = "# @ error 1:0-1:1: seen, torch\n"
 
 
 @pytest.fixture
@@ -66,15 +67,68 @@ def test_text_shows_the_source_and_the_notes(attention: Project) -> None:
 
 
 def test_only_shapes(attention: Project) -> None:
-    """mypy's own errors are left out, and counted."""
+    """mypy's own errors aren't looked for, and neither mypy nor torch is imported."""
     done = attention.run("check", "attention.py", "--only-shapes", module="shapecheck")
-    aside = "Found 1 error in 1 file (checked 1 source file; 1 error of other kinds not shown)\n"
-    assert done.stdout == SHAPE_ERROR + aside
+    assert done.stdout == f"{SHAPE_ERROR}Found 1 error in 1 file (checked 1 source file)\n"
     assert done.returncode == 1
     attention.write({"attention.py": 'width: int = ""\n'})
-    done = attention.run("check", "attention.py", "--only-shapes", module="shapecheck")
-    said = "Success: no issues found in 1 source file (1 error of other kinds not shown)\n"
-    assert (done.stdout, done.returncode) == (said, 0)
+    watched = (
+        "import sys; from shapecheck.cli import main; code = main();"
+        "print(code, {'mypy', 'torch'} & sys.modules.keys())"
+    )
+    done = attention.python("-c", watched, "check", "attention.py", "--only-shapes")
+    assert done.stdout == "Success: no issues found in 1 source file\n0 set()\n"
+
+
+def test_options_with_only_shapes(new_project: NewProject) -> None:
+    """Those are known that say which files are checked; the others are refused."""
+    project = new_project({"a.py": WRONG, "b.py": WRONG})
+    arguments = ("check", "--only-shapes", "--output", "json", "--", "--exclude", "a.py", ".")
+    done = project.run(*arguments, module="shapecheck")
+    assert [json.loads(line)["file"] for line in done.stdout.splitlines()] == ["b.py"]
+    done = project.run(*arguments, "--strict", module="shapecheck")
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert done.stderr == (
+        "shapecheck check: error: --strict isn't among the options of mypy that --only-shapes "
+        "knows: those that say which files are checked, where modules are found and what is shown\n"
+    )
+
+
+@pytest.mark.parametrize("output", ["json", "sarif"])
+def test_parts_of_a_run(new_project: NewProject, output: str) -> None:
+    """Each part says its share; merged, they say what one run says."""
+    project = new_project({f"{name}.py": WRONG for name in "abcdefgh"}, settings="files = .\n")
+    check = ("check", "--only-shapes", "--output", output)
+    parts = []
+    for number in (1, 2, 3):
+        done = project.run(*check, "--shard", f"{number}/3", module="shapecheck")
+        project.write({f"part{number}": done.stdout})
+        parts.append(done.stdout.count("seen, torch"))
+    assert (sum(parts), min(parts) > 0) == (8, True)
+    merging = ("check", "--merge", "part3", "part1", "part2", "--output")
+    merged = project.run(*merging, output, module="shapecheck")
+    assert (merged.stdout, merged.returncode) == (
+        project.run(*check, module="shapecheck").stdout,
+        1,
+    )
+    merged = project.run(*merging, "text", module="shapecheck")
+    assert merged.stdout.endswith("\n\nFound 8 errors in 8 files\n")
+
+
+def test_what_cannot_be_merged(new_project: NewProject) -> None:
+    """A part that didn't come to its end leaves its mark; a file that is no report is refused."""
+    project = new_project({"m.py": "def f(:\n"})
+    part = project.run("check", "--only-shapes", "--output", "sarif", module="shapecheck").stdout
+    project.write({"part": part, "none": "nothing"})
+    done = project.run("check", "--merge", "part", module="shapecheck")
+    assert done.stdout.endswith("Found 2 errors in 1 file (errors prevented further checking)\n")
+    assert done.returncode == 2
+    done = project.run("check", "--merge", "none", module="shapecheck")
+    assert (done.stdout, done.returncode) == ("", 2)
+    said = "shapecheck check: error: none is no report of --output json or sarif\n"
+    assert done.stderr == said
+    for arguments in (["--shard", "0/3", "--only-shapes"], ["--shard", "1/3"], ["--merge"]):
+        assert project.run("check", *arguments, module="shapecheck").returncode == 2
 
 
 def test_no_error_is_about_shapes(new_project: NewProject) -> None:
@@ -265,9 +319,6 @@ def test_files_with_the_same_module_name(new_project: NewProject) -> None:
         "str/train.py:1:1: error: seen, torch  [shape]\n    1 | import model\n      | ^^^^^^\n\n"
         "Found 1 error in 1 file (checked 4 source files)\n"
     )
-
-
-WRONG: Final = "# @ error 1:0-1:1: seen, torch\n"
 
 
 @pytest.mark.parametrize(
