@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from mypy.errors import CompileError
 from mypy.nodes import Import, ImportFrom, MypyFile, TypeInfo
 
 from shapecheck import analysis
-from shapecheck.analysis import Diagnostic, Options, Source, Span
+from shapecheck.analysis import Diagnostic, Options, Source
 from shapecheck.mypy_plugin._forgotten import Forgotten
 from shapecheck.mypy_plugin._sources import Findings, MypyHosts
-from shapecheck.project.failures import failure, note
+from shapecheck.project.comments import ignores
+from shapecheck.project.failures import TOP, failure, unreadable
 from shapecheck.project.relevance import is_library, mentions_tensors
 
 if TYPE_CHECKING:
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from shapecheck.mypy_plugin._reporting import Reporter
     from shapecheck.mypy_plugin._sources import ModuleFinder, MypyHost, SourceReader
     from shapecheck.mypy_plugin._worker import Worker
-
-_TOP: Final = Span(1, 0, 1, 0)
 
 
 class ModuleAnalysis:
@@ -80,6 +80,16 @@ class ModuleAnalysis:
             self._forgotten.report(reporter)
 
     def _find(self, file: MypyFile) -> Findings:
+        """Return what is to be said of a module: nothing where a comment at its top wants that.
+
+        mypy takes such a module for one that is never reached.
+        """
+        findings, read = self._analysed(file), self._reader.read(file.fullname, file.path)
+        if read is not None and ignores(read[0].text).hide_all:
+            return replace(findings, diagnostics=[])
+        return findings
+
+    def _analysed(self, file: MypyFile) -> Findings:
         found = self._early.pop(file.fullname, None) or self._find_ahead(file)
         if found is not None:
             return found
@@ -88,8 +98,7 @@ class ModuleAnalysis:
         diagnostics: list[Diagnostic] = []
         if source is None:
             if any(mentions_tensors(name) for name in _imported_names(file)):
-                message = "skipped by shapecheck: the source of this module can't be read"
-                diagnostics = [note(message)]
+                diagnostics = [unreadable()]
         elif mentions_tensors(source.text) or self._imports_tensors(file, host):
             diagnostics = self._diagnostics(source, host)
         return host.found(diagnostics)
@@ -141,7 +150,7 @@ class ModuleAnalysis:
             # As after a syntax error, there is no going on; but an update would not survive it.
             if not self._has_updated:
                 raise CompileError([f"{where}: error: {error.reason}"]) from error
-            return [Diagnostic(_TOP, f"signature file {where}: {error.reason}", "error")]
+            return [Diagnostic(TOP, f"signature file {where}: {error.reason}", "error")]
         except Exception as error:  # noqa: BLE001 - whatever it is, mypy must go on
             return [failure(source, error)]
 

@@ -164,11 +164,11 @@ class _Run:
                 return _Checked(wrong, is_read=not wrong)
             tree, failed = ast.Module([], []), failure(source, error)
         settings = settings_in(source.text, self._settings.of(module.name))
-        if settings.ignore_errors:
+        comments = ignores(source.text)
+        if settings.ignore_errors or comments.hide_all:
             return _Checked([])
         analyse = task.analysis.analyse
         diagnostics = [failed] if failed is not None else analyse(module.name, module.path)
-        comments = ignores(source.text, tree.body)
         return _Checked(findings(diagnostics, source, tree, comments, settings))
 
     def silent(self, tasks: Iterable[_Task]) -> int:

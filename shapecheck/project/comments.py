@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -29,44 +28,53 @@ _SETTING: Final = "# mypy: "
 _QUOTED: Final = re.compile(r'((?:"[^"]*"|[^,"])*),?')
 
 
+_LEADING: Final = re.compile(r"(?:[ \t\f]*(?:#[^\n]*)?\r?\n)*")
+
+
 @dataclass(frozen=True, slots=True)
 class Comments:
-    """The lines on which errors are ignored, each with the codes; without codes all are."""
+    """The lines on which errors are ignored, each with the codes; without codes all are.
+
+    `above`: the line of the first comment before any statement, which is about the module.
+    """
 
     ignored: Mapping[int, tuple[str, ...]]
+    above: int | None = None
+
+    @property
+    def hide_all(self) -> bool:
+        """Whether nothing in the module is to be said."""
+        return self.above is not None and not self.ignored[self.above]
+
+    def at(self, line: int) -> tuple[str, ...] | None:
+        """Return the codes that are ignored on a line: empty for all, None for none."""
+        return None if line == self.above else self.ignored.get(line)
 
     def hides(self, code: str, covering: str | None, line: int) -> bool:
         """Whether a comment on a line hides an error with a code, or the one that covers it."""
-        codes = self.ignored.get(line)
+        codes = self.at(line)
         return codes is not None and (not codes or code in codes or covering in codes)
 
 
-def ignores(text: str, body: list[ast.stmt]) -> Comments:
-    """Find the comments that hide errors in a module, of which the statements are given.
-
-    One above the first statement is about the module as a whole, and hides no error of ours.
-    """
+def ignores(text: str) -> Comments:
+    """Find the comments that hide errors in a module."""
     found: dict[int, tuple[str, ...]] = {}
-    if _MENTIONED.search(text) is not None:
-        line, at = 1, 0
-        for token in _TOKEN.finditer(text):
-            comment = token["comment"]
-            if comment is None or "ignore" not in comment:
-                continue
-            line, at = line + text.count("\n", at, token.start()), token.start()
-            said = _ALONE.fullmatch(comment.rstrip("\r")) or _AFTER.fullmatch(comment.rstrip("\r"))
-            if said is not None:
-                codes = (code.strip() for code in (said["codes"] or "").split(","))
-                found[line] = tuple(code for code in codes if code)
-        if found and body and (first := min(found)) < _line(body[0]):
-            del found[first]
-    return Comments(found)
-
-
-def _line(statement: ast.stmt) -> int:
-    """Return the line that a statement begins on, its decorators included."""
-    decorators = getattr(statement, "decorator_list", [])
-    return decorators[0].lineno if decorators else statement.lineno
+    if _MENTIONED.search(text) is None:
+        return Comments(found)
+    line, at = 1, 0
+    for token in _TOKEN.finditer(text):
+        comment = token["comment"]
+        if comment is None or "ignore" not in comment:
+            continue
+        line, at = line + text.count("\n", at, token.start()), token.start()
+        said = _ALONE.fullmatch(comment.rstrip("\r")) or _AFTER.fullmatch(comment.rstrip("\r"))
+        if said is not None:
+            codes = (code.strip() for code in (said["codes"] or "").split(","))
+            found[line] = tuple(code for code in codes if code)
+    leading = _LEADING.match(text)
+    last = text.count("\n", 0, leading.end()) if leading is not None else 0
+    is_above = found and min(found) <= last
+    return Comments(found, min(found) if is_above else None)
 
 
 def settings(text: str, every: ModuleSettings) -> ModuleSettings:

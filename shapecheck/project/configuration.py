@@ -277,6 +277,9 @@ def _plain(value: Any, _: _File) -> str:
 
 
 def _path(value: Any, file: _File) -> tuple[str, ...]:
+    """Return folders. An empty one is the current folder, in TOML not after the last separator."""
+    if isinstance(value, str) and not file.is_toml:
+        value = re.split("[,:]", value)
     return tuple(file.expanded(item) for item in _items(value, ",:"))
 
 

@@ -17,6 +17,7 @@ from shapecheck.project.settings import ModuleSettings
 _LONE_NOTE: Final = "misc"
 _ERROR: Final = "error"
 _REVEAL: Final = "reveal_type"
+_SYNTAX: Final = "syntax"
 
 
 @dataclass(slots=True)
@@ -46,7 +47,19 @@ def findings(
     said.sort(key=lambda one: (one.span.line, one.span.column))
     shown = list(_each_once(said))
     _tell_other_codes(shown, comments)
-    return [_finding(one, source.path) for one in _joined(shown)]
+    told = [_finding(one, source.path) for one in _joined(shown)]
+    return [*_misplaced(source, comments), *told]
+
+
+def _misplaced(source: Source, comments: Comments) -> Iterator[Finding]:
+    """Say that a comment on the whole module can't name codes, in mypy's words."""
+    if comments.above is not None:
+        line, names = comments.above, ", ".join(comments.ignored[comments.above])
+        message = (
+            "Type ignore with error code is not supported for modules; use "
+            f'`# mypy: disable-error-code="{names}"`'
+        )
+        yield Finding(source.path, line, 0, line, 1, message, (), _SYNTAX, _ERROR)
 
 
 def _with_notes(
@@ -121,7 +134,7 @@ def _tell_other_codes(shown: Iterable[_Said], comments: Comments) -> None:
     """Say, once a line, where a comment ignores something, but not the error that is there."""
     told: set[tuple[int, str]] = set()
     for said in shown:
-        ignored = comments.ignored.get(said.span.line)
+        ignored = comments.at(said.span.line)
         if ignored and said.severity == _ERROR and (said.span.line, said.code) not in told:
             told.add((said.span.line, said.code))
             said.notes.insert(

@@ -1,7 +1,7 @@
 """What is found without mypy is what mypy with the plugin finds.
 
-Each case is a small project in which modules say what a stand-in for the analysis reports, and which
-modules it sees. mypy checks each once.
+Each case is a small project in which modules say what a stand-in for the analysis reports, and
+which modules it sees. mypy checks each once.
 """
 
 from __future__ import annotations
@@ -105,6 +105,9 @@ CASES: Final = {
             "enabled.py": f"# mypy: enable-error-code=shape-ragged\n{SEEN}"
             "# @ error 3:0-3:1 shape-ragged: ragged\n",
             "crash.py": "# @ crash\n# torch\n",
+            "whole.py": f"#!python\n\n# why\n# type: ignore\n{SEEN}x = 1\n",
+            "coded.py": f"# type: ignore[shape, misc]\n{SEEN}x = 1\n",
+            "after.py": f'"""Text."""\n# type: ignore\n{SEEN}',
         },
         "quiet/loud.py:1: seen, torch",
     ),
