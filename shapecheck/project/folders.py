@@ -13,6 +13,7 @@ class Folders:
 
     def __init__(self) -> None:
         self._listed: dict[str, dict[str, bool]] = {}
+        self._stems: dict[str, frozenset[str]] = {}
 
     def listing(self, folder: str) -> dict[str, bool]:
         """Return the names in a folder, each with whether it is a folder; none where none is."""
@@ -26,6 +27,13 @@ class Folders:
                 pass
             self._listed[folder] = found
         return found
+
+    def stems(self, folder: str) -> frozenset[str]:
+        """Return the names in a folder, without their endings."""
+        if folder not in self._stems:
+            names = self.listing(folder)
+            self._stems[folder] = frozenset(os.path.splitext(name)[0] for name in names)  # noqa: PTH122
+        return self._stems[folder]
 
     def is_file(self, folder: str, name: str) -> bool:
         """Whether there is a file of this name in a folder."""

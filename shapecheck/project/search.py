@@ -8,11 +8,11 @@ import site
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from shapecheck.project.folders import ENDINGS, Folders, join
 from shapecheck.project.settings import Settings
@@ -34,6 +34,10 @@ CORE: Final = (
     "sys",
     "abc",
 )
+
+
+_Way: TypeAlias = tuple[str, bool, list[str]]
+"""A folder, whether each below it on the way has to be a package, and the names on the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +84,29 @@ class Search:
             return None
         if parts[0] in _STANDARD:
             return self._own_standard(module)
-        stubs, typed = [], []
-        for folder in self._paths.packages:
-            has_stubs = self._folders.is_folder(folder, parts[0] + _STUBS)
-            if not has_stubs and not self._is_there(folder, parts[0]):
-                continue
-            if has_stubs:
-                stubs.append((folder, not self._is_partial(join(folder, parts[0] + _STUBS))))
+        top = parts[0]
+        own: list[_Way] = [(folder, True, parts) for folder in self._with(top, self._paths.own)]
+        stubs: list[_Way] = []
+        typed: list[_Way] = []
+        # A package of stubs by itself has the name of the package among its files.
+        in_stubs = [top + _STUBS, *parts[1:]] if len(parts) > 1 else parts
+        for folder in self._with(top, self._paths.packages):
+            if self._folders.is_folder(folder, top + _STUBS):
+                is_partial = self._is_partial(join(folder, top + _STUBS))
+                stubs.append((folder, not is_partial, in_stubs))
+                if is_partial:
+                    typed.append((folder, True, parts))
             verified = self._typed(module, folder, parts)
             if verified is not None:
-                typed.append((folder, verified))
-        ways = [(folder, True, parts) for folder in self._paths.own]
-        of_stubs = [parts[0] + _STUBS, *parts[1:]]
-        ways += [(folder, verified, of_stubs) for folder, verified in stubs]
-        ways += [(folder, verified, parts) for folder, verified in typed]
-        return self._first(ways)
+                typed.append((folder, verified, parts))
+        return self._first([*own, *stubs, *typed])
+
+    def _with(self, name: str, folders: Iterable[str]) -> Iterator[str]:
+        """Yield the folders in which something has a name, or the name of its stubs."""
+        for folder in folders:
+            stems = self._folders.stems(folder)
+            if name in stems or (name + _STUBS in stems and folder in self._paths.packages):
+                yield folder
 
     def _own_standard(self, module: str) -> str | None:
         """Return a module of the user's that has the name of one of Python's.
@@ -105,10 +117,6 @@ class Search:
         parts = module.split(".")
         every = (self._candidates(folder, parts) for folder in self._paths.own)
         return next((path for one in every for path, above in one if path and all(above)), None)
-
-    def _is_there(self, folder: str, name: str) -> bool:
-        listing = self._folders.listing(folder)
-        return name in listing or f"{name}.py" in listing or f"{name}.pyi" in listing
 
     def _is_partial(self, stubs: str) -> bool:
         """Whether a package of stubs is completed by the package that they are about."""
@@ -138,11 +146,8 @@ class Search:
             return False
         return None
 
-    def _first(self, ways: Sequence[tuple[str, bool, list[str]]]) -> str | None:
-        """Return the first file, else what is in the most packages.
-
-        A way is a folder, whether those below it have to be packages, and their names.
-        """
+    def _first(self, ways: Iterable[_Way]) -> str | None:
+        """Return the first file, else what is in the most packages."""
         near: list[tuple[int, str]] = []
         for folder, verified, parts in ways:
             for path, above in self._candidates(folder, parts):

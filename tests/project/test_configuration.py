@@ -1,4 +1,4 @@
-"""mypy's configuration is read as mypy reads it: the same files, the same values, for any module."""
+"""mypy's configuration is read as mypy reads it: the same values, for any module."""
 
 from __future__ import annotations
 
