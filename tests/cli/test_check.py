@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from cli.conftest import Command
 from mypy_plugin.conftest import Project
 
 from shapecheck.cli import _sources
@@ -384,6 +385,57 @@ def test_what_cannot_be_checked(
     count = "2 errors" if "syntax" in stdout else "1 error"
     summary = f"Found {count} in 1 file (errors prevented further checking)\n" if stdout else ""
     assert (done.stdout, done.stderr) == (stdout + summary, stderr)
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "stdout", "stderr"),
+    [
+        ({}, ["."], "", "There are no .py[i] files in directory '.'"),
+        ({}, ["--", "-p", "gone"], "", "Can't find package 'gone'"),
+        ({}, ["--", "-m", "gone"], "", 'Cannot find module "gone"'),
+        ({}, ["m.py", "--", "-p", "pkg"], "", "either paths or modules can be checked in one run"),
+        ({}, ["--", "--follow-imports=maybe"], "", "invalid choice: 'maybe'"),
+        ({}, ["--", "--exclude=(", "."], "", "is an invalid regular expression"),
+        ({}, ["--config-file", "gone.ini"], "", "there is no configuration file gone.ini"),
+        ({"a.b/__init__.py": ""}, ["."], "", "a.b contains __init__.py but is not a valid"),
+        ({}, ["gone.py"], "gone.py: error: Cannot read file: No such file or directory\n", ""),
+        ({"m.py": "def f(:\n"}, ["m.py"], "m.py:1:8: error: Expected a parameter or the", ""),
+        (
+            {"pyproject.toml": "[tool.shapecheck]\nstrikt = true\n", "m.py": ""},
+            ["m.py"],
+            'pyproject.toml:2: error: unknown key "strikt" in [tool.shapecheck]; did you mean',
+            "",
+        ),
+        (
+            {
+                "pyproject.toml": '[tool.shapecheck]\nstubs = ["own"]\n',
+                "own/lib.pyi": "def f(\n",
+                "m.py": "import torch\nx = torch.zeros(2)\n",
+            },
+            ["m.py"],
+            "own/lib.pyi:1: error: ",
+            "",
+        ),
+    ],
+)
+def test_what_cannot_be_checked_without_mypy(
+    command: Command,
+    tmp_path: Path,
+    files: dict[str, str],
+    arguments: list[str],
+    stdout: str,
+    stderr: str,
+) -> None:
+    """Exit code 2, and what is wrong."""
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    done = command("check", "--only-shapes", *arguments)
+    assert (done.stdout == "") == (stdout == "")
+    assert done.stdout.startswith(stdout)
+    assert stderr in done.stderr
+    assert (done.stderr == "") == (stderr == "")
     assert done.returncode == 2
 
 
