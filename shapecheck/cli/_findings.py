@@ -75,7 +75,7 @@ class Run(Outcome):
             self.silent, self.descriptions = said["silent"], said["codes"]
             return None
         if isinstance(said, dict):
-            return _finding(said)
+            return finding_of(said)
         if (plain := _PLAIN_ERROR.fullmatch(line)) is not None and _CRASH not in line:
             place = int(plain["line"] or 0)
             return stop(plain["file"], plain["message"], place)
@@ -102,7 +102,8 @@ def _path() -> list[str]:
     return [part for part in sys.path if Path(part).absolute() != here or here == ours]
 
 
-def _finding(said: Mapping[str, Any]) -> Finding:
+def finding_of(said: Mapping[str, Any]) -> Finding:
+    """Return the finding that an object of mypy's JSON is, and of `--output json`."""
     hint = said["hint"]
     return Finding(
         said["file"],

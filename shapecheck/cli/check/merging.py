@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 from shapecheck.cli._commands import CommandError
+from shapecheck.cli._findings import finding_of
 from shapecheck.project import Finding, Outcome
 from shapecheck.project.codes import DESCRIPTIONS
 
@@ -50,23 +51,7 @@ def _findings(text: str, outcome: Outcome) -> Iterator[Finding]:
             _take(run, outcome)
             yield from map(_of_result, run["results"])
         return
-    yield from (_of_line(json.loads(line)) for line in text.splitlines() if line.strip())
-
-
-def _of_line(said: Mapping[str, Any]) -> Finding:
-    """Return the finding that a line of JSON is."""
-    hint = said["hint"]
-    return Finding(
-        said["file"],
-        said["line"],
-        said["column"],
-        said["end_line"],
-        said["end_column"],
-        said["message"],
-        tuple(hint.split("\n")) if hint else (),
-        said["code"],
-        said["severity"],
-    )
+    yield from (finding_of(json.loads(line)) for line in text.splitlines() if line.strip())
 
 
 def _take(run: Mapping[str, Any], outcome: Outcome) -> None:
