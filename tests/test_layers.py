@@ -35,16 +35,23 @@ class Layer:
 # depth. `packages` are the third-party ones; the standard library is free to all.
 LAYERS = {
     "language": Layer(
-        modules=frozenset({"spec", "dims", "dtypes", "config", "machine", "tensor_spec"}),
+        modules=frozenset(
+            {"spec", "dims", "dtypes", "config", "machine", "parallel", "tensor_spec"}
+        ),
         packages=frozenset({"tomli"}),
     ),
     "shapes": Layer(modules=frozenset({"shapes"}), on=("language",)),
     "rules": Layer(modules=frozenset({"signatures", "ops", "blame", "explain"}), on=("shapes",)),
     "analysis": Layer(modules=frozenset({"analysis"}), on=("rules",)),
     "engine": Layer(modules=frozenset({"engine"}), on=("analysis",)),
+    "project": Layer(
+        modules=frozenset({"project"}),
+        on=("engine",),
+        packages=frozenset({"ast_serialize", "pathspec", "tomli"}),
+    ),
     "plugin": Layer(
         modules=frozenset({"mypy_plugin"}),
-        on=("engine",),
+        on=("project",),
         packages=frozenset({"mypy"}),
     ),
     "run time": Layer(
@@ -113,7 +120,7 @@ LEVEL_OF = {
     for package, lines in ROOMS.items()
 }
 LAYER_OF = {module: name for name, layer in LAYERS.items() for module in layer.modules}
-WITHOUT_TORCH = ("language", "shapes", "rules", "analysis", "engine", "plugin")
+WITHOUT_TORCH = ("language", "shapes", "rules", "analysis", "engine", "project", "plugin")
 FREE_NAMES = {"__version__"}  # of shapecheck/__init__.py, for every layer
 
 
@@ -191,6 +198,7 @@ def test_everything_below_the_run_time_imports_without_torch() -> None:
         ),
         ("named/__init__.py", "import shapecheck.analysis", "imports analysis (analysis)"),
         ("analysis/host.py", "import mypy.nodes", "imports mypy, which only plugin may"),
+        ("project/search.py", "import mypy.nodes", "imports mypy, which only plugin may"),
         ("runtime/source.py", "from mypy import api", "imports mypy, which only plugin may"),
         ("mypy_plugin/hooks.py", "def f():\n    import torch", "imports torch, which only"),
         (

@@ -10,11 +10,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from shapecheck.cli._commands import plural
+from shapecheck.project.findings import Finding, Outcome, stop
 
 # Nothing is imported from the folder it starts in, where a `types.py` of the user's might lie.
 _PROGRAM: Final = """
@@ -28,59 +27,8 @@ _DEBUG_VARIABLE: Final = "SHAPECHECK_DEBUG"
 _PLAIN_ERROR: Final = re.compile(r"(?P<file>.+?):(?:(?P<line>\d+):)? error: (?P<message>.+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """An error, or a note on its own, and the notes that belong to it.
-
-    Lines count from 1 and columns from 0, the end is exclusive; 0 and -1 where it isn't known.
-    """
-
-    file: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    message: str
-    notes: tuple[str, ...]
-    code: str | None
-    severity: str
-
-    @property
-    def is_error(self) -> bool:
-        """Whether it is an error."""
-        return self.severity == "error"
-
-    @property
-    def is_about_shapes(self) -> bool:
-        """Whether shapecheck says it: an error with a code of ours, or a revealed shape."""
-        if self.code is not None and self.code.partition("-")[0] == "shape":
-            return True
-        return not self.is_error and self.message.startswith("Revealed shape is ")
-
-    @property
-    def stops_all(self) -> bool:
-        """Whether mypy couldn't go on after it."""
-        return self.is_error and self.code in (None, "syntax")
-
-
-@dataclass(slots=True)
-class Run:
-    """One run of mypy. Iterate over `findings()`; the rest is known when that ends.
-
-    `checked`: how many files, or None where mypy couldn't begin or crashed. `unread`: how many
-    besides can't be read. `is_complete`: no error kept it from checking all of them. `silent`: how
-    many functions there are, where no file says a shape.
-    `descriptions`: what each error code is about. `remarks`: all that mypy said besides, line by
-    line.
-    """
-
-    exit_code: int = 2
-    checked: int | None = None
-    unread: int = 0
-    is_complete: bool = False
-    silent: int = 0
-    descriptions: Mapping[str, str] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
+class Run(Outcome):
+    """One run of mypy. Iterate over `findings()`; how it ended is known after that."""
 
     def findings(self, arguments: Sequence[str]) -> Iterator[Finding]:
         """Run mypy with these arguments; yield what it finds while it goes on."""
@@ -127,22 +75,12 @@ class Run:
             self.silent, self.descriptions = said["silent"], said["codes"]
             return None
         if isinstance(said, dict):
-            return _finding(said)
+            return finding_of(said)
         if (plain := _PLAIN_ERROR.fullmatch(line)) is not None and _CRASH not in line:
             place = int(plain["line"] or 0)
-            return Finding(plain["file"], place, -1, place, -1, plain["message"], (), None, "error")
+            return stop(plain["file"], plain["message"], place)
         self.remarks.append(line)
         return None
-
-    @property
-    def advice(self) -> str | None:
-        """What to say where no shape is said; None where one is."""
-        if not (self.silent and self.is_complete):
-            return None
-        return (
-            f"0 of {plural(self.silent, 'function')} say a shape, and what says none is hardly "
-            "checked; `shapecheck annotate` can find and write them"
-        )
 
     def _problem(self, status: int) -> str | None:
         """Say why mypy came to no end, unless it has said so itself."""
@@ -164,7 +102,8 @@ def _path() -> list[str]:
     return [part for part in sys.path if Path(part).absolute() != here or here == ours]
 
 
-def _finding(said: Mapping[str, Any]) -> Finding:
+def finding_of(said: Mapping[str, Any]) -> Finding:
+    """Return the finding that an object of mypy's JSON is, and of `--output json`."""
     hint = said["hint"]
     return Finding(
         said["file"],

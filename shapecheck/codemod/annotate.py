@@ -15,9 +15,8 @@ from typing import Final
 
 import libcst as cst
 
-from shapecheck import spec
+from shapecheck import parallel, spec
 from shapecheck.analysis.check.module import without_collecting
-from shapecheck.codemod.project import parallel
 from shapecheck.codemod.project.files import FileProblem, PythonFile, read
 from shapecheck.codemod.project.project import Name
 from shapecheck.codemod.propose import fields

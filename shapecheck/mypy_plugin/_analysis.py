@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-import os
-import sys
-import traceback
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from mypy.errors import CompileError
 from mypy.nodes import Import, ImportFrom, MypyFile, TypeInfo
 
-from shapecheck.analysis import TENSORS, Diagnostic, Source, Span, mentions_tensors
+from shapecheck.analysis import TENSORS, Diagnostic, Source, mentions_tensors
 from shapecheck.engine import ModuleRecord
 from shapecheck.mypy_plugin._forgotten import Forgotten
-from shapecheck.mypy_plugin._sources import is_library
+from shapecheck.project.comments import ignores
+from shapecheck.project.failures import TOP, failure, unreadable
+from shapecheck.project.relevance import is_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +22,6 @@ if TYPE_CHECKING:
     from shapecheck.mypy_plugin._reporting import Reporter
     from shapecheck.mypy_plugin._sources import ModuleFinder, MypyFiles, SourceReader
     from shapecheck.mypy_plugin._worker import Worker
-
-_DEBUG_VARIABLE: Final = "SHAPECHECK_DEBUG"
-_TOP: Final = Span(1, 0, 1, 0)
 
 
 class ModuleAnalysis:
@@ -134,10 +128,10 @@ class ModuleAnalysis:
         self._take_what_was_found_ahead(engine, module)
         source = engine.files.source(module)
         if source is None:
-            said: list[Diagnostic] = []
-            if any(mentions_tensors(name) for name in _imported_names(file)):
-                said = [_note("skipped by shapecheck: the source of this module can't be read")]
-            return engine.without_parts(module, said)
+            is_about = any(mentions_tensors(name) for name in _imported_names(file))
+            return engine.without_parts(module, [unreadable()] if is_about else [])
+        if ignores(source.text).hide_all:
+            return engine.without_parts(module, [])  # mypy takes it for one that is never reached
         if not mentions_tensors(source.text):
             asked = list(self._defining(file))
             if not any(_is_about_tensors(engine, name) for name in asked):
@@ -180,46 +174,15 @@ class ModuleAnalysis:
             # As after a syntax error, there is no going on; but an update would not survive it.
             if not self._has_updated:
                 raise CompileError([f"{where}: error: {error.reason}"]) from error
-            said = Diagnostic(_TOP, f"signature file {where}: {error.reason}", "error")
+            said = Diagnostic(TOP, f"signature file {where}: {error.reason}", "error")
         except Exception as error:  # noqa: BLE001 - whatever it is, mypy must go on
-            said = _note(_unparsable(source) or _internal_error(error))
+            said = failure(source, error)
         return engine.without_parts(source.name, [said])
-
-
-def _note(message: str) -> Diagnostic:
-    return Diagnostic(_TOP, message, "note")
 
 
 def _is_about_tensors(engine: Engine[MypyFiles], module: str) -> bool:
     source = engine.files.source(module)
     return source is not None and mentions_tensors(source.text)
-
-
-def _unparsable(source: Source) -> str | None:
-    """Say why Python can't parse a module that mypy could; None when it can."""
-    try:
-        ast.parse(source.text)
-    except SyntaxError as error:
-        version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        return (
-            f"skipped by shapecheck: the Python that runs mypy, {version}, can't parse this module "
-            f"(line {error.lineno}: {error.msg}); run mypy under a newer Python"
-        )
-    except ValueError as error:
-        return f"skipped by shapecheck: Python can't parse this module ({error})"
-    return None
-
-
-def _internal_error(error: Exception) -> str:
-    """Describe a crash of the analysis in one line, or with the traceback where that is wanted."""
-    message = f"internal error in shapecheck, please report: {type(error).__name__}"
-    frames = traceback.extract_tb(error.__traceback__)
-    if frames:
-        last = frames[-1]
-        message += f" in {last.name} ({'/'.join(Path(last.filename).parts[-2:])}:{last.lineno})"
-    if os.environ.get(_DEBUG_VARIABLE) == "1":
-        return f"{message}\n{''.join(traceback.format_exception(error)).rstrip()}"
-    return f"{message}; {_DEBUG_VARIABLE}=1 shows the traceback"
 
 
 def _imported_names(file: MypyFile) -> Iterator[str]:

@@ -6,38 +6,15 @@ from typing import Final
 
 from mypy.errorcodes import ErrorCode
 
+from shapecheck.project import codes
+
 _CATEGORY: Final = "Tensor shapes"
 
-SHAPE: Final = ErrorCode("shape", "Check the dimensions of tensors", _CATEGORY)
+SHAPE: Final = ErrorCode(codes.SHAPE, codes.DESCRIPTIONS[codes.SHAPE], _CATEGORY)
 
 CODES: Final = {
-    code.code: code
-    for code in (
-        SHAPE,
-        ErrorCode(
-            "shape-broadcast",
-            "Check that a dimension doesn't meet itself on another axis by implicit broadcasting",
-            _CATEGORY,
-            sub_code_of=SHAPE,
-        ),
-        ErrorCode("shape-dtype", "Check the dtypes of tensors", _CATEGORY, sub_code_of=SHAPE),
-        ErrorCode(
-            "shape-annotation",
-            "Check that annotations are well formed",
-            _CATEGORY,
-            sub_code_of=SHAPE,
-        ),
-        ErrorCode(
-            "shape-ragged",
-            "Check that reductions over padded sequences leave the padding out",
-            _CATEGORY,
-            sub_code_of=SHAPE,
-        ),
-        ErrorCode(
-            "shape-strict",
-            "Check that no equation is needed which the annotation doesn't promise",
-            _CATEGORY,
-            sub_code_of=SHAPE,
-        ),
-    )
+    name: SHAPE
+    if codes.parent(name) is None
+    else ErrorCode(name, description, _CATEGORY, sub_code_of=SHAPE)
+    for name, description in codes.DESCRIPTIONS.items()
 }

@@ -36,7 +36,7 @@ from mypy.fscache import FileSystemCache
 from mypy.main import process_options, run_build
 from mypy.util import hard_exit
 
-from shapecheck.mypy_plugin._names import ANNOTATION_LIBRARIES
+from shapecheck.project.relevance import functions_and_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -53,9 +53,6 @@ _PLACE: Final = re.compile(
     r'\{"file": "(?P<json>(?:[^"\\]|\\.)*)"|(?P<plain>.+?):(?:\d+:)* error: '
 )
 _INTERRUPTED: Final = 130
-_TENSORS: Final = re.compile(r"\b(?:torch|einops)\b")
-_SHAPES: Final = re.compile(rf"\b(?:{'|'.join(ANNOTATION_LIBRARIES)}|Annotated|functorch)\b")
-_DEF: Final = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]", re.MULTILINE)
 _BY_PATH: Final = "--explicit-package-bases"
 _MISNAMED: Final = (
     "Source file found twice under different module names",
@@ -96,16 +93,13 @@ class _Outcome:
     said: set[str] = field(default_factory=set)
 
     def look_at(self, sources: Iterable[BuildSource]) -> None:
-        """Take note of the files that were checked: whether any says a shape, and how many don't.
-
-        An import of a library of shapes, or an `Annotated`, is taken for one.
-        """
+        """Take note of files that were checked: their functions, and whether one says a shape."""
         for source in sources:
             with suppress(OSError):
                 text = Path(source.path or "").read_text("utf-8", errors="replace")
-                if _TENSORS.search(text) is not None:
-                    self.says_shapes |= _SHAPES.search(text) is not None
-                    self.functions += len(_DEF.findall(text))
+                functions, says_shape = functions_and_shapes(text)
+                self.functions += functions
+                self.says_shapes |= says_shape
 
 
 class _Held(io.StringIO):

@@ -18,7 +18,7 @@ from mypy.types import (
 )
 
 from shapecheck.mypy_plugin._names import FORWARD, IDENTITY, LOOSE_PARAMETERS, MODULE
-from shapecheck.mypy_plugin._sources import is_library
+from shapecheck.project.relevance import is_library
 
 if TYPE_CHECKING:
     from mypy.checker import TypeChecker

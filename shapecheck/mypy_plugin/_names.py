@@ -27,6 +27,3 @@ ALWAYS_CHECKED_TYPE: Final = "__future__._Feature"
 # A method that mypy names after the class of the receiver: my_project.model.Net.__call__
 CALL_METHOD: Final = ".__call__"
 FORWARD: Final = "forward"
-
-# A module of a library without these has no annotations to read.
-ANNOTATION_LIBRARIES: Final = ("jaxtyping", "shapecheck", "torchtyping")

@@ -22,8 +22,9 @@ from shapecheck.mypy_plugin._isinstance import IsInstance
 from shapecheck.mypy_plugin._module_call import call_as_forward
 from shapecheck.mypy_plugin._project import read_project
 from shapecheck.mypy_plugin._reporting import Reporter
-from shapecheck.mypy_plugin._sources import ModuleFinder, SourceReader, is_library
+from shapecheck.mypy_plugin._sources import ModuleFinder, SourceReader
 from shapecheck.mypy_plugin._worker import Start, Worker
+from shapecheck.project.relevance import is_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable

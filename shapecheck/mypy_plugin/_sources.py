@@ -7,19 +7,15 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from mypy.util import DecodeError, decode_python_encoding
 
 from shapecheck.analysis import Source
-from shapecheck.mypy_plugin._names import ANNOTATION_LIBRARIES
+from shapecheck.project.relevance import hands_out_shapes, is_library
 
 if TYPE_CHECKING:
     from mypy.nodes import MypyFile
-
-_TYPESHED: Final = "mypy/typeshed".replace("/", os.sep)
-# In bytes. Larger ones (numpy's, transformers') don't hand out annotated functions.
-_LARGEST_PACKAGE_FILE: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,15 +173,8 @@ class MypyFiles:
 
 
 def _has_annotations(found: tuple[Source, Version] | None) -> bool:
-    """Is a module of a library worth reading: annotated, or a package that hands out others?
-
-    What a library does inside is its own business, and some have ten thousand lines a module.
-    """
-    if found is None or _TYPESHED in found[1].path:
-        return False
-    if any(library in found[0].text for library in ANNOTATION_LIBRARIES):
-        return True
-    return "__init__." in found[1].path and found[1].size <= _LARGEST_PACKAGE_FILE
+    """Is a module of a library worth reading?"""
+    return found is not None and hands_out_shapes(found[1].path, found[0].text, found[1].size)
 
 
 def source_root(module: str, path: str) -> str:
@@ -204,8 +193,3 @@ def _candidates(root: str, parts: list[str]) -> Iterator[str]:
     for ending in (".pyi", ".py"):
         yield os.path.join(base, f"__init__{ending}")  # noqa: PTH118
         yield base + ending
-
-
-def is_library(path: str) -> bool:
-    """Is this a module of an installed package or of mypy's typeshed, by its path?"""
-    return "site-packages" in path or "dist-packages" in path or _TYPESHED in path

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from cli.conftest import Command
 from mypy_plugin.conftest import Project
 
 from shapecheck.cli import _sources
@@ -50,6 +51,7 @@ Found 2 errors in 1 file (checked 1 source file)
 1 of them about shapes; --only-shapes leaves out the 1 other
 """
 SHAPE_ERROR: Final = TEXT.partition("\n\n")[2]
+WRONG: Final = "# @ error 1:0-1:1: seen, torch\n"
 
 
 @pytest.fixture
@@ -66,15 +68,68 @@ def test_text_shows_the_source_and_the_notes(attention: Project) -> None:
 
 
 def test_only_shapes(attention: Project) -> None:
-    """mypy's own errors are left out, and counted."""
+    """mypy's own errors aren't looked for, and neither mypy nor torch is imported."""
     done = attention.run("check", "attention.py", "--only-shapes", module="shapecheck")
-    aside = "Found 1 error in 1 file (checked 1 source file; 1 error of other kinds not shown)\n"
-    assert done.stdout == SHAPE_ERROR + aside
+    assert done.stdout == f"{SHAPE_ERROR}Found 1 error in 1 file (checked 1 source file)\n"
     assert done.returncode == 1
     attention.write({"attention.py": 'width: int = ""\n'})
-    done = attention.run("check", "attention.py", "--only-shapes", module="shapecheck")
-    said = "Success: no issues found in 1 source file (1 error of other kinds not shown)\n"
-    assert (done.stdout, done.returncode) == (said, 0)
+    watched = (
+        "import sys; from shapecheck.cli import main; code = main();"
+        "print(code, {'mypy', 'torch'} & sys.modules.keys())"
+    )
+    done = attention.python("-c", watched, "check", "attention.py", "--only-shapes")
+    assert done.stdout == "Success: no issues found in 1 source file\n0 set()\n"
+
+
+def test_options_with_only_shapes(new_project: NewProject) -> None:
+    """Those are known that say which files are checked; the others are refused."""
+    project = new_project({"a.py": WRONG, "b.py": WRONG})
+    arguments = ("check", "--only-shapes", "--output", "json", "--", "--exclude", "a.py", ".")
+    done = project.run(*arguments, module="shapecheck")
+    assert [json.loads(line)["file"] for line in done.stdout.splitlines()] == ["b.py"]
+    done = project.run(*arguments, "--strict", module="shapecheck")
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert done.stderr == (
+        "shapecheck check: error: --strict isn't among the options of mypy that --only-shapes "
+        "knows: those that say which files are checked, where modules are found and what is shown\n"
+    )
+
+
+@pytest.mark.parametrize("output", ["json", "sarif"])
+def test_parts_of_a_run(new_project: NewProject, output: str) -> None:
+    """Each part says its share; merged, they say what one run says."""
+    project = new_project({f"{name}.py": WRONG for name in "abcdefgh"}, settings="files = .\n")
+    check = ("check", "--only-shapes", "--output", output)
+    parts = []
+    for number in (1, 2, 3):
+        done = project.run(*check, "--shard", f"{number}/3", module="shapecheck")
+        project.write({f"part{number}": done.stdout})
+        parts.append(done.stdout.count("seen, torch"))
+    assert (sum(parts), min(parts) > 0) == (8, True)
+    merging = ("check", "--merge", "part3", "part1", "part2", "--output")
+    merged = project.run(*merging, output, module="shapecheck")
+    assert (merged.stdout, merged.returncode) == (
+        project.run(*check, module="shapecheck").stdout,
+        1,
+    )
+    merged = project.run(*merging, "text", module="shapecheck")
+    assert merged.stdout.endswith("\n\nFound 8 errors in 8 files\n")
+
+
+def test_what_cannot_be_merged(new_project: NewProject) -> None:
+    """A part that didn't come to its end leaves its mark; a file that is no report is refused."""
+    project = new_project({"m.py": "def f(:\n"})
+    part = project.run("check", "--only-shapes", "--output", "sarif", module="shapecheck").stdout
+    project.write({"part": part, "none": "nothing"})
+    done = project.run("check", "--merge", "part", module="shapecheck")
+    assert done.stdout.endswith("Found 2 errors in 1 file (errors prevented further checking)\n")
+    assert done.returncode == 2
+    done = project.run("check", "--merge", "none", module="shapecheck")
+    assert (done.stdout, done.returncode) == ("", 2)
+    said = "shapecheck check: error: none is no report of --output json or sarif\n"
+    assert done.stderr == said
+    for arguments in (["--shard", "0/3", "--only-shapes"], ["--shard", "1/3"], ["--merge"]):
+        assert project.run("check", *arguments, module="shapecheck").returncode == 2
 
 
 def test_no_error_is_about_shapes(new_project: NewProject) -> None:
@@ -267,9 +322,6 @@ def test_files_with_the_same_module_name(new_project: NewProject) -> None:
     )
 
 
-WRONG: Final = "# @ error 1:0-1:1: seen, torch\n"
-
-
 @pytest.mark.parametrize(
     ("files", "folder"),
     [
@@ -333,6 +385,57 @@ def test_what_cannot_be_checked(
     count = "2 errors" if "syntax" in stdout else "1 error"
     summary = f"Found {count} in 1 file (errors prevented further checking)\n" if stdout else ""
     assert (done.stdout, done.stderr) == (stdout + summary, stderr)
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "stdout", "stderr"),
+    [
+        ({}, ["."], "", "There are no .py[i] files in directory '.'"),
+        ({}, ["--", "-p", "gone"], "", "Can't find package 'gone'"),
+        ({}, ["--", "-m", "gone"], "", 'Cannot find module "gone"'),
+        ({}, ["m.py", "--", "-p", "pkg"], "", "either paths or modules can be checked in one run"),
+        ({}, ["--", "--follow-imports=maybe"], "", "invalid choice: 'maybe'"),
+        ({}, ["--", "--exclude=(", "."], "", "is an invalid regular expression"),
+        ({}, ["--config-file", "gone.ini"], "", "there is no configuration file gone.ini"),
+        ({"a.b/__init__.py": ""}, ["."], "", "a.b contains __init__.py but is not a valid"),
+        ({}, ["gone.py"], "gone.py: error: Cannot read file: No such file or directory\n", ""),
+        ({"m.py": "def f(:\n"}, ["m.py"], "m.py:1:8: error: Expected a parameter or the", ""),
+        (
+            {"pyproject.toml": "[tool.shapecheck]\nstrikt = true\n", "m.py": ""},
+            ["m.py"],
+            'pyproject.toml:2: error: unknown key "strikt" in [tool.shapecheck]; did you mean',
+            "",
+        ),
+        (
+            {
+                "pyproject.toml": '[tool.shapecheck]\nstubs = ["own"]\n',
+                "own/lib.pyi": "def f(\n",
+                "m.py": "import torch\nx = torch.zeros(2)\n",
+            },
+            ["m.py"],
+            "own/lib.pyi:1: error: ",
+            "",
+        ),
+    ],
+)
+def test_what_cannot_be_checked_without_mypy(
+    command: Command,
+    tmp_path: Path,
+    files: dict[str, str],
+    arguments: list[str],
+    stdout: str,
+    stderr: str,
+) -> None:
+    """Exit code 2, and what is wrong."""
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    done = command("check", "--only-shapes", *arguments)
+    assert (done.stdout == "") == (stdout == "")
+    assert done.stdout.startswith(stdout)
+    assert stderr in done.stderr
+    assert (done.stderr == "") == (stderr == "")
     assert done.returncode == 2
 
 

@@ -242,7 +242,7 @@ def test_syntax_that_python_does_not_know(new_project: Callable[..., Project]) -
     if sys.version_info >= (3, 14):
         assert "skipped" not in done.stdout
     else:
-        assert "m.py:1: note: skipped by shapecheck: the Python that runs mypy, 3." in done.stdout
+        assert "m.py:1: note: skipped by shapecheck: the Python that runs it, 3." in done.stdout
 
 
 def expected(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
-    from shapecheck.cli._findings import Finding, Run
+    from shapecheck.project import Finding, Outcome
 
 _CHECKOUT: Final = "GITHUB_WORKSPACE"
 
@@ -36,7 +36,7 @@ class GithubReport:
         message = "\n".join((finding.message, *finding.notes))
         self._stream.write(f"::{level} {said}::{_data(message)}\n")
 
-    def finish(self, run: Run, hidden: int | None) -> None:
+    def finish(self, run: Outcome, *, only_shapes: bool) -> None:
         """There is no more to say."""
 
 

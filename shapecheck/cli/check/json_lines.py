@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from shapecheck.cli._findings import Finding, Run
+    from shapecheck.project import Finding, Outcome
 
 
 class JsonReport:
@@ -30,5 +30,5 @@ class JsonReport:
         }
         self._stream.write(f"{json.dumps(said)}\n")
 
-    def finish(self, run: Run, hidden: int | None) -> None:
+    def finish(self, run: Outcome, *, only_shapes: bool) -> None:
         """There is no more to say."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 if TYPE_CHECKING:
-    from shapecheck.cli._findings import Finding, Run
+    from shapecheck.project import Finding, Outcome
 
 
 class Report(Protocol):
@@ -15,8 +15,8 @@ class Report(Protocol):
         """Take a finding."""
         ...
 
-    def finish(self, run: Run, hidden: int | None) -> None:
-        """Say how the run ended; so many errors were left out on request, None without one."""
+    def finish(self, run: Outcome, *, only_shapes: bool) -> None:
+        """Say how the run ended; `only_shapes`: errors of other kinds weren't looked for."""
         ...
 
 

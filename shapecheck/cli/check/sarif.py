@@ -10,7 +10,7 @@ from urllib.parse import quote
 from shapecheck import __version__
 
 if TYPE_CHECKING:
-    from shapecheck.cli._findings import Finding, Run
+    from shapecheck.project import Finding, Outcome
 
 _SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -31,7 +31,7 @@ class SarifReport:
         """Keep the finding."""
         self._findings.append(finding)
 
-    def finish(self, run: Run, hidden: int | None) -> None:
+    def finish(self, run: Outcome, *, only_shapes: bool) -> None:
         """Print the document."""
         rules = sorted({finding.code or _NO_CODE for finding in self._findings})
         document = {
@@ -60,7 +60,7 @@ class SarifReport:
         self._stream.write("\n")
 
 
-def _rule(code: str, run: Run) -> dict[str, Any]:
+def _rule(code: str, run: Outcome) -> dict[str, Any]:
     described = run.descriptions.get(code, "An error that stops mypy")
     rule: dict[str, Any] = {"id": code, "shortDescription": {"text": described}}
     if code.partition("-")[0] != "shape" and code in run.descriptions:
@@ -68,7 +68,7 @@ def _rule(code: str, run: Run) -> dict[str, Any]:
     return rule
 
 
-def _invocation(run: Run) -> dict[str, Any]:
+def _invocation(run: Outcome) -> dict[str, Any]:
     invocation: dict[str, Any] = {
         "executionSuccessful": run.is_complete,
         "exitCode": run.exit_code,

@@ -11,7 +11,7 @@ from shapecheck.cli._commands import plural
 from shapecheck.cli._console import console_on
 
 if TYPE_CHECKING:
-    from shapecheck.cli._findings import Finding, Run
+    from shapecheck.project import Finding, Outcome
 
 _COLORS: Final = {"error": "red", "note": "cyan"}
 
@@ -60,7 +60,7 @@ class TextReport:
                 under = Text(f"{'':>{gutter}} | ", style="blue").append(" " * line.indent)
                 self._console.print(under.append("^" * line.width, style=f"bold {color}"))
 
-    def finish(self, run: Run, hidden: int | None) -> None:
+    def finish(self, run: Outcome, *, only_shapes: bool) -> None:
         """Print the last line."""
         files = plural(run.checked or 0, "source file")
         checked = f"checked {files}"
@@ -68,14 +68,13 @@ class TextReport:
             checked += f"; {plural(run.unread, 'other')} can't be read"
         elif not run.is_complete:
             checked = "errors prevented further checking"
-        if hidden:
-            checked += f"; {plural(hidden, 'error')} of other kinds not shown"
         if self._errors:
             found = f"Found {plural(self._errors, 'error')} in {plural(len(self._files), 'file')}"
-            self._console.print(Text(f"{found} ({checked})", style="bold red"))
+            is_counted = run.checked is not None or not run.is_complete
+            found = f"{found} ({checked})" if is_counted else found
+            self._console.print(Text(found, style="bold red"))
         elif run.is_complete:
-            aside = f" ({plural(hidden, 'error')} of other kinds not shown)" if hidden else ""
-            found = f"no issues found in {files}{aside}"
+            found = "no issues found" if run.checked is None else f"no issues found in {files}"
             if run.advice is None:
                 self._console.print(Text(f"Success: {found}", "bold green"))
             else:
@@ -83,7 +82,7 @@ class TextReport:
         if run.advice is not None:
             self._console.print(run.advice)
         other = self._errors - self._about_shapes
-        if hidden is None and run.is_complete and other:
+        if not only_shapes and run.is_complete and other:
             self._console.print(
                 f"{self._about_shapes or 'none'} of them about shapes; --only-shapes leaves out "
                 f"the {plural(other, 'other')}"

@@ -11,10 +11,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from shapecheck import parallel
 from shapecheck.analysis import Source
 from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.study.study import study, with_known
-from shapecheck.codemod.project import parallel
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.project.project import Function, Name, Project, module_of
 from shapecheck.codemod.propose.callers import Call, Given, agreed, calls, open_parameters, values

@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from shapecheck import parallel
 from shapecheck.analysis import Diagnostic, Options, Source
 from shapecheck.analysis.check.module import check_parts
 from shapecheck.analysis.program.syntax import syntax
 from shapecheck.analysis.study.study import defs
 from shapecheck.blame import OPERATION, Blame
-from shapecheck.codemod.project import parallel
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.project.project import Name, Project, module_of
 from shapecheck.codemod.write.annotation_types import Type

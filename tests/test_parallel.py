@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shapecheck.codemod.project import parallel
+from shapecheck import parallel
 from shapecheck.machine import cores
 
 

@@ -1,0 +1,201 @@
+"""Checks the modules of a project, in all processes."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from shapecheck import config, parallel
+from shapecheck.analysis import Diagnostic, Options, mentions_tensors
+from shapecheck.project import codes, targets
+from shapecheck.project.analysing import Analysis
+from shapecheck.project.comments import ignores
+from shapecheck.project.comments import settings as settings_in
+from shapecheck.project.failures import failure
+from shapecheck.project.findings import Finding, Outcome, stop
+from shapecheck.project.folders import Folders
+from shapecheck.project.modules import Module, Modules
+from shapecheck.project.parsing import mistakes, parsed
+from shapecheck.project.reading import Reader, UnreadableError
+from shapecheck.project.relevance import functions_and_shapes
+from shapecheck.project.reporting import findings
+from shapecheck.project.settings import Settings
+from shapecheck.project.sharding import Shard
+from shapecheck.project.targets import Target, TargetError
+from shapecheck.signatures import StubError
+
+_RECURSION_LIMIT: Final = 2**14
+# So many lines that have nothing to do with tensors cost what one costs that has.
+_IDLE_LINES: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A module to check. `is_given`: it was asked for, and isn't there for an import alone."""
+
+    module: Module
+    path: str
+    is_given: bool
+    analysis: Analysis = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """What is found in a module. `is_read`: it is Python that can be read."""
+
+    findings: list[Finding]
+    is_read: bool = True
+
+
+def check(settings: Settings, shard: Shard) -> tuple[list[Finding], Outcome]:
+    """Check what the settings name; return what is found, by path and place, and how it went.
+
+    Raises `TargetError` where what is to be checked isn't there.
+    """
+    outcome = Outcome(descriptions=codes.DESCRIPTIONS)
+    try:
+        options = _options(settings)
+    except config.ConfigError as error:
+        place = settings.display(str(error.path))
+        return [stop(place, error.message, error.line)], outcome
+    run = _Run(settings, options)
+    tasks = sorted(run.tasks(), key=lambda task: (task.path, task.module.name))
+    mine = [task for task in tasks if shard.has(task.module.name)]
+    try:
+        with _many_objects():
+            every = parallel.each(run.checked, mine, run.cost)
+    except StubError as error:
+        return [stop(settings.display(str(error.path)), error.reason, error.line)], outcome
+    outcome.unread = sum(not one.is_read for one in every)
+    outcome.checked = sum(
+        one.is_read for task, one in zip(mine, every, strict=True) if task.is_given
+    )
+    outcome.is_complete = not outcome.unread
+    if not outcome.checked and outcome.unread:
+        outcome.unread = 0  # nothing is left to tell them from
+    outcome.silent = run.silent(tasks)
+    found = list(dict.fromkeys(finding for one in every for finding in one.findings))
+    outcome.exit_code = int(any(finding.is_error for finding in found))
+    if not outcome.is_complete:
+        outcome.exit_code = 2
+    return found, outcome
+
+
+def _options(settings: Settings) -> Options:
+    """Return the project's own settings, which stand beside mypy's; raises `ConfigError`."""
+    home = Path(settings.config_file).parent if settings.config_file else Path()
+    own = config.load(config.find(home))
+    return Options(strict=own.strict, stubs=own.stubs, wrappers=own.wrappers)
+
+
+class _Run:
+    """What the modules of a run have in common."""
+
+    def __init__(self, settings: Settings, options: Options) -> None:
+        self._settings = settings
+        self._options = options
+        self._reader = Reader(settings)
+        self._folders = Folders()
+
+    def tasks(self) -> list[_Task]:
+        """Find the modules to check, each of them once; raises `TargetError`."""
+        settings = self._settings
+        try:
+            found = targets.find(settings, self._folders)
+        except TargetError as error:
+            if not error.is_name or settings.explicit_package_bases:
+                raise
+            settings = _by_path(settings)
+            found = targets.find(settings, self._folders)
+        tasks: dict[tuple[str, str], _Task] = {}
+        for task in self._together(list(targets.each_once(found, settings.files)), settings):
+            tasks.setdefault((os.path.abspath(task.module.path), task.module.name), task)  # noqa: PTH100
+        return list(tasks.values())
+
+    def _together(self, found: Iterable[Target], settings: Settings) -> Iterator[_Task]:
+        """Yield the modules to check, those first that can be seen together.
+
+        Where folders don't tell the names by which modules are imported, their paths do.
+        """
+        for group in targets.groups(found):
+            modules = Modules(group, settings, self._folders, self._reader)
+            followed = modules.followed()
+            can_name = settings.namespace_packages and not settings.explicit_package_bases
+            if modules.are_misnamed and can_name:
+                paths = {target.path for target in group}
+                again = targets.find(_by_path(settings), self._folders)
+                yield from self._together(
+                    (target for target in again if target.path in paths), _by_path(settings)
+                )
+                continue
+            analysis = Analysis(modules, self._reader, self._options)
+            for module in (*modules.given.values(), *followed):
+                path = self._settings.display(module.path)
+                yield _Task(module, path, module.name in modules.given, analysis)
+
+    def cost(self, task: _Task) -> int:
+        """Return about how many lines of tensors a module is worth."""
+        source = self._reader.read(task.module.name, task.module.path)
+        if source is None:
+            return 0
+        lines = source.text.count("\n")
+        return lines if mentions_tensors(source.text) else lines // _IDLE_LINES
+
+    def checked(self, task: _Task) -> _Checked:
+        """Check one module; raises `StubError`."""
+        module = task.module
+        try:
+            source = self._reader.source(module.name, module.path)
+        except UnreadableError as error:
+            return _Checked([stop(task.path, str(error))], is_read=False)
+        failed: Diagnostic | None = None
+        try:
+            tree = parsed(source)
+        except (SyntaxError, ValueError) as error:
+            wrong = mistakes(source, error)
+            if wrong or not mentions_tensors(source.text):
+                return _Checked(wrong, is_read=not wrong)
+            tree, failed = ast.Module([], []), failure(source, error)
+        settings = settings_in(source.text, self._settings.of(module.name))
+        comments = ignores(source.text)
+        if settings.ignore_errors or comments.hide_all:
+            return _Checked([])
+        analyse = task.analysis.analyse
+        diagnostics = [failed] if failed is not None else analyse(module.name, module.path)
+        return _Checked(findings(diagnostics, source, tree, comments, settings))
+
+    def silent(self, tasks: Iterable[_Task]) -> int:
+        """Count the functions in the files that were asked for; 0 where one says a shape."""
+        functions = 0
+        for task in tasks:
+            source = self._reader.read(task.module.name, task.module.path)
+            if source is not None and task.is_given:
+                number, says_shape = functions_and_shapes(source.text)
+                functions += number
+                if says_shape:
+                    return 0
+        return functions
+
+
+def _by_path(settings: Settings) -> Settings:
+    return replace(settings, explicit_package_bases=True)
+
+
+@contextmanager
+def _many_objects() -> Iterator[None]:
+    """Have Python look for garbage rarely: what is made is trees and tables that stay."""
+    before, limit = gc.get_threshold(), sys.getrecursionlimit()
+    gc.set_threshold(1_000_000)
+    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        sys.setrecursionlimit(limit)

@@ -1,0 +1,81 @@
+"""What a run has to say, for whoever prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# Each begins a message that is ours although its code isn't.
+REVEALED = "Revealed shape is "
+SKIPPED = "skipped by shapecheck: "
+FAULT = "internal error in shapecheck, please report: "
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An error, or a note on its own, and the notes that belong to it.
+
+    Lines count from 1 and columns from 0, the end is exclusive; 0 and -1 where it isn't known.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    message: str
+    notes: tuple[str, ...]
+    code: str | None
+    severity: str
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is an error."""
+        return self.severity == "error"
+
+    @property
+    def is_about_shapes(self) -> bool:
+        """Whether shapecheck says it: an error with a code of ours, or a note of ours."""
+        if self.code is not None and self.code.partition("-")[0] == "shape":
+            return True
+        return not self.is_error and self.message.startswith((REVEALED, SKIPPED, FAULT))
+
+    @property
+    def stops_all(self) -> bool:
+        """Whether there is no going on after it."""
+        return self.is_error and self.code in (None, "syntax")
+
+
+def stop(file: str, message: str, line: int = 0) -> Finding:
+    """Return the finding that a file, or one of its lines, can't be used at all."""
+    return Finding(file, line, -1, line, -1, message, (), None, "error")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a run ended.
+
+    `checked`: how many files, or None where it couldn't begin. `unread`: how many besides can't be
+    read. `is_complete`: no error kept it from checking all of them. `silent`: how many functions
+    there are, where no file says a shape. `descriptions`: what each error code is about.
+    `remarks`: all that is to be said besides, line by line.
+    """
+
+    exit_code: int = 2
+    checked: int | None = None
+    unread: int = 0
+    is_complete: bool = False
+    silent: int = 0
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def advice(self) -> str | None:
+        """What to say where no shape is said; None where one is."""
+        if not (self.silent and self.is_complete):
+            return None
+        functions = f"{self.silent} function{'' if self.silent == 1 else 's'}"
+        return (
+            f"0 of {functions} say a shape, and what says none is hardly checked; "
+            "`shapecheck annotate` can find and write them"
+        )

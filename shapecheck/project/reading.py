@@ -1,0 +1,65 @@
+"""Reads source files, in the encoding that they declare."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from shapecheck.analysis import Source
+from shapecheck.project.settings import Settings
+
+_DECLARED: Final = re.compile(
+    rb"([ \t\v]*#.*(\r\n?|\n))??[ \t\v]*#.*coding[:=][ \t]*(?P<name>[-\w.]+)"
+)
+_LATIN: Final = re.compile(r"(?:iso-)?latin-1(?:-.*)?")
+
+
+class UnreadableError(Exception):
+    """A file that can't be read, or isn't text: why."""
+
+
+class Reader:
+    """Reads each file once, and hands out the same `Source` object for it again."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._read: dict[str, Source | UnreadableError] = {}
+
+    def read(self, module: str, path: str) -> Source | None:
+        """Return the text of a module, None where it can't be read."""
+        try:
+            return self.source(module, path)
+        except UnreadableError:
+            return None
+
+    def source(self, module: str, path: str) -> Source:
+        """Return the text of a module; raises `UnreadableError`."""
+        found = self._read.get(path)
+        if found is None:
+            found = self._new(module, path)
+        elif isinstance(found, Source) and found.name != module:
+            found = Source(module, found.path, found.text)
+        self._read[path] = found
+        if isinstance(found, UnreadableError):
+            raise found
+        return found
+
+    def _new(self, module: str, path: str) -> Source | UnreadableError:
+        try:
+            return Source(module, self._settings.display(path), decoded(Path(path).read_bytes()))
+        except OSError as error:
+            return UnreadableError(f"Cannot read file: {os.strerror(error.errno or 0)}")
+        except (UnicodeDecodeError, LookupError) as error:
+            return UnreadableError(f"Cannot decode file: {error}")
+
+
+def decoded(content: bytes) -> str:
+    """Decode a source file; raises UnicodeDecodeError or LookupError."""
+    if content.startswith(codecs.BOM_UTF8):
+        return content[len(codecs.BOM_UTF8) :].decode("utf-8")
+    declared = _DECLARED.match(content)
+    encoding = "utf-8" if declared is None else declared["name"].decode("ascii")
+    return content.decode("latin-1" if _LATIN.fullmatch(encoding) else encoding)
