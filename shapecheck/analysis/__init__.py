@@ -20,13 +20,14 @@ from shapecheck.analysis.host import (
     Source,
     Span,
 )
-from shapecheck.analysis.relevance import TENSORS, mentions_tensors
+from shapecheck.analysis.relevance import TENSORS, TEXT, mentions_tensors
 
 if TYPE_CHECKING:
     from shapecheck.analysis.check.module import Checking
 
 __all__ = [
     "TENSORS",
+    "TEXT",
     "Body",
     "Cause",
     "Coverage",

@@ -1,4 +1,4 @@
-"""Which modules have to do with tensors, told by their text."""
+"""What is asked of a module as a whole: its text, and whether it has to do with tensors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import Final
 
 TENSORS: Final = "tensors "
 """The key of what `mentions_tensors` says of a module, for `analysis.digest_of`."""
+
+TEXT: Final = "text "
+"""The key of all that stands in a module."""
 
 _LIBRARIES: Final = ("torch", "shapecheck", "jaxtyping", "einops")
 

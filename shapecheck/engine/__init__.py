@@ -12,8 +12,17 @@ it uses `analysis` and what is below.
 
 from shapecheck.engine.database import Database
 from shapecheck.engine.engine import Engine, Files
-from shapecheck.engine.records import ModuleRecord
+from shapecheck.engine.records import ModuleRecord, digest
 from shapecheck.engine.reported import Reported
 from shapecheck.engine.store import Store, fingerprint
 
-__all__ = ["Database", "Engine", "Files", "ModuleRecord", "Reported", "Store", "fingerprint"]
+__all__ = [
+    "Database",
+    "Engine",
+    "Files",
+    "ModuleRecord",
+    "Reported",
+    "Store",
+    "digest",
+    "fingerprint",
+]

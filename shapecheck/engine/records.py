@@ -21,6 +21,12 @@ Key: TypeAlias = tuple[str, str]
 
 Versions: TypeAlias = dict[str, str | None]
 
+
+def digest(content: bytes) -> str:
+    """Return what is another text for another content of a file."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
 NOTHING: Final = Findings()
 
 

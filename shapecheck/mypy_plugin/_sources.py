@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from mypy.util import DecodeError, decode_python_encoding
 
 from shapecheck.analysis import Source
+from shapecheck.engine import digest as digest_of
 from shapecheck.project.relevance import hands_out_shapes, is_library
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class SourceReader:
         digest = self._digests.get(key)
         if digest is None:
             content = self._content(path) if content is None else content
-            digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+            digest = digest_of(content)
             self._digests[key] = digest
         return digest
 

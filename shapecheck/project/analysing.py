@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shapecheck import analysis
-from shapecheck.analysis import Diagnostic, Options, mentions_tensors
+from shapecheck.analysis import TEXT, Options, mentions_tensors
+from shapecheck.engine import Engine, ModuleRecord, Store
 from shapecheck.project.definers import Definers
 from shapecheck.project.failures import failure, unreadable
 from shapecheck.project.modules import Host, Module, Modules
@@ -13,37 +13,57 @@ from shapecheck.signatures import StubError
 
 
 class Analysis:
-    """Analyses modules of one group, which see each other as they were the first time."""
+    """Analyses modules of one group, which see each other as they were the first time.
 
-    def __init__(self, modules: Modules, reader: Reader, options: Options) -> None:
+    `store` has what was said of them before.
+    """
+
+    def __init__(
+        self, modules: Modules, reader: Reader, options: Options, store: Store | None
+    ) -> None:
         self._modules = modules
         self._reader = reader
         self._options = options
+        self._store = store
         self._definers = Definers(modules)
+        self._engines: dict[Host, Engine[Host]] = {}
 
-    def analyse(self, module: str, path: str) -> list[Diagnostic]:
-        """Return what is to be said of a module, before anything is ignored.
+    def known(self, module: Module) -> ModuleRecord | None:
+        """Return what is to be said of a module where that is known from before."""
+        engine = self._engine(module)
+        record = engine.known(module.name)
+        return record if record is not None and engine.holds(record) else None
 
-        A failure is a note. Raises `StubError`: without signatures there is no going on; and
-        `SyntaxError` for a module that isn't Python.
+    def analyse(self, module: Module) -> ModuleRecord:
+        """Return what is to be said of a module that is Python, before anything is ignored.
+
+        A failure is a note. Raises `StubError`: without signatures there is no going on.
         """
-        one = Module(module, path)
-        host = self._modules.host(one)
-        source = self._reader.read(module, path)
+        engine = self._engine(module)
+        source = engine.files.source(module.name)
         if source is None:
-            return [unreadable()]
-        if not mentions_tensors(source.text) and not self._imports_tensors(one, host):
-            return []
+            return engine.without_parts(module.name, [unreadable()])
+        if not mentions_tensors(source.text) and not self._imports_tensors(module, engine.files):
+            rests_on = [(name, TEXT) for name in sorted(self._definers.consulted)]
+            return engine.without_parts(module.name, [], rests_on)
         try:
-            return analysis.analyze_module(source, host, self._options)
+            return engine.record(module.name)
         except (StubError, SyntaxError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the other modules are checked
-            return [failure(source, error)]
+            return engine.without_parts(module.name, [failure(source, error)])
+
+    def _engine(self, module: Module) -> Engine[Host]:
+        host = self._modules.host(module)
+        if host not in self._engines:
+            self._engines[host] = Engine(host, self._options, self._store)
+        return self._engines[host]
 
     def _imports_tensors(self, module: Module, host: Host) -> bool:
         """Does a name here come from a module, of the same project, that has to do with tensors?"""
-        for name in self._definers.of(module, host):
+        names = self._definers.of(module, host)
+        self._definers.consulted.update(names)
+        for name in names:
             known = self._modules.known(name)
             if known is None or is_library(known.path):
                 continue

@@ -14,6 +14,7 @@ from typing import Final
 
 from shapecheck import config, parallel
 from shapecheck.analysis import Diagnostic, Options, mentions_tensors
+from shapecheck.engine import Database, Store, fingerprint
 from shapecheck.project import codes, targets
 from shapecheck.project.analysing import Analysis
 from shapecheck.project.comments import ignores
@@ -34,6 +35,7 @@ from shapecheck.signatures import StubError
 _RECURSION_LIMIT: Final = 2**14
 # So many lines that have nothing to do with tensors cost what one costs that has.
 _IDLE_LINES: Final = 30
+_EMPTY: Final = ast.Module([], [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class _Run:
         self._options = options
         self._reader = Reader(settings)
         self._folders = Folders()
+        self._store = _store(settings, options)
 
     def tasks(self) -> list[_Task]:
         """Find the modules to check, each of them once; raises `TargetError`."""
@@ -135,7 +138,7 @@ class _Run:
                     (target for target in again if target.path in paths), _by_path(settings)
                 )
                 continue
-            analysis = Analysis(modules, self._reader, self._options)
+            analysis = Analysis(modules, self._reader, self._options, self._store)
             for module in (*modules.given.values(), *followed):
                 path = self._settings.display(module.path)
                 yield _Task(module, path, module.name in modules.given, analysis)
@@ -155,6 +158,12 @@ class _Run:
             source = self._reader.source(module.name, module.path)
         except UnreadableError as error:
             return _Checked([stop(task.path, str(error))], is_read=False)
+        settings = settings_in(source.text, self._settings.of(module.name))
+        comments = ignores(source.text)
+        is_shown = not (settings.ignore_errors or comments.hide_all)
+        known = task.analysis.known(module) if is_shown else None
+        if known is not None and not known.said:
+            return _Checked(findings((), source, _EMPTY, comments, settings))
         failed: Diagnostic | None = None
         try:
             tree = parsed(source)
@@ -162,14 +171,11 @@ class _Run:
             wrong = mistakes(source, error)
             if wrong or not mentions_tensors(source.text):
                 return _Checked(wrong, is_read=not wrong)
-            tree, failed = ast.Module([], []), failure(source, error)
-        settings = settings_in(source.text, self._settings.of(module.name))
-        comments = ignores(source.text)
-        if settings.ignore_errors or comments.hide_all:
+            tree, failed = _EMPTY, failure(source, error)
+        if not is_shown:
             return _Checked([])
-        analyse = task.analysis.analyse
-        diagnostics = [failed] if failed is not None else analyse(module.name, module.path)
-        return _Checked(findings(diagnostics, source, tree, comments, settings))
+        said = [failed] if failed is not None else task.analysis.analyse(module).said
+        return _Checked(findings(said, source, tree, comments, settings))
 
     def silent(self, tasks: Iterable[_Task]) -> int:
         """Count the functions in the files that were asked for; 0 where one says a shape."""
@@ -182,6 +188,14 @@ class _Run:
                 if says_shape:
                     return 0
         return functions
+
+
+def _store(settings: Settings, options: Options) -> Store | None:
+    """Return where what was found is kept: beside mypy's cache, where mypy's plugin keeps it."""
+    if settings.cache_dir == os.devnull:
+        return None
+    folder = Path(settings.cache_dir, ".".join(map(str, settings.python_version)), "shapecheck")
+    return Store(Database(folder), fingerprint(options))
 
 
 def _by_path(settings: Settings) -> Settings:

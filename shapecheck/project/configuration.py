@@ -72,7 +72,7 @@ def read(path: str | None = None) -> Configured:
     remarks: list[str] = []
     found = _parse(path, remarks) if path is not None else _find(remarks)
     if found is None:
-        return Configured(Settings(mypy_path=_environment_path()), remarks)
+        return Configured(_settings({}, {}, None), remarks)
     if "mypy" not in found.sections and (path or Path(found.path).name not in _SHARED):
         remarks.append(f"{found.path}: No [mypy] section in config file")
     values = _values(found, "mypy", remarks)
@@ -90,9 +90,13 @@ def read(path: str | None = None) -> Configured:
     return Configured(_settings(values, sections, found.path), remarks)
 
 
-def _settings(values: _Values, sections: dict[str, Section], path: str) -> Settings:
+def _settings(values: _Values, sections: dict[str, Section], path: str | None) -> Settings:
     every = ModuleSettings()
     on_modules = Section(**{name: values.pop(name) for name in _OF_MODULES & values.keys()})
+    cache = os.environ.get("MYPY_CACHE_DIR", "").strip() or values.pop("cache_dir", None)
+    values.pop("cache_dir", None)
+    if cache is not None:
+        values["cache_dir"] = os.path.expanduser(cache)  # noqa: PTH111
     has_packages = not values.pop("no_site_packages", False)
     python = values.pop("python_executable", sys.executable)
     return Settings(
@@ -328,6 +332,7 @@ _READERS: Final[dict[str, _Reader]] = {
     "no_site_packages": _flag,
     "python_version": _version,
     "python_executable": _text,
+    "cache_dir": _text,
     "platform": _plain,
     "always_true": _names,
     "always_false": _names,

@@ -32,9 +32,12 @@ class Definers:
     def __init__(self, modules: Modules) -> None:
         self._modules = modules
         self._bound: dict[str, _Bound] = {}
+        self.consulted: set[str] = set()
+        """The modules on whose text rests what `of` has last said, those that aren't there too."""
 
     def of(self, module: Module, host: Host) -> list[str]:
         """Return the modules in which the names are defined that a module imports."""
+        self.consulted = set()
         bound = self._of(module.name, host)
         found = dict.fromkeys(
             origin
@@ -72,6 +75,7 @@ class Definers:
                 module, name = bound.imported[name]
                 continue
             inside = f"{module}.{name}"
+            self.consulted.add(inside)
             if self._modules.known(inside) is not None:
                 return inside
             every = (self._origin(starred, name, host) for starred in bound.starred)
@@ -79,6 +83,7 @@ class Definers:
         return None
 
     def _of(self, module: str, host: Host) -> _Bound:
+        self.consulted.add(module)
         if module not in self._bound:
             self._bound[module] = self._read(module, host)
         return self._bound[module]

@@ -161,6 +161,11 @@ class Host:
             self._found[module] = self._find(module)
         return self._found[module]
 
+    def version(self, module: str) -> str | None:
+        """Return what is another text where the module's source or its path is."""
+        source = self.source(module)
+        return None if source is None else f"{self._reader.digest(source)} {source.path}"
+
     def _find(self, module: str) -> Source | None:
         path = self._modules.path(module, self._looker)
         found = None if path is None else self._reader.read(module, path)

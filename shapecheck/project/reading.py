@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck.analysis import Source
+from shapecheck.engine import digest
 from shapecheck.project.settings import Settings
 
 _DECLARED: Final = re.compile(
@@ -27,6 +28,11 @@ class Reader:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._read: dict[str, Source | UnreadableError] = {}
+        self._digests: dict[str, str] = {}
+
+    def digest(self, source: Source) -> str:
+        """Return what is another text for another content of a file that was read."""
+        return self._digests[source.path]
 
     def read(self, module: str, path: str) -> Source | None:
         """Return the text of a module, None where it can't be read."""
@@ -49,7 +55,10 @@ class Reader:
 
     def _new(self, module: str, path: str) -> Source | UnreadableError:
         try:
-            return Source(module, self._settings.display(path), decoded(Path(path).read_bytes()))
+            content = Path(path).read_bytes()
+            shown = self._settings.display(path)
+            self._digests[shown] = digest(content)
+            return Source(module, shown, decoded(content))
         except OSError as error:
             return UnreadableError(f"Cannot read file: {os.strerror(error.errno or 0)}")
         except (UnicodeDecodeError, LookupError) as error:

@@ -75,7 +75,8 @@ class Settings:
     """What holds for a run. Paths are as they were written, from the current folder.
 
     `exclude`: regular expressions. `mypy_path`: more folders that modules are imported from, those
-    of the environment first. `packages_of`: the Python whose packages are found, None for none.
+    of the environment first. `cache_dir`: mypy's, beside which is
+    kept what was found. `packages_of`: the Python whose packages are found, None for none.
     `every`: what holds for all modules; `sections`: what is said of some, by the pattern of their
     names, in the order in which it is said. `config_file`: the file in which this stands.
     """
@@ -95,6 +96,7 @@ class Settings:
     always_true: tuple[str, ...] = ()
     always_false: tuple[str, ...] = ()
     packages_of: str | None = sys.executable
+    cache_dir: str = ".mypy_cache"
     every: ModuleSettings = ModuleSettings()
     sections: Mapping[str, Section] = field(default_factory=dict)
     config_file: str | None = None

@@ -21,7 +21,8 @@ from shapecheck.analysis.program.answers import Ground, Place, places
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.modules import Module, Program
 from shapecheck.analysis.program.reading import Reading, digest
-from shapecheck.analysis.program.syntax import TEXT, syntax
+from shapecheck.analysis.program.syntax import syntax
+from shapecheck.analysis.relevance import TENSORS, TEXT, mentions_tensors
 from shapecheck.analysis.values.model import Instance, ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
@@ -170,6 +171,8 @@ def digest_of(source: Source | None, key: str) -> str:
     """Do what `analysis.digest_of` says."""
     if source is None:
         return "absent" if key == EXISTENCE else ""
+    if key in _WITHOUT_SYNTAX:
+        return digest(_WITHOUT_SYNTAX[key](source))
     try:
         parsed = syntax(source)
     except (SyntaxError, ValueError, RecursionError):
@@ -177,6 +180,13 @@ def digest_of(source: Source | None, key: str) -> str:
     if key == EXISTENCE:
         return "package" if source.path.endswith("__init__.py") else "module"
     return parsed.reading(key).digest
+
+
+_WITHOUT_SYNTAX: Final[dict[str, Callable[[Source], str]]] = {
+    TEXT: lambda source: "\n".join((source.path, source.text)),
+    TENSORS: lambda source: str(mentions_tensors(source.text)),
+}
+"""What is read of a module without parsing it; each says what the `Reading` of the key does."""
 
 
 def _moves(findings: Findings, lines: Lines) -> bool:

@@ -21,10 +21,7 @@ from shapecheck.analysis.program.reading import (
     unnoted,
     watch,
 )
-from shapecheck.analysis.relevance import mentions_tensors
-
-TEXT: Final = "text "
-"""The key of all that stands in a module."""
+from shapecheck.analysis.relevance import TEXT, mentions_tensors
 
 _KEPT: Final = 256
 _Node = TypeVar("_Node", bound=ast.AST)
