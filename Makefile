@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit conformance agreement bench soak corpus same structure mutants fuzz clean
+.PHONY: help install demo test lint typecheck unit conformance agreement bench soak corpus same structure mutants fuzz edits clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ mutants: $(INSTALLED) ## Break the examples in one place at a time, and count wh
 
 fuzz: $(INSTALLED) ## Draw new programs, and look for what the tool can't stand (FUZZ_ARGS="--help")
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(FUZZ_ARGS)
+
+edits: $(INSTALLED) ## Draw edits, and compare the daemon, warm and cold runs after each (EDITS_ARGS="--help")
+	PYTHONPATH=benchmarks $(BIN)/python -m edits $(EDITS_ARGS)
 
 clean: ## Remove the virtual environment, caches and built files
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -40,6 +40,7 @@ class Reporter:
         self._reported: set[str] = set()
         self._places: dict[str, dict[Span, _Place]] = {}
         self._used: dict[str, dict[int, list[str]]] = {}
+        self._contexts: dict[str, list[tuple[str, int]]] = {}
 
     def is_silent(self, file: MypyFile) -> bool:
         """Would mypy drop whatever is reported in this module (a library, `ignore_errors`)?"""
@@ -71,15 +72,17 @@ class Reporter:
             used = errors.used_ignored_lines.get(file.path, {})
             self._used[file.path] = {line: list(codes) for line, codes in used.items()}
             self._places[file.path] = {}
+            self._contexts[file.path] = imported_by
         else:
             self._restore_ignores(file)
-            # mypy sorts messages with the same one, and has none where it checks a part again.
-            errors.set_import_context([])
+            # mypy sorts those messages of a file that have the same one.
+            errors.set_import_context(self._contexts.get(file.path, []))
         # Not a word on which function or module it is: where the daemon checks one of these again,
         # it drops the errors that belong there.
         is_update = options is None
         options = options or self.module_options(file)
         errors.set_file(file.path, None, options)
+        known = len(errors.error_info_map.get(file.path, ()))
         try:
             parent: ErrorInfo | None = None
             span: Span | None = None
@@ -90,12 +93,22 @@ class Reporter:
                 if diagnostic.span != span:
                     parent = None
                 self._note(diagnostic, parent)
+            self._put_first(file, known)
             self._use_ignores_of_parents(file)
             if self._options.fine_grained_incremental:
                 self._renew_errors_about_ignores(file, options, is_update=is_update)
         finally:
             errors.set_file(before[0], before[1], before[2], before[3])
             errors.set_import_context(imported_by)
+
+    def _put_first(self, file: MypyFile, known: int) -> None:
+        """Put what has just been reported in front of the `known` first messages of a file.
+
+        Of messages at the same place mypy shows that first which was reported first, and its daemon
+        reports some of its own again when ours are there.
+        """
+        infos = self.errors.error_info_map.get(file.path, [])
+        infos[:] = infos[known:] + infos[:known]
 
     def _error(self, diagnostic: Diagnostic) -> ErrorInfo:
         """An error can be ignored on any line of its expression, as mypy's own."""

@@ -100,12 +100,23 @@ SPACE = {
     "used.py": "import re  # type: ignore[shape]  # torch\n# @ error 1:0-1:2 shape-dtype: text\n",
     "shown.py": "import re\n# torch\nreveal_type(re)\n# @ note 3:0-3:15: a shape\n",
     "plain.py": "x: int = ''\n",
+    "same_place.py": "import re  # torch\nundefined\n# @ error 2:0-2:9: text\n",
 }
 # What is written (None is deleted), and what is checked then. Each step follows the one before.
 STEPS: list[tuple[str, dict[str, str | None], tuple[str, ...]]] = [
     ("the start", {}, WHOLE),
     ("another text is looked at", {"space/told.py": "# says two\n"}, WHOLE),
     ("a file is deleted", {"plain.py": None}, WHOLE),
+    (
+        "a new file with an error of mypy's below ours, and another that imports it",
+        {
+            "imported.py": "import re  # torch\n# @ error 1:0-1:2: text\nundefined\n",
+            "importing.py": "import imported\n",
+        },
+        WHOLE,
+    ),
+    ("the other is edited", {"importing.py": "import imported\nx = 1\n"}, WHOLE),
+    ("the new file is gone", {"imported.py": None, "importing.py": None}, WHOLE),
     ("fewer files", {}, ("space/m.py", "shown.py")),
     ("other files", {}, ("space/looker.py", "unused.py")),
     ("all files", {}, WHOLE),

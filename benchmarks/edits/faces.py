@@ -1,0 +1,250 @@
+"""The ways to ask what is wrong with a program.
+
+To add one, write a `Face` and put what makes it into `FACES`: the faces of one group must say the
+same of every tree, byte for byte.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from edits.trees import SETTINGS, TARGETS, modules
+from shapecheck.analysis import Options, Source, analyze_module
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+# The little of torch and jaxtyping that drawn programs use: mypy reads the real ones for seconds.
+SMALL_LIBRARIES: Final = Path(__file__).with_name("libraries") / "site-packages"
+Said = dict[str, list[str]]
+"""What was said of each file, in the order in which it was; of none, under an empty name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """Where the faces find a program, and what they need besides.
+
+    `prepared` is a cache of mypy in which the libraries are, and no module of the program;
+    `scratch` is a folder of the face's own; `libraries` is where mypy finds other libraries than
+    those that are installed, and `package` where Python finds `shapecheck`.
+    """
+
+    folder: Path
+    scratch: Path
+    prepared: Path | None
+    libraries: Path | None = None
+    package: Path = ROOT
+
+    def targets(self) -> list[str]:
+        """Return what mypy is asked to check now."""
+        return (self.folder / TARGETS).read_text("utf-8").split()
+
+    def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run Python in the folder of the program."""
+        environment = {**os.environ, "PYTHONPATH": str(self.package), "PYTHONHASHSEED": "0"}
+        if self.libraries is not None:
+            environment["MYPYPATH"] = str(self.libraries)
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def cache(self) -> Path:
+        """Return a new cache of mypy, with the libraries in it."""
+        cache = self.scratch / "cache"
+        shutil.rmtree(cache, ignore_errors=True)
+        if self.prepared is not None:
+            shutil.copytree(self.prepared, cache)
+        return cache
+
+
+class Face(Protocol):
+    """One way to ask, through a whole sequence of edits."""
+
+    def say(self) -> Said:
+        """Return what is said of the program as it lies in the folder now."""
+
+    def close(self) -> None:
+        """End what runs still."""
+
+
+class Cold:
+    """mypy that has never seen the program."""
+
+    def __init__(self, place: Workplace) -> None:
+        self._place = place
+
+    def say(self) -> Said:
+        """Return what mypy prints."""
+        return _mypy(self._place, self._place.cache())
+
+    def close(self) -> None:
+        """Remove the cache."""
+        shutil.rmtree(self._place.scratch, ignore_errors=True)
+
+
+class Warm:
+    """mypy with the cache of the tree before."""
+
+    def __init__(self, place: Workplace) -> None:
+        self._place = place
+        self._cache = place.cache()
+
+    def say(self) -> Said:
+        """Return what mypy prints."""
+        return _mypy(self._place, self._cache)
+
+    def close(self) -> None:
+        """Remove the cache."""
+        shutil.rmtree(self._place.scratch, ignore_errors=True)
+
+
+class Daemon:
+    """One daemon of mypy for all trees."""
+
+    def __init__(self, place: Workplace) -> None:
+        self._place = place
+        self._cache = place.cache()
+        self._status = f"--status-file={place.scratch / 'status.json'}"
+
+    def say(self) -> Said:
+        """Return what the daemon prints."""
+        options = f"--config-file={SETTINGS}", f"--cache-dir={self._cache}"
+        run = "-m", "mypy.dmypy", self._status, "run", "--", *options, *self._place.targets()
+        return heard(self._place.python(*run))
+
+    def close(self) -> None:
+        """Stop the daemon."""
+        self._place.python("-m", "mypy.dmypy", self._status, "stop")
+        shutil.rmtree(self._place.scratch, ignore_errors=True)
+
+
+class Process:
+    """The analysis by itself, in a process that stays."""
+
+    def __init__(self, place: Workplace) -> None:
+        self._place = place
+
+    def say(self) -> Said:
+        """Return what the analysis says of each module."""
+        return analysed(self._place.folder)
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+class Afresh:
+    """The same in a new process for each tree."""
+
+    def __init__(self, place: Workplace) -> None:
+        self._place = place
+
+    def say(self) -> Said:
+        """Return what the analysis says of each module."""
+        program = f"import sys; sys.path.insert(0, {str(ROOT / 'benchmarks')!r})\n{_TELL}"
+        return heard(self._place.python("-c", program))
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+_TELL: Final = """
+from pathlib import Path
+from edits.faces import analysed
+sys.setrecursionlimit(1 << 14)
+for lines in analysed(Path()).values():
+    for line in lines:
+        print(line)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a face is made, and which others it must agree with."""
+
+    group: str
+    make: Callable[[Workplace], Face]
+
+
+# The first one of a group is what the others are held against.
+FACES: Final[dict[str, Kind]] = {
+    "cold": Kind("mypy", Cold),
+    "warm": Kind("mypy", Warm),
+    "daemon": Kind("mypy", Daemon),
+    "afresh": Kind("analysis", Afresh),
+    "process": Kind("analysis", Process),
+}
+
+
+def _mypy(place: Workplace, cache: Path) -> Said:
+    options = f"--config-file={SETTINGS}", f"--cache-dir={cache}"
+    return heard(place.python("-m", "mypy", *options, *place.targets()))
+
+
+def heard(done: subprocess.CompletedProcess[str]) -> Said:
+    """Sort what was printed by file: files, unlike lines, come in the order of the work."""
+    said: dict[str, list[str]] = defaultdict(list)
+    for line in done.stdout.splitlines():
+        name, colon, rest = line.partition(":")
+        if colon and name.endswith((".py", ".pyi")) and rest:
+            said[name].append(line)
+        elif not line.startswith(("Success: ", "Found ", "Daemon ", "Restarting: ")):
+            said[""].append(line)
+    said[""] += done.stderr.splitlines()
+    return {name: lines for name, lines in said.items() if lines}
+
+
+def analysed(folder: Path) -> Said:
+    """Return what the analysis says of each module below a folder, as files are now."""
+    host = _Folder(folder)
+    names = [path.relative_to(folder).as_posix() for path in folder.rglob("*.py*")]
+    said: Said = {}
+    for name in modules(dict.fromkeys(names, "")):
+        source = host.read(name)
+        try:
+            found = analyze_module(source, host, Options())
+        except SyntaxError as error:
+            said[name] = [f"{name}:{error.lineno}: {error.msg}"]
+            continue
+        said[name] = [
+            f"{name}:{one.span.line}:{one.span.column}:{one.span.end_line}:{one.span.end_column}: "
+            f"{one.severity}: {one.message}  [{one.code}]"
+            for one in found
+        ]
+    return {name: lines for name, lines in said.items() if lines}
+
+
+class _Folder:
+    """Hands out the modules of a folder, all folders being packages."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, Source | None] = {}
+
+    def source(self, module: str) -> Source | None:
+        """Return the source of a module by its dotted name."""
+        if module not in self._known:
+            base = module.replace(".", "/")
+            paths = (f"{base}/__init__.pyi", f"{base}.pyi", f"{base}/__init__.py", f"{base}.py")
+            found = (path for path in paths if (self._folder / path).is_file())
+            path = next(found, None)
+            self._known[module] = None if path is None else self._read(module, path)
+        return self._known[module]
+
+    def read(self, path: str) -> Source:
+        """Return the module at a path."""
+        module = path.rpartition(".")[0].replace("/", ".").removesuffix(".__init__")
+        return self._read(module, path)
+
+    def _read(self, module: str, path: str) -> Source:
+        return Source(module, path, (self._folder / path).read_text("utf-8", errors="replace"))
