@@ -6,7 +6,9 @@ same of every tree, byte for byte.
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -47,17 +49,21 @@ class Workplace:
 
     def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run Python in the folder of the program."""
-        environment = {**os.environ, "PYTHONPATH": str(self.package), "PYTHONHASHSEED": "0"}
-        if self.libraries is not None:
-            environment["MYPYPATH"] = str(self.libraries)
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.folder,
-            env=environment,
+            env=self.environment(),
             capture_output=True,
             text=True,
             check=False,
         )
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of all programs."""
+        found = {**os.environ, "PYTHONPATH": str(self.package), "PYTHONHASHSEED": "0"}
+        if self.libraries is not None:
+            found["MYPYPATH"] = str(self.libraries)
+        return found
 
     def cache(self) -> Path:
         """Return a new cache of mypy, with the libraries in it."""
@@ -158,6 +164,78 @@ class Afresh:
         """Nothing runs."""
 
 
+class Alone:
+    """`check --only-shapes` with the database of the tree before."""
+
+    def __init__(self, place: Workplace) -> None:
+        self._place = place
+        self._cache = place.scratch / "cache"
+
+    def say(self) -> Said:
+        """Return what is printed."""
+        return _alone(self._place, self._cache)
+
+    def close(self) -> None:
+        """Remove the database."""
+        shutil.rmtree(self._place.scratch, ignore_errors=True)
+
+
+class AloneAnew(Alone):
+    """The same with nothing from before."""
+
+    def say(self) -> Said:
+        """Return what is printed."""
+        shutil.rmtree(self._cache, ignore_errors=True)
+        return super().say()
+
+
+class AloneDamaged(Alone):
+    """The same with a database of which a different part is damaged each time."""
+
+    def __init__(self, place: Workplace) -> None:
+        super().__init__(place)
+        self._random = random.Random(0)
+
+    def say(self) -> Said:
+        """Return what is printed."""
+        for path in sorted(self._cache.rglob("shapecheck.sqlite*")):
+            content = bytearray(path.read_bytes())
+            for _ in range(self._random.choice((1, 40, 4000))):
+                content[self._random.randrange(len(content))] = self._random.randrange(256)
+            path.write_bytes(content[: self._random.choice((len(content), len(content) // 2))])
+        return super().say()
+
+
+class AloneTwice(Alone):
+    """The same by two processes at once, the first of which is killed in the middle."""
+
+    def say(self) -> Said:
+        """Return what the one prints that goes on."""
+        command = [sys.executable, "-m", "shapecheck", *_alone_arguments(self._place, self._cache)]
+        environment = self._place.environment()
+        with subprocess.Popen(
+            command,
+            cwd=self._place.folder,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as other:
+            said = super().say()
+            other.kill()
+        return said
+
+
+class ThroughMypy(Alone):
+    """What mypy's plugin says of shapes, with nothing from before."""
+
+    def say(self) -> Said:
+        """Return what is printed of shapes."""
+        arguments = "check", "--output", "json", "--config-file", SETTINGS
+        options = "--", f"--cache-dir={self._place.cache()}"
+        targets = self._place.targets()
+        return _of_shapes(self._place.python("-m", "shapecheck", *arguments, *targets, *options))
+
+
 _TELL: Final = """
 from pathlib import Path
 from edits.faces import analysed
@@ -183,12 +261,37 @@ FACES: Final[dict[str, Kind]] = {
     "daemon": Kind("mypy", Daemon),
     "afresh": Kind("analysis", Afresh),
     "process": Kind("analysis", Process),
+    "through mypy": Kind("alone", ThroughMypy),
+    "alone anew": Kind("alone", AloneAnew),
+    "alone": Kind("alone", Alone),
+    "alone damaged": Kind("alone", AloneDamaged),
+    "alone twice": Kind("alone", AloneTwice),
 }
 
 
 def _mypy(place: Workplace, cache: Path) -> Said:
     options = f"--config-file={SETTINGS}", f"--cache-dir={cache}"
     return heard(place.python("-m", "mypy", *options, *place.targets()))
+
+
+def _alone_arguments(place: Workplace, cache: Path) -> list[str]:
+    arguments = "check", "--only-shapes", "--output", "json", "--config-file", SETTINGS
+    return [*arguments, *place.targets(), "--", f"--cache-dir={cache}"]
+
+
+def _alone(place: Workplace, cache: Path) -> Said:
+    return _of_shapes(place.python("-m", "shapecheck", *_alone_arguments(place, cache)))
+
+
+def _of_shapes(done: subprocess.CompletedProcess[str]) -> Said:
+    """Sort findings about shapes, printed as JSON, by file; what stops a run is left out."""
+    said: dict[str, list[str]] = defaultdict(list)
+    for line in done.stdout.splitlines():
+        found = json.loads(line)
+        code, message = found["code"] or "", found["message"]
+        if code.startswith("shape") or message.startswith("Revealed shape"):
+            said[found["file"]].append(line)
+    return {name: sorted(lines) for name, lines in sorted(said.items())}
 
 
 def heard(done: subprocess.CompletedProcess[str]) -> Said:

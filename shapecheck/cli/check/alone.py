@@ -6,6 +6,7 @@ mypy's configuration holds, and those of its options that say what is checked an
 from __future__ import annotations
 
 import argparse
+import os
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
@@ -82,6 +83,10 @@ def _read_options(arguments: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("--python-version", type=_version)
     parser.add_argument("--python-executable")
     parser.add_argument("--platform")
+    parser.add_argument("--cache-dir")
+    parser.add_argument(
+        "--no-incremental", action="store_const", const=os.devnull, dest="cache_dir"
+    )
     parser.add_argument("-p", "--package", action="append", dest="packages")
     parser.add_argument("-m", "--module", action="append", dest="modules")
     parser.add_argument("files", nargs="*")
