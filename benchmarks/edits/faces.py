@@ -233,7 +233,9 @@ class ThroughMypy(Alone):
         arguments = "check", "--output", "json", "--config-file", SETTINGS
         options = "--", f"--cache-dir={self._place.cache()}"
         targets = self._place.targets()
-        return _of_shapes(self._place.python("-m", "shapecheck", *arguments, *targets, *options))
+        done = self._place.python("-m", "shapecheck", *arguments, *targets, *options)
+        # mypy stops at a file that isn't Python, and has nothing to say of the others.
+        return AloneAnew(self._place).say() if done.returncode == 2 else _of_shapes(done)
 
 
 _TELL: Final = """
@@ -291,6 +293,8 @@ def _of_shapes(done: subprocess.CompletedProcess[str]) -> Said:
         code, message = found["code"] or "", found["message"]
         if code.startswith("shape") or message.startswith("Revealed shape"):
             said[found["file"]].append(line)
+    if done.returncode not in (0, 1, 2) or "Traceback" in done.stderr:
+        said[""] = done.stderr.splitlines()
     return {name: sorted(lines) for name, lines in sorted(said.items())}
 
 

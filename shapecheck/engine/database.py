@@ -34,6 +34,9 @@ COMMIT;
 MOST_BYTES: Final = 512 << 20
 """Above this size, what hasn't been asked for the longest leaves."""
 
+_DAMAGED: Final = (sqlite3.Error, UnicodeError, TypeError)
+"""What Python's module raises over a damaged file: its own words may be damaged, too."""
+
 Row = tuple[str, ...]
 
 
@@ -66,7 +69,7 @@ class Database:
             found: list[Row] = connection.execute(query, values).fetchall()
         except sqlite3.OperationalError:  # held by others for too long
             return []
-        except sqlite3.DatabaseError:
+        except _DAMAGED:
             self._make_anew()
             return []
         return found
@@ -80,7 +83,7 @@ class Database:
             connection.execute(statement, values)
         except sqlite3.OperationalError:  # held by others for too long, no space, read-only
             return
-        except sqlite3.DatabaseError:
+        except _DAMAGED:
             self._make_anew()
 
     def close(self) -> None:
@@ -98,7 +101,7 @@ class Database:
                 self._connection = _connected(self.path)
             except (OSError, sqlite3.OperationalError):
                 self._is_given_up = True
-            except sqlite3.DatabaseError:
+            except _DAMAGED:
                 self._make_anew()
         return self._connection
 
@@ -109,7 +112,7 @@ class Database:
             for ending in ("", "-wal", "-shm"):
                 Path(f"{self.path}{ending}").unlink(missing_ok=True)
             self._connection = _connected(self.path)
-        except (OSError, sqlite3.Error):
+        except (OSError, *_DAMAGED):
             self._is_given_up = True
 
 

@@ -48,4 +48,4 @@ class Reported:
 
     def _read(self, query: str) -> dict[str, str]:
         rows = [] if self._database is None else self._database.rows(query, ())
-        return {row[0]: row[1] for row in rows}
+        return {str(row[0]): str(row[1]) for row in rows}

@@ -18,6 +18,7 @@ from shapecheck.analysis import Options
 from shapecheck.engine.database import Database
 from shapecheck.engine.records import (
     ModuleRecord,
+    digest,
     said_from_text,
     versions_from_text,
     versions_to_text,
@@ -42,7 +43,10 @@ class Store:
         for versions, said, parts in rows:
             with suppress(ValueError):
                 return ModuleRecord(
-                    module, versions_from_text(versions), said_from_text(said), text=parts
+                    module,
+                    versions_from_text(_opened(versions)),
+                    said_from_text(_opened(said)),
+                    text=_opened(parts),
                 )
         return None
 
@@ -52,21 +56,34 @@ class Store:
             self._maker,
             record.module,
             record.versions[record.module],
-            versions_to_text(record.versions),
-            record.said_text,
-            record.text,
+            _sealed(versions_to_text(record.versions)),
+            _sealed(record.said_text),
+            _sealed(record.text),
             _today(),
         )
         self._database.write("INSERT OR REPLACE INTO said VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def note_versions(self, record: ModuleRecord) -> None:
         """Take note that what is kept of a module holds for other versions of what was read."""
-        new = versions_to_text(record.versions), _today()
+        new = _sealed(versions_to_text(record.versions)), _today()
         which = self._maker, record.module, record.versions[record.module]
         self._database.write(
             "UPDATE said SET versions = ?, day = ? WHERE maker = ? AND module = ? AND version = ?",
             (*new, *which),
         )
+
+
+def _sealed(text: str) -> str:
+    """Put before a text what tells whether it is still the same."""
+    return f"{digest(text.encode())} {text}"
+
+
+def _opened(text: object) -> str:
+    """Return a text that was sealed; raises ValueError where it isn't the same any more."""
+    seal, _, content = str(text).partition(" ")
+    if seal != digest(content.encode(errors="surrogatepass")):
+        raise ValueError("damaged")
+    return content
 
 
 def _today() -> int:
@@ -82,15 +99,15 @@ def fingerprint(options: Options) -> str:
 
     These are shapecheck's own source, the settings, the signature files and the Python that parses.
     """
-    digest = hashlib.blake2b(repr((options, sys.version_info[:2])).encode(), digest_size=16)
+    found = hashlib.blake2b(repr((options, sys.version_info[:2])).encode(), digest_size=16)
     for path in _files_of_verdicts(options):
         try:
             content = path.read_bytes()
         except OSError as error:
             content = repr(error).encode()
-        digest.update(f"\0{path.name}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()
+        found.update(f"\0{path.name}\0{len(content)}\0".encode())
+        found.update(content)
+    return found.hexdigest()
 
 
 def _files_of_verdicts(options: Options) -> Iterator[Path]:
