@@ -18,6 +18,7 @@ from shapecheck.analysis.program.answers import Memory
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef, Value
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import DEFINITIONS, syntax
+from shapecheck.analysis.program.unparsed import Unparsed
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType
 from shapecheck.ops.call import only
@@ -231,6 +232,7 @@ class Program:
         self.problems: list[Problem] = []
         self.memo = _memo(self.table)
         self._modules: dict[str, Module | None] = {}
+        self._unparsed: dict[str, Unparsed | None] = {}
 
     def knows_otherwise(self, source: Source) -> bool:
         """Whether the module of a source's name is known, and isn't made from that source."""
@@ -247,11 +249,9 @@ class Program:
     def module(self, name: str) -> Module | None:
         """Return the module of a dotted name, None where its source isn't to be analysed."""
         if name not in self._modules:
-            root = name.partition(".")[0]
-            if root in SPECIAL or (self.table.knows(root) and root != self.own):
+            if self._is_library(name):
                 return None
-            host = self._host()
-            source = None if host is None else host.source(name)
+            source = self._source(name)
             self._modules[name] = None
             if source is not None:
                 with contextlib.suppress(SyntaxError, ValueError, RecursionError):
@@ -259,18 +259,45 @@ class Program:
         self.memory.asked.add(name)
         return self._modules[name]
 
+    def _is_library(self, name: str) -> bool:
+        """Whether a module is never looked into, as the analysis knows what is in it."""
+        root = name.partition(".")[0]
+        return root in SPECIAL or (self.table.knows(root) and root != self.own)
+
+    def _source(self, name: str) -> Source | None:
+        host = self._host()
+        return None if host is None else host.source(name)
+
     def package(self, name: str) -> Value:
         """Return the value of an imported module."""
         return library(name) if self.module(name) is None else ModuleRef(name)
 
     def exported(self, base: str, name: str) -> Value:
         """Return what `from base import *` binds a name to, NOTHING if it doesn't or can't tell."""
+        if self._leaves_out(base, name):
+            return NOTHING
         module = self.module(base)
         if module is not None:
             return module.resolve(name)
         dotted = f"{base}.{name}"
         known = self.table.signature(dotted) or self.table.lookup_class(dotted)
         return Dotted(dotted) if known is not None else NOTHING
+
+    def _leaves_out(self, base: str, name: str) -> bool:
+        """Whether a module that isn't parsed yet needn't be to know that it doesn't bind a name.
+
+        A package that imports all of its modules by `*` would else be parsed as a whole.
+        """
+        if base in self._modules or self._is_library(base):
+            return False
+        if base not in self._unparsed:
+            source = self._source(base)
+            self._unparsed[base] = None if source is None else Unparsed(source)
+        unparsed = self._unparsed[base]
+        if unparsed is None or not unparsed.leaves_out(name):
+            return False
+        self.memory.asked.add(base)
+        return True
 
     def member(self, base: str, name: str) -> Value:
         """Return the value of a name in a module."""
