@@ -28,7 +28,7 @@ from shapecheck.analysis.interpreter import (
     statements,
 )
 from shapecheck.analysis.interpreter.frame import Budget, BudgetExceeded, Frame
-from shapecheck.analysis.program.answers import Ground, Place, places
+from shapecheck.analysis.program.answers import Ground, Place, grounds, places
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
 from shapecheck.analysis.program.modules import Module, Program
@@ -144,7 +144,7 @@ def _end(module: Module, host: Host) -> None:
     module.reporter = None
     module.program.memo.trim()
     module.program.memory.trim()
-    _tell(host, module.program.memory.asked)
+    _tell(host, grounds(module.program.memory.asked))
 
 
 def _tell(host: Host, asked: Collection[Ground]) -> None:

@@ -27,6 +27,40 @@ Place = str | tuple[str, int]
 Ground = Place | Reading
 """What an answer rests on."""
 
+
+class Grounds:
+    """What one answer rests on: what was read for it, and the grounds of other answers.
+
+    An answer is asked for again and again, by those on which others rest in turn. So what it rests
+    on is one thing for all of them, and is only gone through when a module is done.
+    """
+
+    __slots__ = ("held",)
+
+    def __init__(self, held: AbstractSet[Ground | Grounds]) -> None:
+        self.held = tuple(held)
+
+    @staticmethod
+    def of(held: AbstractSet[Ground | Grounds]) -> Grounds | None:
+        """Return the grounds that are these; None where there are none."""
+        return Grounds(held) if held else None
+
+
+def grounds(asked: Iterable[Ground | Grounds]) -> set[Ground]:
+    """Return what is rested on, that of other answers included."""
+    found: set[Ground] = set()
+    seen: set[Grounds] = set()
+    waiting = [asked]
+    while waiting:
+        for one in waiting.pop():
+            if not isinstance(one, Grounds):
+                found.add(one)
+            elif one not in seen:
+                seen.add(one)
+                waiting.append(one.held)
+    return found
+
+
 DTYPES: Final = "<dtypes>"
 """The ground of what may go wrong with tensors of ints or of floats, where it isn't known which."""
 
@@ -42,7 +76,7 @@ class _Answer:
     """
 
     found: object
-    rests_on: frozenset[Ground]
+    rests_on: Grounds | None
     limit: int
 
 
@@ -50,9 +84,24 @@ MOST = 1 << 16
 """As many answers are kept when a module has been checked."""
 
 
-def places(grounds: Iterable[Ground]) -> frozenset[Place]:
+def places(asked: Iterable[Ground | Grounds]) -> frozenset[Place]:
     """Return the modules among what an answer rests on, and the annotations that were read."""
-    return frozenset(one for one in grounds if not isinstance(one, Reading))
+    return frozenset(one for one in grounds(asked) if not isinstance(one, Reading))
+
+
+def _rests_on_any(one: Grounds, changed: AbstractSet[Ground], known: dict[Grounds, bool]) -> bool:
+    """Whether grounds are among what has changed; `known` is of which that was found before."""
+    waiting = [one]
+    while waiting:
+        last = waiting[-1]
+        below = [held for held in last.held if isinstance(held, Grounds)]
+        missing = [held for held in below if held not in known]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        known[last] = any(known[held] for held in below) or not changed.isdisjoint(last.held)
+    return known[one]
 
 
 class Memory:
@@ -72,12 +121,12 @@ class Memory:
         self._limit = _FOR_ALL
 
     @property
-    def asked(self) -> set[Ground]:
+    def asked(self) -> set[Ground | Grounds]:
         """What has been asked for by what is being done now."""
         return NOTED.readings
 
     @asked.setter
-    def asked(self, asked: set[Ground]) -> None:
+    def asked(self, asked: set[Ground | Grounds]) -> None:
         NOTED.readings = asked
 
     def begin(self) -> None:
@@ -90,7 +139,7 @@ class Memory:
         self._limit = _FOR_ALL
 
     @contextmanager
-    def noting(self) -> Iterator[set[Ground]]:
+    def noting(self) -> Iterator[set[Ground | Grounds]]:
         """Yield a set to which is added what is asked for meanwhile."""
         outer, self.asked = self.asked, set()
         try:
@@ -101,9 +150,10 @@ class Memory:
 
     def forget(self, changed: AbstractSet[Ground]) -> None:
         """Forget the answers that rest on what has changed."""
-        found = [q for q, one in self._answers.items() if not one.rests_on.isdisjoint(changed)]
-        for question in found:
-            del self._answers[question]
+        known: dict[Grounds, bool] = {}
+        for question, one in [*self._answers.items()]:
+            if one.rests_on is not None and _rests_on_any(one.rests_on, changed, known):
+                del self._answers[question]
 
     def trim(self) -> None:
         """Forget everything if there is too much."""
@@ -116,8 +166,8 @@ class Memory:
         answer = self._answers.get(question)
         if answer is None:
             return MISSING
-        if answer.rests_on:
-            self.asked |= answer.rests_on
+        if answer.rests_on is not None:
+            NOTED.readings.add(answer.rests_on)
         if answer.limit < self._limit:
             self._limit = answer.limit
         return answer.found
@@ -150,17 +200,18 @@ class Memory:
             yield kept.append
         finally:
             del self._open[question]
-            asked, limit = self.asked, self._limit
-            outer_asked |= asked
+            rests_on, limit = Grounds.of(self.asked), self._limit
+            if rests_on is not None:
+                outer_asked.add(rests_on)
             self.asked = outer_asked
             is_free = limit >= number
             self._limit = outer_limit if is_free else min(outer_limit, limit)
         if is_free:
             self._forget(mark)
         if kept and is_free:
-            self._answers[question] = _Answer(kept[0], frozenset(asked), _FOR_ALL)
+            self._answers[question] = _Answer(kept[0], rests_on, _FOR_ALL)
         elif kept and question not in self._answers:
-            self._answers[question] = _Answer(kept[0], frozenset(asked), limit)
+            self._answers[question] = _Answer(kept[0], rests_on, limit)
             self._provisional.append(question)
 
     def recall(self, question: Hashable, answer: Callable[[], T], meanwhile: S) -> T | S:
