@@ -48,7 +48,7 @@ class Unparsed:
         return False
 
 
-_STARRED: Final = re.compile(r"\bimport[\s\\(]*\*")
+_STARRED: Final = re.compile(r"import[\s\\(]*\*")
 _SPACE: Final = r"[ \t\f]*"
 _BOUND: Final = tuple(
     (re.compile(before), re.compile(_SPACE + after, re.MULTILINE))
