@@ -9,6 +9,7 @@ import pytest
 from repository import ROOT
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
+from shapecheck.analysis.check import module
 from shapecheck.analysis.program import answers
 
 HEAD = """\
@@ -277,3 +278,19 @@ def test_an_answer_rests_on_what_the_answers_rest_on_that_it_is_made_from() -> N
     assert known == ["leaf"]
     memory.forget({"one"})
     assert memory.find("leaf") is answers.MISSING
+
+
+def test_a_call_in_a_function_with_any_number_of_axes_is_known_again() -> None:
+    text = (
+        HEAD + 'def f(x: Float[Tensor, "... d"], y: Float[Tensor, "b c"]):\n    return y.relu()\n'
+    )
+    source = Source("stays", "stays.py", text)
+
+    def results() -> int:
+        host = Shelf({})
+        analyze_module(source, host, Options())
+        return len(module.program_of(host, Options(), "stays").memo.results)
+
+    first = results()
+    assert first
+    assert results() == first
