@@ -171,15 +171,14 @@ def digest_of(source: Source | None, key: str) -> str:
     """Do what `analysis.digest_of` says."""
     if source is None:
         return "absent" if key == EXISTENCE else ""
+    if key == EXISTENCE:
+        return "package" if source.path.endswith("__init__.py") else "module"
     if key in _WITHOUT_SYNTAX:
         return digest(_WITHOUT_SYNTAX[key](source))
     try:
-        parsed = syntax(source)
+        return syntax(source).reading(key).digest
     except (SyntaxError, ValueError, RecursionError):
-        return "unreadable" if key == EXISTENCE else ""
-    if key == EXISTENCE:
-        return "package" if source.path.endswith("__init__.py") else "module"
-    return parsed.reading(key).digest
+        return ""
 
 
 _WITHOUT_SYNTAX: Final[dict[str, Callable[[Source], str]]] = {

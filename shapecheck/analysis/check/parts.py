@@ -21,7 +21,7 @@ from shapecheck.analysis.findings import Findings, Led, Lines, blamed
 from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import overrides
 from shapecheck.analysis.interpreter.frame import Budget, BudgetExceeded, Frame
-from shapecheck.analysis.program.answers import Ground
+from shapecheck.analysis.program.answers import Ground, grounds
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
 from shapecheck.analysis.program.modules import Module
@@ -77,7 +77,7 @@ def check(module: Module, part: Part, *, apart: bool = False) -> tuple[Findings,
         found = Findings(reporter.groups(), tuple(_led(module, reporter, apart)))
     finally:
         module.reporter = None
-    return found, memory.asked
+    return found, grounds(memory.asked)
 
 
 def _led(module: Module, reporter: Reporter, apart: bool) -> Iterator[Led]:

@@ -23,7 +23,7 @@ from shapecheck.analysis.values.parts import FORMS
 from shapecheck.analysis.values.paths import is_one
 from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
 from shapecheck.dims.origins import Met
-from shapecheck.shapes import Facts, Item, Run, Tensor, symbols_of
+from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, symbols_of
 
 _MOST: Final = 64
 """As many things on the heap may a call see that is to be recognised."""
@@ -150,7 +150,7 @@ def view(
         # While they are gone through, there come to be more.
         held = [looking.content(heap.get(ref, ref.origin)) for ref in looking.refs]
         known = tuple(looking.known(facts))
-        key = (about, *given, *held, known, facts.declared, *looking.told)
+        key = (about, *given, *held, known, looking.beside(facts.declared), *looking.told)
         hash(key)
     except (Unrecognisable, TypeError):
         return None
@@ -243,6 +243,22 @@ class _Looking:
                     spelled.add(symbol)
                     yield (self._dim(Run(symbol)), self.value(items))
 
+    def beside(self, declared: tuple[Shape, ...]) -> Hashable:
+        """Return which sizes stand beside one another in what annotations give to parameters.
+
+        An unknown that the call doesn't meet can't be asked about in it.
+        """
+        found: set[Hashable] = set()
+        for fixed, vague, has_size in _together(declared) if declared else ():
+            met = [dims.renamed(size, self.unknowns) for size in vague if self._has_met(size)]
+            if met or has_size:
+                found.add(fixed.union(met))
+        return frozenset(found)
+
+    def _has_met(self, size: Size) -> bool:
+        unknown = (symbol for symbol in dims.symbols(size) if symbol.kind is Kind.UNKNOWN)
+        return all(symbol in self.unknowns for symbol in unknown)
+
     def _concerns(self, atom: Atom) -> bool:
         """Whether what is known of an atom is of something met, or that may be met by its name."""
         if isinstance(atom, Sym):
@@ -302,6 +318,26 @@ class _Looking:
             if number == _MOST:
                 raise Unrecognisable
         return number
+
+
+@lru_cache(maxsize=256)
+def _together(
+    declared: tuple[Shape, ...],
+) -> tuple[tuple[frozenset[Hashable], tuple[Size, ...], bool], ...]:
+    """Return what `Facts.stand_together` may ask of each of several shapes.
+
+    That is the numbers and sizes in it without unknowns, the sizes with some, and whether there are
+    any of the first kind.
+    """
+    found = []
+    for shape in declared:
+        sizes = [dim for dim in shape.dims if isinstance(dim, Size)]
+        vague = [s for s in sizes if any(one.kind is Kind.UNKNOWN for one in dims.symbols(s))]
+        fixed = [size for size in sizes if size not in vague]
+        numbers = [dim for dim in shape.dims if isinstance(dim, int) and dim != 1]
+        if sizes:
+            found.append((frozenset[Hashable]((*numbers, *fixed)), tuple(vague), bool(fixed)))
+    return tuple(found)
 
 
 @kept_by_node(4096)

@@ -27,6 +27,66 @@ Place = str | tuple[str, int]
 Ground = Place | Reading
 """What an answer rests on."""
 
+
+class Grounds:
+    """What one answer rests on: what was read for it, and the grounds of other answers.
+
+    An answer is asked for again and again, by those on which others rest in turn. So what it rests
+    on is one thing for all of them, and is only gone through when a module is done.
+    """
+
+    __slots__ = ("_modules", "held")
+
+    def __init__(self, held: AbstractSet[Ground | Grounds]) -> None:
+        self.held = tuple(held)
+        self._modules: frozenset[str] | None = None
+
+    @staticmethod
+    def of(held: AbstractSet[Ground | Grounds]) -> Grounds | None:
+        """Return the grounds that are these; None where there are none."""
+        return Grounds(held) if held else None
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """The modules of which anything was read."""
+        waiting = [self]
+        while self._modules is None:
+            last = waiting[-1]
+            below = [one for one in last.held if isinstance(one, Grounds)]
+            missing = [one for one in below if one._modules is None]
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            own = {_module_of(one) for one in last.held if not isinstance(one, Grounds)}
+            last._modules = frozenset(own).union(*(one._modules or () for one in below))
+        return self._modules
+
+
+def _module_of(ground: Ground) -> str:
+    match ground:
+        case str():
+            return ground
+        case Reading():
+            return ground.module
+    return ""
+
+
+def grounds(asked: Iterable[Ground | Grounds]) -> set[Ground]:
+    """Return what is rested on, that of other answers included."""
+    found: set[Ground] = set()
+    seen: set[Grounds] = set()
+    waiting = [asked]
+    while waiting:
+        for one in waiting.pop():
+            if not isinstance(one, Grounds):
+                found.add(one)
+            elif one not in seen:
+                seen.add(one)
+                waiting.append(one.held)
+    return found
+
+
 DTYPES: Final = "<dtypes>"
 """The ground of what may go wrong with tensors of ints or of floats, where it isn't known which."""
 
@@ -43,7 +103,7 @@ class _Answer:
     """
 
     found: object
-    rests_on: frozenset[Ground]
+    rests_on: Grounds | None
     met: int
     is_limited: bool
 
@@ -52,18 +112,24 @@ MOST = 1 << 16
 """As many answers are kept when a module has been checked."""
 
 
-def places(grounds: Iterable[Ground]) -> frozenset[Place]:
+def places(asked: Iterable[Ground | Grounds]) -> frozenset[Place]:
     """Return the modules among what an answer rests on, and the annotations that were read."""
-    return frozenset(one for one in grounds if not isinstance(one, Reading))
+    return frozenset(one for one in grounds(asked) if not isinstance(one, Reading))
 
 
-def _module_of(ground: Ground) -> str:
-    match ground:
-        case str():
-            return ground
-        case Reading():
-            return ground.module
-    return ""
+def _rests_on_any(one: Grounds, changed: AbstractSet[Ground], known: dict[Grounds, bool]) -> bool:
+    """Whether grounds are among what has changed; `known` is of which that was found before."""
+    waiting = [one]
+    while waiting:
+        last = waiting[-1]
+        below = [held for held in last.held if isinstance(held, Grounds)]
+        missing = [held for held in below if held not in known]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        known[last] = any(known[held] for held in below) or not changed.isdisjoint(last.held)
+    return known[one]
 
 
 class Memory:
@@ -86,12 +152,12 @@ class Memory:
         self._by_module: dict[str, set[Hashable]] = {}
 
     @property
-    def asked(self) -> set[Ground]:
+    def asked(self) -> set[Ground | Grounds]:
         """What has been asked for by what is being done now."""
         return NOTED.readings
 
     @asked.setter
-    def asked(self, asked: set[Ground]) -> None:
+    def asked(self, asked: set[Ground | Grounds]) -> None:
         NOTED.readings = asked
 
     def begin(self) -> None:
@@ -108,7 +174,7 @@ class Memory:
         self._met, self._is_limited = _NONE, False
 
     @contextmanager
-    def noting(self) -> Iterator[set[Ground]]:
+    def noting(self) -> Iterator[set[Ground | Grounds]]:
         """Yield a set to which is added what is asked for meanwhile."""
         outer, self.asked = self.asked, set()
         try:
@@ -119,15 +185,17 @@ class Memory:
 
     def forget(self, changed: AbstractSet[Ground]) -> None:
         """Forget the answers that rest on what has changed."""
-        found = [q for q, one in self._answers.items() if not one.rests_on.isdisjoint(changed)]
-        for question in found:
-            del self._answers[question]
+        known: dict[Grounds, bool] = {}
+        for question, one in [*self._answers.items()]:
+            if one.rests_on is not None and _rests_on_any(one.rests_on, changed, known):
+                del self._answers[question]
 
     def forget_modules(self, names: Iterable[str]) -> None:
         """Forget the answers that rest on anything in some modules."""
         for question in self._lasting:
             answer = self._answers.get(question)
-            for module in {_module_of(one) for one in answer.rests_on} if answer else ():
+            rests_on = None if answer is None else answer.rests_on
+            for module in () if rests_on is None else rests_on.modules:
                 self._by_module.setdefault(module, set()).add(question)
         self._lasting.clear()
         for name in names:
@@ -147,8 +215,8 @@ class Memory:
         answer = self._answers.get(question)
         if answer is None:
             return MISSING
-        if answer.rests_on:
-            self.asked |= answer.rests_on
+        if answer.rests_on is not None:
+            NOTED.readings.add(answer.rests_on)
         if answer.met < self._met:
             self._met = answer.met
         if answer.is_limited:
@@ -188,9 +256,10 @@ class Memory:
             yield kept.append
         finally:
             del self._open[question]
-            asked, met = self.asked, self._met
+            rests_on, met = Grounds.of(self.asked), self._met
             is_limited = self._is_limited and within_limits
-            outer_asked |= asked
+            if rests_on is not None:
+                outer_asked.add(rests_on)
             self.asked = outer_asked
             is_closed = met >= number
             self._met = outer_met if is_closed else min(outer_met, met)
@@ -198,10 +267,10 @@ class Memory:
         if is_closed and not is_limited:
             self._forget(mark)
             if kept:
-                self._answers[question] = _Answer(kept[0], frozenset(asked), _NONE, False)
+                self._answers[question] = _Answer(kept[0], rests_on, _NONE, False)
                 self._lasting.append(question)
         elif kept and question not in self._answers:
-            self._answers[question] = _Answer(kept[0], frozenset(asked), met, is_limited)
+            self._answers[question] = _Answer(kept[0], rests_on, met, is_limited)
             self._provisional.append(question)
 
     def recall(self, question: Hashable, answer: Callable[[], T], meanwhile: S) -> T | S:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
 import math
 import weakref
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -17,8 +16,11 @@ from shapecheck.analysis.findings import Lines
 from shapecheck.analysis.host import Host, Options, Source, Span
 from shapecheck.analysis.program.answers import Memory
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef, Value
+from shapecheck.analysis.program.reading import NOTED, Reading
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import DEFINITIONS, syntax
+from shapecheck.analysis.program.unparsed import Unparsed
+from shapecheck.analysis.relevance import TEXT
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType
 from shapecheck.ops.call import only
@@ -236,14 +238,18 @@ class Program:
         self.problems: list[Problem] = []
         self.memo = _memo(self.table)
         self._modules: dict[str, Module | None] = {}
+        self._unparsed: dict[str, Unparsed | None] = {}
+        self._unreadable: dict[str, Reading] = {}
 
     def renew(self, names: Collection[str]) -> None:
         """Forget modules that have changed, and all that rests on them."""
         known = [name for name in names if name in self._modules]
+        for name in names:
+            self._unparsed.pop(name, None)
+            self._unreadable.pop(name, None)
         for name in known:
             del self._modules[name]
-        if known:
-            self.memory.forget_modules(known)
+        self.memory.forget_modules(names)
 
     def add(self, source: Source) -> Module:
         """Return the module that a source is, parsed where it isn't yet; raises SyntaxError."""
@@ -258,17 +264,29 @@ class Program:
     def module(self, name: str) -> Module | None:
         """Return the module of a dotted name, None where its source isn't to be analysed."""
         if name not in self._modules:
-            root = name.partition(".")[0]
-            if root in SPECIAL or (self.table.knows(root) and root != self.own):
+            if self._is_library(name):
                 return None
-            host = self._host()
-            source = None if host is None else host.source(name)
-            self._modules[name] = None
+            source = self._source(name)
             if source is not None:
-                with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+                try:
                     self.add(source)
+                except (SyntaxError, ValueError, RecursionError):
+                    said = source.path, source.text
+                    self._unreadable[name] = Reading(name, TEXT, lambda: said)
+            self._modules.setdefault(name, None)
         self.memory.asked.add(name)
+        if name in self._unreadable:
+            NOTED.readings.add(self._unreadable[name])
         return self._modules[name]
+
+    def _is_library(self, name: str) -> bool:
+        """Whether a module is never looked into, as the analysis knows what is in it."""
+        root = name.partition(".")[0]
+        return root in SPECIAL or (self.table.knows(root) and root != self.own)
+
+    def _source(self, name: str) -> Source | None:
+        host = self._host()
+        return None if host is None else host.source(name)
 
     def package(self, name: str) -> Value:
         """Return the value of an imported module."""
@@ -276,12 +294,30 @@ class Program:
 
     def exported(self, base: str, name: str) -> Value:
         """Return what `from base import *` binds a name to, NOTHING if it doesn't or can't tell."""
+        if self._leaves_out(base, name):
+            return NOTHING
         module = self.module(base)
         if module is not None:
             return module.resolve(name)
         dotted = f"{base}.{name}"
         known = self.table.signature(dotted) or self.table.lookup_class(dotted)
         return Dotted(dotted) if known is not None else NOTHING
+
+    def _leaves_out(self, base: str, name: str) -> bool:
+        """Whether a module that isn't parsed yet needn't be to know that it doesn't bind a name.
+
+        A package that imports all of its modules by `*` would else be parsed as a whole.
+        """
+        if base in self._modules or self._is_library(base):
+            return False
+        if base not in self._unparsed:
+            source = self._source(base)
+            self._unparsed[base] = None if source is None else Unparsed(source)
+        unparsed = self._unparsed[base]
+        if unparsed is None or not unparsed.leaves_out(name):
+            return False
+        self.memory.asked.add(base)
+        return True
 
     def member(self, base: str, name: str) -> Value:
         """Return the value of a name in a module."""

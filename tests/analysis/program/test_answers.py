@@ -9,6 +9,7 @@ import pytest
 from repository import ROOT
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
+from shapecheck.analysis.check import module
 from shapecheck.analysis.program import answers
 
 HEAD = """\
@@ -250,3 +251,46 @@ def test_forgetting_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None
 def errors(found: list[Diagnostic]) -> list[Diagnostic]:
     """Return the errors among diagnostics."""
     return [one for one in found if one.severity == "error"]
+
+
+def test_an_answer_rests_on_what_the_answers_rest_on_that_it_is_made_from() -> None:
+    memory = answers.Memory()
+    memory.begin()
+
+    def leaf() -> int:
+        memory.asked.add("one")
+        return 1
+
+    def middle() -> int:
+        memory.asked.add("two")
+        return memory.recall("leaf", leaf, 0)
+
+    def top() -> int:
+        return memory.recall("middle", middle, 0)
+
+    memory.recall("top", top, 0)
+    assert answers.places(memory.asked) == {"one", "two"}
+    with memory.noting() as asked:
+        memory.find("top")
+    assert answers.places(asked) == {"one", "two"}
+    memory.forget({"two"})
+    known = [q for q in ("leaf", "middle", "top") if memory.find(q) is not answers.MISSING]
+    assert known == ["leaf"]
+    memory.forget({"one"})
+    assert memory.find("leaf") is answers.MISSING
+
+
+def test_a_call_in_a_function_with_any_number_of_axes_is_known_again() -> None:
+    text = (
+        HEAD + 'def f(x: Float[Tensor, "... d"], y: Float[Tensor, "b c"]):\n    return y.relu()\n'
+    )
+    source = Source("stays", "stays.py", text)
+
+    def results() -> int:
+        host = Shelf({})
+        analyze_module(source, host, Options())
+        return len(module.program_of(host, Options(), "stays").memo.results)
+
+    first = results()
+    assert first
+    assert results() == first
