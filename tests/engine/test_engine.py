@@ -1,0 +1,278 @@
+"""After an edit the engine says what the analysis says, and asks it of what the edit changes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from shapecheck import analysis
+from shapecheck.analysis import Options, Source, analyze_module
+from shapecheck.analysis.check.module import Checking
+from shapecheck.analysis.check.parts import Part
+from shapecheck.engine import Database, Engine, Store
+
+HEAD = "import torch\nfrom torch import Tensor, nn\nfrom shapecheck import Float, reveal_shape\n"
+TEXTS = {
+    "layers": f"""{HEAD}
+WIDTH = 4
+
+def halves(x):
+    return x.chunk(2, dim=1)
+
+def doubled(x: Float[Tensor, "b d"]) -> Float[Tensor, "b 2*d"]:
+    return torch.cat((x, x), 1)
+
+class Block(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.up = nn.Linear(width, width * WIDTH)
+
+    def forward(self, x):
+        return self.up(x)
+
+    def unused(self, x: Float[Tensor, "b d"]) -> Float[Tensor, "d b"]:
+        return x.T
+""",
+    "model": f"""{HEAD}
+from layers import Block, doubled, halves
+
+def run(x: Float[Tensor, "b 8"]) -> Float[Tensor, "b 4"]:
+    left, _ = halves(x)
+    return left
+
+def wide(x: Float[Tensor, "b d"]) -> Float[Tensor, "b 2*d"]:
+    return doubled(x)
+
+def deep(x: Float[Tensor, "b 3"]) -> Float[Tensor, "b 12"]:
+    return Block(3)(x)
+
+def wrong(x: Float[Tensor, "b d"]) -> Float[Tensor, "d b"]:
+    y = x
+    return y
+
+reveal_shape(run(torch.zeros(2, 8)))
+""",
+}
+
+
+class Shelf:
+    """Files that are where a test puts them."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.sources = {name: Source(name, f"{name}.py", text) for name, text in texts.items()}
+
+    def source(self, module: str) -> Source | None:
+        """Look the module up."""
+        return self.sources.get(module)
+
+    def version(self, module: str) -> str | None:
+        """Say which text it has."""
+        source = self.source(module)
+        return None if source is None else source.text
+
+
+class Program:
+    """A program that is edited, and its engine."""
+
+    def __init__(self, texts: Mapping[str, str], store: Store | None = None) -> None:
+        self.files = Shelf(texts)
+        self.engine = Engine(self.files, Options(), store)
+
+    def edit(self, module: str, old: str, new: str) -> None:
+        """Put one text in the place of another, which is there once."""
+        source = self.files.sources[module]
+        assert source.text.count(old) == 1
+        self.put(module, source.text.replace(old, new))
+
+    def put(self, module: str, text: str) -> None:
+        """Give a module another text."""
+        self.files.sources[module] = Source(module, f"{module}.py", text)
+        self.engine.renew([module])
+
+    def remove(self, module: str) -> None:
+        """Have a module be gone."""
+        del self.files.sources[module]
+        self.engine.renew([module])
+
+    def check(self) -> list[str]:
+        """Check all modules; return which parts the analysis was asked of."""
+        with noted() as asked:
+            said = {name: [*self.engine.check(name)] for name in self.files.sources}
+        afresh = Shelf({name: source.text for name, source in self.files.sources.items()})
+        for name, source in afresh.sources.items():
+            assert said[name] == analyze_module(source, afresh, Options())
+        return sorted(asked)
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """Note of which parts the analysis is asked."""
+    asked: list[str] = []
+    check = Checking.check
+
+    def noting(self: Checking, part: Part) -> object:
+        asked.append(f"{self._module.name}: {part.key}")
+        return check(self, part)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Checking, "check", noting)
+        yield asked
+
+
+@pytest.fixture
+def program() -> Program:
+    """The program, checked once."""
+    program = Program(TEXTS)
+    assert len(program.check()) == 13
+    return program
+
+
+EDITS = {
+    "nothing": ("layers", "WIDTH = 4", "WIDTH = 4", []),
+    "a comment": ("layers", "def halves(x):\n", "# here\ndef halves(x):\n    # and here\n", []),
+    "the body of one that nobody looks into": (
+        "layers",
+        "return x.T",
+        "return x.mT",
+        ["layers: Block.unused"],
+    ),
+    "the body of one that is looked into": (
+        "layers",
+        "x.chunk(2, dim=1)",
+        "x.chunk(4, dim=1)",
+        ["layers: halves", "model: <module>", "model: run"],
+    ),
+    "a signature": (
+        "layers",
+        '"b 2*d"]:',
+        '"b d+d"]:',
+        ["layers: <annotations>", "layers: <module>", "layers: doubled", "model: wide"],
+    ),
+    "a constant that a constructor reads": (
+        "layers",
+        "WIDTH = 4",
+        "WIDTH = 5",
+        [
+            "layers: <annotations>",
+            "layers: <module>",
+            "layers: Block.__init__",
+            "layers: Block.forward",
+            "layers: Block.unused",
+            "model: deep",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_what_an_edit_asks_of_the_analysis(program: Program, name: str) -> None:
+    """The parts for which something was read that is another thing now."""
+    module, old, new, asked = EDITS[name]
+    program.edit(module, old, new)
+    assert program.check() == asked
+    assert program.check() == []
+
+
+def test_an_edit_and_back(program: Program) -> None:
+    program.edit("layers", "dim=1", "dim=0")
+    program.check()
+    program.edit("layers", "dim=0", "dim=1")
+    assert program.check() == ["layers: halves", "model: <module>", "model: run"]
+
+
+def test_what_is_said_moves_with_its_lines(program: Program) -> None:
+    """What `wrong` does is said three lines further down; outside of functions it is found anew."""
+    before = [one.span.line for one in program.engine.check("model") if one.severity == "error"]
+    program.edit("model", "def run(", "\n\n\ndef run(")
+    assert program.check() == ["model: <module>"]
+    after = [one.span.line for one in program.engine.check("model") if one.severity == "error"]
+    assert after == [line + 3 for line in before] != []
+
+
+def test_what_speaks_of_lines_is_found_anew() -> None:
+    text = f'{HEAD}def f(x: Float[Tensor, "b d"]) -> Float[Tensor, "b d"]:\n    return x @ x\n'
+    program = Program({"one": text})
+    program.check()
+    program.edit("one", "def f", "VALUE = 3\n\n\ndef f")
+    assert program.check() == ["one: <annotations>", "one: <module>", "one: f"]
+    assert 'left operand "x" is (b d) since line 7' in str(program.engine.check("one"))
+
+
+def test_modules_come_and_go(program: Program) -> None:
+    layers = program.files.sources["layers"].text
+    program.remove("layers")
+    assert program.check()
+    program.put("layers", layers)
+    assert "model: run" in program.check()
+
+
+def test_a_module_that_is_broken_for_a_while(program: Program) -> None:
+    layers = program.files.sources["layers"].text
+    program.put("layers", f"{layers}\ndef broken(:\n")
+    with pytest.raises(SyntaxError):
+        program.engine.check("layers")
+    assert program.engine.check("model")
+    program.put("layers", layers)
+    program.check()
+
+
+def test_no_such_module(program: Program) -> None:
+    with pytest.raises(LookupError):
+        program.engine.check("nowhere")
+
+
+def test_another_process_takes_what_is_kept(tmp_path: Path) -> None:
+    """From the file, all that still holds: nothing is asked again, or what an edit changes."""
+    Program(TEXTS, Store(Database(tmp_path), "maker")).check()
+    again = Program(TEXTS, Store(Database(tmp_path), "maker"))
+    assert again.check() == []
+    edited = Program(TEXTS, Store(Database(tmp_path), "maker"))
+    edited.edit("layers", "dim=1", "dim=0")
+    assert edited.check() == ["layers: halves", "model: <module>", "model: run"]
+    other = Program(TEXTS, Store(Database(tmp_path), "another maker"))
+    assert len(other.check()) == 13
+
+
+def test_each_version_of_a_module_is_kept(tmp_path: Path) -> None:
+    """Who goes back and forth between two branches finds both."""
+    for text in ("dim=1", "dim=0", "dim=1"):
+        branch = {**TEXTS, "layers": TEXTS["layers"].replace("dim=1", text)}
+        Program(branch, Store(Database(tmp_path), "maker")).engine.check("layers")
+    last = Program(TEXTS, Store(Database(tmp_path), "maker"))
+    with noted() as asked:
+        last.engine.check("layers")
+    assert asked == []
+
+
+def test_a_folder_that_can_not_be_written(tmp_path: Path) -> None:
+    """Nothing is kept, and nothing fails."""
+    (tmp_path / "file").write_text("")
+    store = Store(Database(tmp_path / "file" / "below"), "maker")
+    assert len(Program(TEXTS, store).check()) == 13
+    assert len(Program(TEXTS, store).check()) == 13
+
+
+def test_a_damaged_row_is_found_out_again(tmp_path: Path) -> None:
+    """A message with one letter changed isn't said."""
+    database = Database(tmp_path)
+    Program(TEXTS, Store(database, "maker")).check()
+    database.write("UPDATE said SET said = replace(said, 'axis', 'axes')", ())
+    database.write("UPDATE said SET parts = replace(parts, 'b', 'c') WHERE module = 'layers'", ())
+    assert len(Program(TEXTS, Store(database, "maker")).check()) == 13
+
+
+def test_what_is_found_alone_is_what_is_found_together() -> None:
+    """What is said of a part doesn't depend on which were checked before it."""
+    for name in TEXTS:
+        files = Shelf(TEXTS)
+        together = analysis.begin(files.sources[name], files, Options())
+        found = {part.key: together.check(part) for part in together.parts}
+        for part in together.parts:
+            files = Shelf(TEXTS)
+            alone = analysis.begin(files.sources[name], files, Options())
+            (same,) = (one for one in alone.parts if one.key == part.key)
+            assert dataclasses.astuple(alone.check(same)) == dataclasses.astuple(found[part.key])
