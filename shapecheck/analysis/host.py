@@ -151,17 +151,6 @@ class Host(Protocol):
 
 
 @runtime_checkable
-class Recording(Protocol):
-    """A host that is told which parts of modules the analysis has read.
-
-    `parts`: of each module the parts by their keys, `name f` and `body Net.forward`, and of each
-    the digest of what stands there; see `analysis.parts_now`.
-    """
-
-    parts: dict[str, dict[str, str]]
-
-
-@runtime_checkable
 class Tracing(Protocol):
     """A host that is told of which functions the analysis has read the annotations.
 

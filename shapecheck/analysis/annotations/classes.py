@@ -18,7 +18,7 @@ def bases(cls: Class) -> list[Value]:
     def found() -> list[Value]:
         return [reader(cls.module).resolve(_head(base)) for base in cls.node.bases]
 
-    return cls.module.program.memory.recall(("bases", cls.node), found, [])
+    return cls.module.recall(("bases", cls.node), found, [])
 
 
 def _head(base: ast.expr) -> ast.expr:
@@ -68,7 +68,7 @@ def is_protocol(cls: Class) -> bool:
 
 def members(cls: Class) -> Mapping[str, ast.stmt]:
     """Return what the body of a class binds, by name."""
-    return cls.module.program.memory.recall(("members", cls.node), lambda: _members(cls), {})
+    return cls.module.recall(("members", cls.node), lambda: _members(cls), {})
 
 
 def _members(cls: Class) -> dict[str, ast.stmt]:
@@ -113,7 +113,7 @@ def find_setter(cls: Class, name: str) -> Function | None:
                 return None
         return None
 
-    return cls.module.program.memory.recall(("setter", cls, name), found, None)
+    return cls.module.recall(("setter", cls, name), found, None)
 
 
 def find_member(cls: Class, name: str, after: Class | None = None) -> tuple[Class, ast.stmt] | None:
@@ -135,7 +135,7 @@ def defaults(cls: Class) -> frozenset[str]:
             nodes = {**members(parent), **nodes}
         return frozenset(name for name in nodes if getattr(nodes[name], "value", None) is not None)
 
-    return cls.module.program.memory.recall(("defaults", cls.node), found, frozenset())
+    return cls.module.recall(("defaults", cls.node), found, frozenset())
 
 
 def find_method(cls: Class, name: str, after: Class | None = None) -> Function | None:

@@ -32,7 +32,7 @@ def fields(cls: Class) -> list[Field]:
     def found() -> list[Field]:
         return [class_fields.field(*one) for one in instance_fields(cls)]
 
-    return cls.module.program.memory.recall(("fields", cls.node), found, [])
+    return cls.module.recall(("fields", cls.node), found, [])
 
 
 def tensor_fields(cls: Class) -> list[tuple[str, TensorDecl]]:
@@ -43,7 +43,7 @@ def tensor_fields(cls: Class) -> list[tuple[str, TensorDecl]]:
         read = [(name, reader(home.module).read(node.annotation)) for name, node, home in fields]
         return [(n, d) for n, d in read if isinstance(d, TensorDecl) and d.text is not None]
 
-    return cls.module.program.memory.recall(("tensor fields", cls.node), found, [])
+    return cls.module.recall(("tensor fields", cls.node), found, [])
 
 
 def hook(cls: Class) -> Function | None:
@@ -56,7 +56,7 @@ def hook(cls: Class) -> Function | None:
 
 def set_by_hook(cls: Class) -> set[str]:
     """Return the attributes that are set behind a generated constructor."""
-    memory, nothing = cls.module.program.memory, set[str]()
+    nothing = set[str]()
 
     def found() -> set[str]:
         built = builders(cls)[1] if hook(cls) is not None else ()
@@ -64,7 +64,7 @@ def set_by_hook(cls: Class) -> set[str]:
         named = (class_fields.set_by_name(node) for _, node in built)
         return nothing.union(*stored, *named)
 
-    return memory.recall(("set by hook", cls.node), found, nothing)
+    return cls.module.recall(("set by hook", cls.node), found, nothing)
 
 
 def assigned(cls: Class) -> tuple[set[str], set[str]]:
@@ -72,8 +72,8 @@ def assigned(cls: Class) -> tuple[set[str], set[str]]:
 
     And those whose content they change.
     """
-    memory, nothing = cls.module.program.memory, (set[str](), set[str]())
-    return memory.recall(("assigned", cls.node), lambda: _assigned_later(cls), nothing)
+    nothing = set[str](), set[str]()
+    return cls.module.recall(("assigned", cls.node), lambda: _assigned_later(cls), nothing)
 
 
 def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
@@ -90,8 +90,7 @@ _Method: TypeAlias = tuple[Class, ast.FunctionDef]
 def builders(cls: Class) -> tuple[set[str], list[_Method], list[_Method]]:
     """Return the names of the methods that the construction calls, these methods, and others."""
     nothing: tuple[set[str], list[_Method], list[_Method]] = (set(), [], [])
-    memory = cls.module.program.memory
-    return memory.recall(("builders", cls.node), lambda: _find_builders(cls), nothing)
+    return cls.module.recall(("builders", cls.node), lambda: _find_builders(cls), nothing)
 
 
 def _find_builders(cls: Class) -> tuple[set[str], list[_Method], list[_Method]]:
@@ -135,4 +134,4 @@ def taken_over(cls: Class, name: str) -> tuple[Class, ast.expr] | None:
                     return init.owner, given[param]
         return None
 
-    return cls.module.program.memory.recall(("taken over", cls.node, name), found, None)
+    return cls.module.recall(("taken over", cls.node, name), found, None)

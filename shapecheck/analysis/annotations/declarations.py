@@ -51,8 +51,7 @@ def speaks_of_calls(declared: CallableDecl) -> bool:
 
 def declaration(function: Function) -> Declaration:
     """Return what a function's `def` says; read once."""
-    memory = function.module.program.memory
-    return memory.recall(("declaration", function.node), lambda: _read(function), _NOTHING)
+    return function.module.recall(("declaration", function.node), lambda: _read(function), _NOTHING)
 
 
 _NOTHING: Final = Declaration((), AnyDecl())

@@ -71,7 +71,7 @@ class Reader:
             return ANY
         program = self.module.program
         known: tuple[Declared, tuple[Problem, ...]] = (ANY, ())
-        known = program.memory.recall(("read", node), lambda: self._judged(node), known)
+        known = self.module.recall(("read", node), lambda: self._judged(node), known)
         for problem in known[1]:
             problem.tell()
         program.problems += known[1]

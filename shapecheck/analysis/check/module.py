@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from shapecheck.analysis import kinds, library
 from shapecheck.analysis.check.parts import Part, check, parts_of
 from shapecheck.analysis.findings import Findings, Lines, merged
-from shapecheck.analysis.host import Diagnostic, Host, Options, Recording, Source, Tracing
+from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Tracing
 from shapecheck.analysis.interpreter import calls, decorators, expressions, statements
 from shapecheck.analysis.interpreter.frame import BudgetExceeded, Frame
 from shapecheck.analysis.program.answers import Ground, Place, places
@@ -217,9 +217,6 @@ def _end(module: Module, host: Host, asked: Collection[Ground]) -> None:
         host.source(name)
     if isinstance(host, Tracing):
         host.consulted.update(only_of(asked, tuple))
-    if isinstance(host, Recording):
-        for part in only_of(asked, Reading):
-            host.parts.setdefault(part.module, {})[part.key] = part.digest
 
 
 def program_of(host: Host, options: Options, module: str) -> Program:

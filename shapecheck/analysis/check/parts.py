@@ -166,7 +166,7 @@ def _fails_alone(fault: Fault) -> bool:
             module.reporter = outer
 
     question = ("alone", function.node)
-    reporter = module.program.memory.recall(question, checked, Reporter(module.lines))
+    reporter = module.recall(question, checked, Reporter(module.lines))
     return _is_told(reporter, fault)
 
 

@@ -34,9 +34,8 @@ def instance(cls: Class, path: str, alike: bool = True) -> tuple[State, Ref]:
     Its `__init__` is run with symbols for the arguments: ints are sizes of its own. With `alike`,
     two of them are the same where all calls in the module say so.
     """
-    memory = cls.module.program.memory
     question = ("symbolic", cls, path, alike)
-    made = memory.recall(
+    made = cls.module.recall(
         question, lambda: _symbolic(cls, path, alike=alike), _Symbolic(State(), Ref())
     )
     state = made.state.copy()
@@ -59,7 +58,8 @@ class _Symbolic:
 
 def check_init(cls: Class) -> None:
     """Check the `__init__` that a class defines itself; what is found out is `instance`'s."""
-    with cls.module.program.memory.answering(("symbolic", cls, "self", True)) as keep:
+    question, home = ("symbolic", cls, "self", True), cls.module.name
+    with cls.module.program.memory.answering(question, home=home) as keep:
         keep(_symbolic(cls, "self", quiet=False))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from shapecheck.analysis.annotations import declarations
@@ -52,8 +53,9 @@ def decorated(function: Function, frame: Frame | None = None) -> Value:
         return function
     if function.home is not None:
         return _made(function, node, frame)
-    memory = function.module.program.memory
-    return memory.recall(("decorated", node), lambda: _made(function, node, None), function)
+    return function.module.recall(
+        ("decorated", node), lambda: _made(function, node, None), function
+    )
 
 
 def defined(function: Function) -> Function | None:

@@ -27,9 +27,7 @@ def instance_names(cls: Class | None) -> tuple[str, ...]:
     """Return the dimension names that belong to the instances of a class."""
     if cls is None or not cls.node.decorator_list:
         return ()
-    return cls.module.program.memory.recall(
-        ("instance names", cls.node), lambda: tuple(_declared(cls)), ()
-    )
+    return cls.module.recall(("instance names", cls.node), lambda: tuple(_declared(cls)), ())
 
 
 def _declared(cls: Class) -> Iterator[str]:

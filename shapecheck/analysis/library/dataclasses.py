@@ -75,7 +75,7 @@ def _made(
         statement = ast.ClassDef(str(name or "record"), [ast.Constant(base)], [], body, [])
         return Class(ast.copy_location(statement, node), frame.module)
 
-    return frame.program.memory.recall(("made", node), made, UNKNOWN)
+    return frame.module.recall(("made", node), made, UNKNOWN)
 
 
 @on(Instance, "_replace")

@@ -148,7 +148,7 @@ class Memory:
         self._passing: list[Hashable] = []
         self._met = _NONE
         self._is_limited = False
-        self._lasting: list[Hashable] = []
+        self._lasting: dict[Hashable, None] = {}
         self._by_module: dict[str, set[Hashable]] = {}
 
     @property
@@ -163,7 +163,7 @@ class Memory:
     def begin(self) -> None:
         """Begin with another module."""
         for question in self._passing:
-            self._answers.pop(question, None)
+            self._drop(question)
         self._passing.clear()
         self.begin_part()
 
@@ -193,14 +193,27 @@ class Memory:
     def forget_modules(self, names: Iterable[str]) -> None:
         """Forget the answers that rest on anything in some modules."""
         for question in self._lasting:
-            answer = self._answers.get(question)
-            rests_on = None if answer is None else answer.rests_on
-            for module in () if rests_on is None else rests_on.modules:
+            for module in self._modules_of(question):
                 self._by_module.setdefault(module, set()).add(question)
         self._lasting.clear()
         for name in names:
-            for question in self._by_module.pop(name, ()):
-                self._answers.pop(question, None)
+            for question in [*self._by_module.get(name, ())]:
+                self._drop(question)
+            self._by_module.pop(name, None)
+
+    def _drop(self, question: Hashable) -> None:
+        """Forget an answer, and that there was one."""
+        if question in self._lasting:
+            del self._lasting[question]
+        else:
+            for module in self._modules_of(question):
+                self._by_module.get(module, set()).discard(question)
+        self._answers.pop(question, None)
+
+    def _modules_of(self, question: Hashable) -> AbstractSet[str]:
+        """Return the modules that the answer to a question rests on, none where there is none."""
+        answer = self._answers.get(question)
+        return frozenset() if answer is None or answer.rests_on is None else answer.rests_on.modules
 
     def trim(self) -> None:
         """Forget everything if there is too much."""
@@ -241,9 +254,11 @@ class Memory:
 
     @contextmanager
     def answering(
-        self, question: Hashable, *, within_limits: bool = False
+        self, question: Hashable, *, home: str = "", within_limits: bool = False
     ) -> Iterator[Callable[[object], None]]:
         """Answer a question; what is yielded keeps the answer, and may go uncalled.
+
+        `home` is the module of which a piece of syntax is in the question: no other asks it.
 
         `within_limits`: the asker's depth and steps limit it. Else it begins with its own.
         """
@@ -268,19 +283,26 @@ class Memory:
             self._forget(mark)
             if kept:
                 self._answers[question] = _Answer(kept[0], rests_on, _NONE, False)
-                self._lasting.append(question)
+                self._lasting[question] = None
+                if home:
+                    self._by_module.setdefault(home, set()).add(question)
         elif kept and question not in self._answers:
             self._answers[question] = _Answer(kept[0], rests_on, met, is_limited)
             self._provisional.append(question)
 
-    def recall(self, question: Hashable, answer: Callable[[], T], meanwhile: S) -> T | S:
-        """Return the answer to a question, found once; `meanwhile` where that asks it again."""
+    def recall(
+        self, question: Hashable, answer: Callable[[], T], meanwhile: S, home: str = ""
+    ) -> T | S:
+        """Return the answer to a question, found once; `meanwhile` where that asks it again.
+
+        `home` is as for `answering`.
+        """
         found = self.find(question)
         if found is not MISSING:
             return found  # type: ignore[return-value]  # what `answer` gave before
         if self.is_open(question):
             return meanwhile
-        with self.answering(question) as keep:
+        with self.answering(question, home=home) as keep:
             result = answer()
             keep(result)
         return result

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from shapecheck import dtypes
 from shapecheck.analysis.findings import Lines
@@ -25,6 +25,9 @@ from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType
 from shapecheck.ops.call import only
 from shapecheck.signatures import Table, table
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 Evaluate = Callable[["Module", ast.expr, Mapping[str, Value]], Value]
 
@@ -50,17 +53,20 @@ class Module:
         """The dotted name."""
         return self.source.name
 
+    def recall(self, question: Hashable, answer: Callable[[], T], meanwhile: S) -> T | S:
+        """Return the answer to a question about what stands here; see `Memory.recall`."""
+        return self.program.memory.recall(question, answer, meanwhile, home=self.name)
+
     def resolve(self, name: str) -> Value:
         """Return what a global name means; `NOTHING` if the module doesn't bind it."""
         nodes = self.syntax.bound(name)
-        recall = self.program.memory.recall
         if not nodes:
             if "*" not in self.syntax.bindings or name.startswith("_") or name in _BUILTINS:
                 return NOTHING
-            return recall((self, name), lambda: self._starred(name), NOTHING)
+            return self.recall((self, name), lambda: self._starred(name), NOTHING)
         if name in self.survey.reassigned:
             return UNKNOWN
-        return recall((self, name), lambda: self._define(name, nodes), UNKNOWN)
+        return self.recall((self, name), lambda: self._define(name, nodes), UNKNOWN)
 
     def _define(self, name: str, nodes: Sequence[ast.stmt]) -> Value:
         match nodes[-1]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shapecheck import analysis
-from shapecheck.analysis import Options, Source, analyze_module
+from shapecheck.analysis import TENSORS, TEXT, Options, Source, analyze_module
+from shapecheck.analysis.program.syntax import syntax
 
 LIBRARY = '''\
 import torch
@@ -60,11 +61,10 @@ USERS = {
 
 
 class World:
-    """A host with modules in memory, which takes note of what is read of each."""
+    """A host with modules in memory."""
 
     def __init__(self, **texts: str) -> None:
         self.texts = texts
-        self.parts: dict[str, dict[str, str]] = {}
 
     def source(self, module: str) -> Source | None:
         """Return a module of the package."""
@@ -73,12 +73,23 @@ class World:
             return None
         return Source(module, f"{name}.py", self.texts[name])
 
-    def says(self, user: str) -> list[str]:
-        """Return what the analysis says of a user of the library."""
+    def of(self, user: str) -> Source:
+        """Return a user of the library."""
         text = f"import torch\nfrom shapecheck import reveal_shape\n{USERS[user]}"
-        self.parts = {}
-        found = analyze_module(Source(f"pack.{user}", f"{user}.py", text), self, Options())
+        return Source(f"pack.{user}", f"{user}.py", text)
+
+    def says(self, user: str) -> list[str]:
+        """Return what the analysis says of a user."""
+        found = analyze_module(self.of(user), self, Options())
         return [f"{one.span.line}: {one.message}" for one in found]
+
+    def read_by(self, user: str) -> dict[str, str]:
+        """Return what is read of the library for a user, by key, and what stands there."""
+        checking = analysis.begin(self.of(user), self, Options())
+        found: dict[tuple[str, str], str] = {}
+        for part in checking.parts:
+            found |= checking.check(part).rests_on
+        return {key: what for (module, key), what in found.items() if module == "pack.library"}
 
 
 @pytest.mark.parametrize(
@@ -111,14 +122,25 @@ def test_an_edit_concerns_those_who_read_it(old: str, new: str, concerned: set[s
     assert source is not None
     found = set()
     for user in USERS:
-        said = before.says(user)
-        parts = before.parts.get("pack.library", {})
-        if analysis.parts_now(source, parts) != parts:
+        said, read = before.says(user), before.read_by(user)
+        if any(analysis.digest_of(source, key) != what for key, what in read.items()):
             found.add(user)
         else:
             assert after.says(user) == said
     assert found == concerned | {"failing"}  # whose message speaks of a line of the library
 
 
-def test_a_text_that_cant_be_parsed_has_no_parts() -> None:
-    assert analysis.parts_now(Source("m", "m.py", "def f(:\n"), ["name f"]) is None
+def test_what_stands_in_a_text_that_cant_be_parsed() -> None:
+    """Nothing that anybody has read of one that can."""
+    source, broken = Source("m", "m.py", "def f(): ...\n"), Source("m", "m.py", "def f(:\n")
+    for key in ("name f", "head f", "body f", TEXT):
+        assert analysis.digest_of(source, key) != analysis.digest_of(broken, key)
+        assert analysis.digest_of(source, key) != analysis.digest_of(None, key)
+
+
+@pytest.mark.parametrize("key", [TEXT, TENSORS])
+def test_what_is_told_without_parsing(key: str) -> None:
+    """It is what the tree of the module would tell."""
+    source = World(library=LIBRARY).source("pack.library")
+    assert source is not None
+    assert analysis.digest_of(source, key) == syntax(source).reading(key).digest
