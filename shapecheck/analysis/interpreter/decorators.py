@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from shapecheck.analysis.annotations import declarations
