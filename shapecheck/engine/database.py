@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 import uuid
 from contextlib import suppress
 from pathlib import Path
@@ -17,9 +18,12 @@ FILE: Final = "shapecheck.sqlite"
 _SECONDS: Final = 30.0
 """As long as another process may hold the file."""
 
+_MOMENT: Final = 0.01
+"""Seconds until another try."""
+
 _VERSION: Final = 1
 _SCHEMA: Final = """
-BEGIN;
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS said (
     maker TEXT, module TEXT, version TEXT, versions TEXT, said TEXT, parts TEXT, day INTEGER,
     PRIMARY KEY (maker, module, version)
@@ -117,7 +121,24 @@ class Database:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
+    """Open the file, which others may be making at this moment: that isn't waited for by itself."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    end = time.monotonic() + _SECONDS
+    while (connection := _opened_unless_locked(path, is_last=time.monotonic() > end)) is None:
+        time.sleep(_MOMENT)
+    return connection
+
+
+def _opened_unless_locked(path: Path, *, is_last: bool) -> sqlite3.Connection | None:
+    try:
+        return _opened(path)
+    except sqlite3.OperationalError as error:
+        if is_last or "locked" not in str(error):
+            raise
+        return None
+
+
+def _opened(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)
     # What is lost with the machine's power is found out again; a killed process loses nothing.
     connection.execute("PRAGMA journal_mode = WAL")

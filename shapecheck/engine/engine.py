@@ -104,6 +104,8 @@ class Engine(Generic[F]):
 
     def renew(self, modules: Collection[str]) -> None:
         """Take note that modules have changed, have come or have gone."""
+        if not modules:
+            return
         analysis.renew(self.files, modules)
         for name in modules:
             self._digests.pop(name, None)

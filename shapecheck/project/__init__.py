@@ -9,14 +9,6 @@ names their modules, `search` where those lie that are imported, `modules` what 
 in the end, and `checking` does all this in all processes. `relevance`, `failures`, `codes` and
 `findings` are mypy's plugin's, too.
 
-Stands on the analysis, and imports neither mypy nor torch.
+Stands on the engine, and imports neither mypy nor torch. This file imports nothing: mypy's plugin uses
+a few small files of the folder.
 """
-
-from __future__ import annotations
-
-from shapecheck.project.checking import check
-from shapecheck.project.configuration import Configured, read, with_values
-from shapecheck.project.findings import Finding, Outcome
-from shapecheck.project.targets import TargetError
-
-__all__ = ["Configured", "Finding", "Outcome", "TargetError", "check", "read", "with_values"]

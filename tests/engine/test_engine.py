@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -254,6 +256,21 @@ def test_a_folder_that_can_not_be_written(tmp_path: Path) -> None:
     store = Store(Database(tmp_path / "file" / "below"), "maker")
     assert len(Program(TEXTS, store).check()) == 13
     assert len(Program(TEXTS, store).check()) == 13
+
+
+def test_many_processes_make_the_file_at_once(tmp_path: Path) -> None:
+    """Each of them keeps what it finds."""
+    program = (
+        "import sys; from pathlib import Path; from shapecheck.engine import Database\n"
+        "database = Database(Path(sys.argv[1]))\n"
+        "database.write('INSERT INTO reported VALUES (?, ?)', (sys.argv[2], 'x'))\n"
+    )
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        command = [sys.executable, "-c", program, str(folder)]
+        several = [subprocess.Popen([*command, str(number)]) for number in range(8)]
+        assert [one.wait() for one in several] == [0] * 8
+        assert len(Database(folder).rows("SELECT * FROM reported", ())) == 8
 
 
 def test_a_damaged_row_is_found_out_again(tmp_path: Path) -> None:

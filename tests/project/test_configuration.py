@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from mypy.main import process_options
 
-from shapecheck.project import read, with_values
+from shapecheck.project.configuration import read, with_values
 from shapecheck.project.settings import Settings
 
 MODULES: Final = (

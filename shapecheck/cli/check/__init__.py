@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from shapecheck.cli.check.reports import Report
-    from shapecheck.project import Finding, Outcome
+    from shapecheck.project.findings import Finding, Outcome
     from shapecheck.project.sharding import Shard
 
 _DESCRIPTION: Final = """\

@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from shapecheck.cli._commands import CommandError
-from shapecheck.project import Configured, Finding, Outcome, TargetError, check, read, with_values
+from shapecheck.project.checking import check
+from shapecheck.project.configuration import Configured, read, with_values
+from shapecheck.project.findings import Finding, Outcome
 from shapecheck.project.settings import FOLLOWED, Settings
 from shapecheck.project.sharding import Shard
+from shapecheck.project.targets import TargetError
 
 _SWITCHES: Final = (
     "namespace-packages",

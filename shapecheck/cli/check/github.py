@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
-    from shapecheck.project import Finding, Outcome
+    from shapecheck.project.findings import Finding, Outcome
 
 _CHECKOUT: Final = "GITHUB_WORKSPACE"
 

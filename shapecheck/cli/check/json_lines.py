@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from shapecheck.project import Finding, Outcome
+    from shapecheck.project.findings import Finding, Outcome
 
 
 class JsonReport:

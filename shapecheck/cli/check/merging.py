@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlparse
 
 from shapecheck.cli._commands import CommandError
 from shapecheck.cli._findings import finding_of
-from shapecheck.project import Finding, Outcome
+from shapecheck.project.findings import Finding, Outcome
 from shapecheck.project.codes import DESCRIPTIONS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 if TYPE_CHECKING:
-    from shapecheck.project import Finding, Outcome
+    from shapecheck.project.findings import Finding, Outcome
 
 
 class Report(Protocol):

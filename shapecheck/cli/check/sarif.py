@@ -10,7 +10,7 @@ from urllib.parse import quote
 from shapecheck import __version__
 
 if TYPE_CHECKING:
-    from shapecheck.project import Finding, Outcome
+    from shapecheck.project.findings import Finding, Outcome
 
 _SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

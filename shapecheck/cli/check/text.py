@@ -11,7 +11,7 @@ from shapecheck.cli._commands import plural
 from shapecheck.cli._console import console_on
 
 if TYPE_CHECKING:
-    from shapecheck.project import Finding, Outcome
+    from shapecheck.project.findings import Finding, Outcome
 
 _COLORS: Final = {"error": "red", "note": "cyan"}
 
