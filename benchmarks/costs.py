@@ -121,6 +121,8 @@ class Measured:
                     self._run(run)
                     self._add(f"daemon {kind}", _cpu(pid) - begin, time.perf_counter() - wall, 0)
                 self._run(run)
+        except FileNotFoundError:
+            print(f"the daemon ({kind}) has ended by itself")
         finally:
             subprocess.run([*daemon, "stop"], cwd=self.repository, capture_output=True, check=False)
 
@@ -196,6 +198,8 @@ def table(costs: dict[str, Costs]) -> list[str]:
         cpu, wall, memory = one.medians()
         lines.append(f"{way:14} {cpu:6.2f}  {wall:6.2f}  {memory:6.0f}")
     for what in ("cold", "warm", "edit", "daemon"):
+        if f"{what} plain" not in costs or f"{what} plugin" not in costs:
+            continue
         plain, plugin = costs[f"{what} plain"].medians(), costs[f"{what} plugin"].medians()
         ratios = [new / old if old else 0 for old, new in zip(plain, plugin, strict=True)]
         said = (

@@ -9,6 +9,6 @@ names their modules, `search` where those lie that are imported, `modules` what 
 in the end, and `checking` does all this in all processes. `relevance`, `failures`, `codes` and
 `findings` are mypy's plugin's, too.
 
-Stands on the engine, and imports neither mypy nor torch. This file imports nothing: mypy's plugin uses
-a few small files of the folder.
+Stands on the engine, and imports neither mypy nor torch. This file imports nothing: mypy's plugin
+uses a few small files of the folder.
 """

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlparse
 
 from shapecheck.cli._commands import CommandError
 from shapecheck.cli._findings import finding_of
-from shapecheck.project.findings import Finding, Outcome
 from shapecheck.project.codes import DESCRIPTIONS
+from shapecheck.project.findings import Finding, Outcome
 
 
 def merged(paths: Iterable[str]) -> tuple[list[Finding], Outcome]:
