@@ -21,11 +21,11 @@ _SECONDS: Final = 30.0
 _MOMENT: Final = 0.01
 """Seconds until another try."""
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _SCHEMA: Final = """
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS said (
-    maker TEXT, module TEXT, version TEXT, versions TEXT, said TEXT, parts TEXT, day INTEGER,
+    maker TEXT, module TEXT, version TEXT, versions TEXT, said TEXT, parts TEXT,
     PRIMARY KEY (maker, module, version)
 );
 CREATE TABLE IF NOT EXISTS reported (module TEXT PRIMARY KEY, digest TEXT) WITHOUT ROWID;
@@ -35,8 +35,8 @@ INSERT INTO born SELECT '{token}' WHERE NOT EXISTS (SELECT * FROM born);
 PRAGMA user_version = {version};
 COMMIT;
 """
-MOST_BYTES: Final = 512 << 20
-"""Above this size, what hasn't been asked for the longest leaves."""
+MOST_BYTES: Final = 256 << 20
+"""Above this size, the half leaves that was found the longest ago."""
 
 _DAMAGED: Final = (sqlite3.Error, UnicodeError, TypeError)
 """What Python's module raises over a damaged file: its own words may be damaged, too."""
@@ -157,7 +157,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 def _shrink(connection: sqlite3.Connection) -> None:
     """Have the older half leave."""
     connection.execute(
-        "DELETE FROM said WHERE day <= (SELECT day FROM said ORDER BY day "
-        "LIMIT 1 OFFSET (SELECT count(*) / 2 FROM said))"
+        "DELETE FROM said WHERE rowid IN "
+        "(SELECT rowid FROM said ORDER BY rowid LIMIT (SELECT count(*) / 2 FROM said))"
     )
     connection.execute("VACUUM")

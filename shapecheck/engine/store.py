@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +23,8 @@ from shapecheck.engine.records import (
     versions_to_text,
 )
 
-_DAY: Final = 86_400
+_VERSIONS: Final = 8
+"""As many versions of a module are kept: of a few branches, and of what was edited last."""
 
 
 class Store:
@@ -37,7 +37,7 @@ class Store:
         """Return what was said of a version of a module, else of the one that was there last."""
         rows = self._database.rows(
             "SELECT versions, said, parts FROM said WHERE maker = ? AND module = ? "
-            "ORDER BY version = ? DESC, day DESC, rowid DESC LIMIT 1",
+            "ORDER BY version = ? DESC, rowid DESC LIMIT 1",
             (self._maker, module, version),
         )
         for versions, said, parts in rows:
@@ -59,17 +59,22 @@ class Store:
             _sealed(versions_to_text(record.versions)),
             _sealed(record.said_text),
             _sealed(record.text),
-            _today(),
         )
-        self._database.write("INSERT OR REPLACE INTO said VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        self._database.write("INSERT OR REPLACE INTO said VALUES (?, ?, ?, ?, ?, ?)", row)
+        which = self._maker, record.module
+        self._database.write(
+            "DELETE FROM said WHERE maker = ? AND module = ? AND rowid NOT IN "
+            "(SELECT rowid FROM said WHERE maker = ? AND module = ? ORDER BY rowid DESC LIMIT ?)",
+            (*which, *which, _VERSIONS),
+        )
 
     def note_versions(self, record: ModuleRecord) -> None:
         """Take note that what is kept of a module holds for other versions of what was read."""
-        new = _sealed(versions_to_text(record.versions)), _today()
+        new = _sealed(versions_to_text(record.versions))
         which = self._maker, record.module, record.versions[record.module]
         self._database.write(
-            "UPDATE said SET versions = ?, day = ? WHERE maker = ? AND module = ? AND version = ?",
-            (*new, *which),
+            "UPDATE said SET versions = ? WHERE maker = ? AND module = ? AND version = ?",
+            (new, *which),
         )
 
 
@@ -84,10 +89,6 @@ def _opened(text: object) -> str:
     if seal != digest(content.encode(errors="surrogatepass")):
         raise ValueError("damaged")
     return content
-
-
-def _today() -> int:
-    return int(time.time()) // _DAY
 
 
 # What can't change a verdict; everything else in the package can.

@@ -258,6 +258,28 @@ def test_a_folder_that_can_not_be_written(tmp_path: Path) -> None:
     assert len(Program(TEXTS, store).check()) == 13
 
 
+def test_old_versions_leave(tmp_path: Path) -> None:
+    """Who edits a module all day keeps the last few of its texts."""
+    database = Database(tmp_path)
+    program = Program(TEXTS, Store(database, "maker"))
+    for number in range(20):
+        program.put("layers", f"{TEXTS['layers']}\nVALUE = {number}\n")
+        program.engine.check("layers")
+    rows = database.rows("SELECT version FROM said WHERE module = 'layers' ORDER BY rowid", ())
+    texts = [text for (text,) in rows]
+    assert [text.rpartition(" ")[2] for text in texts] == [f"{n}\n" for n in range(12, 20)]
+
+
+def test_a_database_that_has_grown_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The half that was found last stays."""
+    Program(TEXTS, Store(Database(tmp_path), "maker")).check()
+    monkeypatch.setattr("shapecheck.engine.database.MOST_BYTES", 1)
+    rows = Database(tmp_path).rows("SELECT module FROM said", ())
+    assert rows == [("model",)]
+
+
 def test_many_processes_make_the_file_at_once(tmp_path: Path) -> None:
     """Each of them keeps what it finds."""
     program = (
