@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shapecheck.cli.check.changed import Changed, changed
-from shapecheck.project import Finding
+from shapecheck.project.findings import Finding
 
 
 def _finding(line: int, message: str = "x has 2 axes", file: str = "a.py") -> Finding:

@@ -35,6 +35,8 @@ _EPILOG: Final = """\
   shapecheck check                  what mypy's settings name, or this folder
   shapecheck check src/model.py     one file
   shapecheck check --only-shapes    what is about shapes, without mypy
+  shapecheck check --only-shapes --watch
+                                    after each change, what that changes
   shapecheck check --output github  annotations of a pull request, in a workflow
   shapecheck check -- --strict      what follows "--" goes to mypy
   shapecheck check --only-shapes --shard 2/8 --output sarif > 2.sarif
@@ -86,6 +88,11 @@ def register(commands: Commands) -> None:
         help="check nothing: the paths are reports of other runs, json or sarif; print them as one",
     )
     parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="with --only-shapes: stay, and say after each change of a file what that changes",
+    )
+    parser.add_argument(
         "--config-file", metavar="FILE", help="mypy's configuration, where it isn't found by itself"
     )
     add_color_option(parser)
@@ -105,6 +112,10 @@ def run(options: Namespace) -> int:
     """Run the command; return the exit code."""
     if options.shard is not None and not options.only_shapes:
         raise CommandError("--shard divides runs with --only-shapes; mypy's can't be divided")
+    if options.watch and not options.only_shapes:
+        raise CommandError("--watch goes with --only-shapes; mypy has a daemon for that, dmypy")
+    if options.watch and (options.shard or options.merge or options.output != "text"):
+        raise CommandError("--watch prints text of all modules: it goes with no other output")
     if options.merge and not options.paths:
         raise CommandError("--merge needs reports to merge")
     from shapecheck.cli.check.reports import new_report
@@ -113,6 +124,10 @@ def run(options: Namespace) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     for path in options.paths:
         refuse_notebook(path)
+    if options.watch:
+        from shapecheck.cli.check.watching import watch
+
+        watch(options)
     report = new_report(options.output, sys.stdout, color=wants_color(sys.stdout, options.color))
     if options.merge:
         from shapecheck.cli.check.merging import merged

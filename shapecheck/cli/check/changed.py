@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shapecheck.project import Finding
+    from shapecheck.project.findings import Finding
 
 
 @dataclass(frozen=True, slots=True)
