@@ -90,16 +90,21 @@ class Engine(Generic[F]):
             self._store.keep(record)
 
     def without_parts(
-        self, module: str, said: Sequence[Diagnostic], rests_on: Collection[Key] = ()
+        self,
+        module: str,
+        said: Sequence[Diagnostic],
+        rests_on: Collection[Key] = (),
+        *,
+        keep: bool = False,
     ) -> ModuleRecord:
         """Return a record of a module that isn't checked, and take it for what is known of it.
 
-        With something to say it is no record for others: that is to be tried again.
+        `keep` it for others where `rests_on` is all that nothing is said for.
         """
         digests = tuple(self._digest(*key) for key in rests_on)
         versions = self._versions([module, *(name for name, _ in rests_on)])
         record = ModuleRecord(module, versions, tuple(said), Grounds(tuple(rests_on), digests))
-        self.adopt(record, keep=not said)
+        self.adopt(record, keep=keep)
         return record
 
     def renew(self, modules: Collection[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mypy.errors import CompileError
 from mypy.nodes import Import, ImportFrom, MypyFile, TypeInfo
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from shapecheck.mypy_plugin._reporting import Reporter
     from shapecheck.mypy_plugin._sources import ModuleFinder, MypyFiles, SourceReader
     from shapecheck.mypy_plugin._worker import Worker
+
+_IDLE: Final = "idle"
+"""Stands for the digest of what is said of a module that has nothing to do with tensors."""
 
 
 class ModuleAnalysis:
@@ -47,6 +50,7 @@ class ModuleAnalysis:
         self._reported = reported
         self._forgotten = Forgotten(finder, self._holds, self._find) if is_daemon else None
         self._has_updated = False
+        self._asked: dict[str, list[str]] = {}
         # A daemon's files change between two updates.
         self._is_new_update = is_daemon
 
@@ -71,14 +75,18 @@ class ModuleAnalysis:
         if said is None:
             return True
         engine = self._engines.of(module, path)
+        said, *asked = said.split(" ")
+        is_about = any(_is_about_tensors(engine, name) for name in asked)
+        if said == _IDLE:
+            return not is_about
+        if asked and not is_about:
+            return False
         record = engine.known(module)
-        if record is None:
+        if record is None or not record.has_parts:
             return False
         if not engine.holds(record):
             if record.versions.get(module) != engine.files.version(module):
                 return False  # mypy checks it again for that alone
-            if not record.has_parts:
-                return False
             try:
                 record = engine.record(module)
             except Exception:  # noqa: BLE001 - it fails again where that is told
@@ -90,13 +98,22 @@ class ModuleAnalysis:
         self._begin_update()
         record = self._find(file)
         reporter.report(file, record.said)
-        self._reported.note(file.fullname, record.digest)
+        self._reported.note(file.fullname, self._noted(record))
         self._reported.note_paths(self._engines.of(file.fullname, file.path).files.paths())
         if self._forgotten is not None:
             self._forgotten.keep(file, record, reporter)
         return {name for name, seen in record.versions.items() if seen is not None} - {
             file.fullname
         }
+
+    def _noted(self, record: ModuleRecord) -> str:
+        """Return what tells, in a later run, whether what mypy has in its cache is still said.
+
+        Behind it stand the modules of which it was asked whether they have to do with tensors.
+        """
+        is_idle = not record.has_parts and not record.said
+        asked = self._asked.get(record.module, ())
+        return " ".join((_IDLE if is_idle else record.digest, *asked))
 
     def leave(self, file: MypyFile) -> None:
         """Take note of a module of which mypy would drop what is reported."""
@@ -132,10 +149,11 @@ class ModuleAnalysis:
             return engine.without_parts(module, [unreadable()] if is_about else [])
         if ignores(source.text).hide_all:
             return engine.without_parts(module, [])  # mypy takes it for one that is never reached
+        self._asked.pop(module, None)
         if not mentions_tensors(source.text):
-            asked = list(self._defining(file))
+            asked = self._asked[module] = sorted(self._defining(file))
             if not any(_is_about_tensors(engine, name) for name in asked):
-                return engine.without_parts(module, [], {(name, TENSORS) for name in asked})
+                return engine.without_parts(module, [], [(name, TENSORS) for name in asked])
         return self._record(engine, source)
 
     def _take_what_was_found_ahead(self, engine: Engine[MypyFiles], module: str) -> None:

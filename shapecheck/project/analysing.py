@@ -32,7 +32,12 @@ class Analysis:
         """Return what is to be said of a module where that is known from before."""
         engine = self._engine(module)
         record = engine.known(module.name)
-        return record if record is not None and engine.holds(record) else None
+        if record is None or not engine.holds(record):
+            return None
+        source = engine.files.source(module.name)
+        # Whether what it imports still has to do with tensors is another question.
+        is_sure = source is not None and (not record.has_parts or mentions_tensors(source.text))
+        return record if is_sure else None
 
     def analyse(self, module: Module) -> ModuleRecord:
         """Return what is to be said of a module that is Python, before anything is ignored.
@@ -45,7 +50,7 @@ class Analysis:
             return engine.without_parts(module.name, [unreadable()])
         if not mentions_tensors(source.text) and not self._imports_tensors(module, engine.files):
             rests_on = [(name, TEXT) for name in sorted(self._definers.consulted)]
-            return engine.without_parts(module.name, [], rests_on)
+            return engine.without_parts(module.name, [], rests_on, keep=True)
         try:
             return engine.record(module.name)
         except (StubError, SyntaxError):

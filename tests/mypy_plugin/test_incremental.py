@@ -200,3 +200,19 @@ def test_a_module_of_a_shadow_file(project: Project) -> None:
     project.write({"shadow.py": "# says boo\n"})
     printed = project.check("--shadow-file", "pkg/told.py", "shadow.py", ".")
     assert printed == says("boo")
+
+
+def test_a_module_has_to_do_with_tensors_now(new_project: Callable[..., Project]) -> None:
+    """It wasn't looked at before, though what it imports is the same to mypy."""
+    project = new_project(
+        {
+            "user.py": "from helper import value\n# @ error 1:0-1:4: looked at\n",
+            "helper.py": "value = 1\n",
+        }
+    )
+    assert project.check() == {}
+    assert checked_again(project) == set()
+    project.write({"helper.py": "value = 1  # torch\n"})
+    assert project.check() == {"user.py": ["1: error: looked at  [shape]"]}
+    project.write({"helper.py": "value = 1\n"})
+    assert project.check() == {}
