@@ -36,6 +36,7 @@ from mypy.fscache import FileSystemCache
 from mypy.main import process_options, run_build
 from mypy.util import hard_exit
 
+from shapecheck.project import grouping
 from shapecheck.project.relevance import functions_and_shapes
 
 if TYPE_CHECKING:
@@ -195,24 +196,8 @@ def _is_python(path: str | None) -> bool:
 
 
 def groups(sources: Iterable[BuildSource]) -> list[list[BuildSource]]:
-    """Divide the files into groups that mypy can check at once: one file for each module name.
-
-    Files below one folder that modules are imported from stay together.
-    """
-    below: dict[str | None, list[BuildSource]] = {}
-    for source in sources:
-        below.setdefault(source.base_dir, []).append(source)
-    found: list[tuple[set[str], list[BuildSource]]] = []
-    for together in below.values():
-        names = {source.module for source in together}
-        for taken, group in found:
-            if taken.isdisjoint(names):
-                taken |= names
-                group += together
-                break
-        else:
-            found.append((names, together))
-    return [group for _, group in found]
+    """Divide the files into groups that mypy can check at once: one file for each module name."""
+    return grouping.groups(sources, lambda one: one.base_dir, lambda one: one.module)
 
 
 def _each_once(sources: Iterable[BuildSource], arguments: list[str]) -> Iterator[BuildSource]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from shapecheck.project import gitignore
+from shapecheck.project import gitignore, grouping
 from shapecheck.project.folders import ENDINGS, Folders, join
 from shapecheck.project.search import Search, SearchPaths
 from shapecheck.project.settings import Settings
@@ -56,24 +56,8 @@ def each_once(targets: Iterable[Target], named: Sequence[str]) -> Iterator[Targe
 
 
 def groups(targets: Iterable[Target]) -> list[list[Target]]:
-    """Divide the files into groups in which each module name is that of one file.
-
-    Files below one folder that modules are imported from stay together.
-    """
-    below: dict[str | None, list[Target]] = {}
-    for target in targets:
-        below.setdefault(target.base, []).append(target)
-    found: list[tuple[set[str], list[Target]]] = []
-    for together in below.values():
-        names = {target.module for target in together}
-        for taken, group in found:
-            if taken.isdisjoint(names):
-                taken |= names
-                group += together
-                break
-        else:
-            found.append((names, together))
-    return [group for _, group in found]
+    """Divide the files into groups that can be checked together."""
+    return grouping.groups(targets, lambda one: one.base, lambda one: one.module)
 
 
 class _Finder:
