@@ -103,30 +103,31 @@ def fingerprint(options: Options) -> str:
     found = hashlib.blake2b(repr((options, sys.version_info[:2])).encode(), digest_size=16)
     for path in _files_of_verdicts(options):
         try:
-            content = path.read_bytes()
+            with open(path, "rb") as file:  # noqa: PTH123 - there are hundreds, in each run
+                content = file.read()
         except OSError as error:
             content = repr(error).encode()
-        found.update(f"\0{path.name}\0{len(content)}\0".encode())
+        found.update(f"\0{os.path.basename(path)}\0{len(content)}\0".encode())  # noqa: PTH119
         found.update(content)
     return found.hexdigest()
 
 
-def _files_of_verdicts(options: Options) -> Iterator[Path]:
+def _files_of_verdicts(options: Options) -> Iterator[str]:
     package = Path(__file__).parents[1]
-    for child in sorted(package.iterdir()):
-        if child.name not in _NOT_STATIC:
-            yield from _sources(child)
+    for child in sorted(one.name for one in package.iterdir()):
+        if child not in _NOT_STATIC:
+            yield from _sources(f"{package}/{child}")
     # Signature files: inside an installed package, beside a checked-out one.
     if (package.parent / "pyproject.toml").is_file():
-        yield from _sources(package.parent / "stubs")
+        yield from _sources(f"{package.parent}/stubs")
     for folder in options.stubs:
-        yield from _sources(Path(folder))
+        yield from _sources(folder)
 
 
-def _sources(path: Path) -> Iterator[Path]:
-    if path.is_file():
+def _sources(path: str) -> Iterator[str]:
+    if os.path.isfile(path):  # noqa: PTH113 - as above
         yield path
         return
     for parent, folders, names in os.walk(path):
         folders.sort()
-        yield from (Path(parent, name) for name in sorted(names) if name.endswith((".py", ".pyi")))
+        yield from (f"{parent}/{name}" for name in sorted(names) if name.endswith((".py", ".pyi")))

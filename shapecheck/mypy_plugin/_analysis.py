@@ -1,14 +1,14 @@
-"""Says what is wrong in one module after mypy has checked it, and whether mypy's cache knows it."""
+"""Says what is wrong in one module after mypy has checked it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from mypy.errors import CompileError
 from mypy.nodes import Import, ImportFrom, MypyFile, TypeInfo
 
 from shapecheck.analysis import TENSORS, Diagnostic, Source, mentions_tensors
-from shapecheck.engine import ModuleRecord
+from shapecheck.mypy_plugin._cached import is_about_tensors
 from shapecheck.mypy_plugin._forgotten import Forgotten
 from shapecheck.project.comments import ignores
 from shapecheck.project.failures import TOP, failure, unreadable
@@ -17,20 +17,18 @@ from shapecheck.project.relevance import is_library
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shapecheck.engine import Engine, Reported
+    from shapecheck.engine import Engine, ModuleRecord
+    from shapecheck.mypy_plugin._cached import Cached
     from shapecheck.mypy_plugin._engines import Engines
     from shapecheck.mypy_plugin._reporting import Reporter
     from shapecheck.mypy_plugin._sources import ModuleFinder, MypyFiles, SourceReader
     from shapecheck.mypy_plugin._worker import Worker
 
-_IDLE: Final = "idle"
-"""Stands for the digest of what is said of a module that has nothing to do with tensors."""
-
 
 class ModuleAnalysis:
     """The analysis of every module of one mypy run.
 
-    `reported` is what mypy has in its cache of what was said of each.
+    `cached` is told what mypy's cache has of what is said of each, `ahead` is asked first.
     """
 
     def __init__(
@@ -38,7 +36,7 @@ class ModuleAnalysis:
         reader: SourceReader,
         finder: ModuleFinder,
         engines: Engines,
-        reported: Reported,
+        cached: Cached,
         ahead: Worker | None,
         *,
         is_daemon: bool,
@@ -47,7 +45,7 @@ class ModuleAnalysis:
         self._reader = reader
         self._finder = finder
         self._engines = engines
-        self._reported = reported
+        self._cached = cached
         self._forgotten = Forgotten(finder, self._holds, self._find) if is_daemon else None
         self._has_updated = False
         self._asked: dict[str, list[str]] = {}
@@ -62,62 +60,22 @@ class ModuleAnalysis:
         if found is not None and mentions_tensors(found[0].text):
             self._ahead.submit(file.fullname, file.path)
 
-    def mypy_has_found(self) -> None:
-        """Take note that mypy knows where all modules are."""
-        self._engines.renew()
-
-    def is_current(self, module: str, path: str) -> bool:
-        """Whether what mypy has in its cache is still what is to be said of a module.
-
-        Where something that it rests on has changed, that is found out: it mostly says the same.
-        """
-        said = self._reported.of(module)
-        if said is None:
-            return True
-        engine = self._engines.of(module, path)
-        said, *asked = said.split(" ")
-        is_about = any(_is_about_tensors(engine, name) for name in asked)
-        if said == _IDLE:
-            return not is_about
-        if asked and not is_about:
-            return False
-        record = engine.known(module)
-        if record is None or not record.has_parts:
-            return False
-        if not engine.holds(record):
-            if record.versions.get(module) != engine.files.version(module):
-                return False  # mypy checks it again for that alone
-            try:
-                record = engine.record(module)
-            except Exception:  # noqa: BLE001 - it fails again where that is told
-                return False
-        return record.digest == said
-
     def run(self, file: MypyFile, reporter: Reporter) -> set[str]:
         """Analyse a module and report; return the modules whose source had a say in it."""
         self._begin_update()
         record = self._find(file)
         reporter.report(file, record.said)
-        self._reported.note(file.fullname, self._noted(record))
-        self._reported.note_paths(self._engines.of(file.fullname, file.path).files.paths())
+        self._cached.note(record, self._asked.get(record.module, ()))
+        self._cached.note_paths(self._engines.of(file.fullname, file.path))
         if self._forgotten is not None:
             self._forgotten.keep(file, record, reporter)
         return {name for name, seen in record.versions.items() if seen is not None} - {
             file.fullname
         }
 
-    def _noted(self, record: ModuleRecord) -> str:
-        """Return what tells, in a later run, whether what mypy has in its cache is still said.
-
-        Behind it stand the modules of which it was asked whether they have to do with tensors.
-        """
-        is_idle = not record.has_parts and not record.said
-        asked = self._asked.get(record.module, ())
-        return " ".join((_IDLE if is_idle else record.digest, *asked))
-
     def leave(self, file: MypyFile) -> None:
         """Take note of a module of which mypy would drop what is reported."""
-        self._reported.note(file.fullname, None)
+        self._cached.forget(file.fullname)
         if self._forgotten is not None:
             self._forgotten.drop(file.fullname)
 
@@ -152,7 +110,7 @@ class ModuleAnalysis:
         self._asked.pop(module, None)
         if not mentions_tensors(source.text):
             asked = self._asked[module] = sorted(self._defining(file))
-            if not any(_is_about_tensors(engine, name) for name in asked):
+            if not any(is_about_tensors(engine, name) for name in asked):
                 return engine.without_parts(module, [], [(name, TENSORS) for name in asked])
         return self._record(engine, source)
 
@@ -196,11 +154,6 @@ class ModuleAnalysis:
         except Exception as error:  # noqa: BLE001 - whatever it is, mypy must go on
             said = failure(source, error)
         return engine.without_parts(source.name, [said])
-
-
-def _is_about_tensors(engine: Engine[MypyFiles], module: str) -> bool:
-    source = engine.files.source(module)
-    return source is not None and mentions_tensors(source.text)
 
 
 def _imported_names(file: MypyFile) -> Iterator[str]:

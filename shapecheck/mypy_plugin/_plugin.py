@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,7 +16,7 @@ from shapecheck.engine import Database, Reported, Store
 from shapecheck.mypy_plugin import _buffers as buffers
 from shapecheck.mypy_plugin import _forgotten as forgotten
 from shapecheck.mypy_plugin import _names as names
-from shapecheck.mypy_plugin._analysis import ModuleAnalysis
+from shapecheck.mypy_plugin._cached import Cached
 from shapecheck.mypy_plugin._engines import Engines
 from shapecheck.mypy_plugin._first_class import indexed
 from shapecheck.mypy_plugin._isinstance import IsInstance
@@ -23,7 +24,6 @@ from shapecheck.mypy_plugin._module_call import call_as_forward
 from shapecheck.mypy_plugin._project import read_project
 from shapecheck.mypy_plugin._reporting import Reporter
 from shapecheck.mypy_plugin._sources import ModuleFinder, SourceReader
-from shapecheck.mypy_plugin._worker import Start, Worker
 from shapecheck.project.relevance import is_library
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from mypy.typeanal import TypeAnalyser
     from mypy.types import FunctionLike, Type
 
+    from shapecheck.mypy_plugin._analysis import ModuleAnalysis
+
 # The fingerprint with which the daemon that this process is has started.
 _STARTED_WITH: list[str] = []
 
@@ -61,36 +63,21 @@ class ShapecheckPlugin(Plugin):
         forgotten.restart_for_another(
             project.fingerprint, _STARTED_WITH, is_daemon=options.fine_grained_incremental
         )
-        folder = _folder(options)
-        start = Start(
-            options=project.options,
-            fingerprint=project.fingerprint,
-            folder=folder,
-            shadows=dict(options.shadow_file or ()),
-            show_absolute_path=options.show_absolute_path,
-            roots=(*options.mypy_path, *_environment_path()),
-            packages=project.packages,
+        self._folder = folder = _folder(options)
+        self._finder = ModuleFinder((*options.mypy_path, *_environment_path()))
+        self._reader = SourceReader(
+            dict(options.shadow_file or ()), show_absolute_path=options.show_absolute_path
         )
-        self._finder = ModuleFinder(start.roots)
-        self._reader = SourceReader(start.shadows, show_absolute_path=start.show_absolute_path)
         # The daemon reads mypy's cache and never writes it.
         is_daemon = options.fine_grained_incremental
         database = None if folder is None else Database(Path(folder))
         store = None if database is None else Store(database, project.fingerprint)
-        cached = None if folder is None else Database(Path(folder), read_only=is_daemon)
-        reported = Reported(cached)
+        known = None if folder is None else Database(Path(folder), read_only=is_daemon)
+        reported = Reported(known)
         self._finder.remembered = reported.paths
         self._token = reported.token
-        # A daemon's next run, and one of mypy's own parallel workers, has no time to be ahead.
-        is_alone = not (is_daemon or options.num_workers)
-        self._analysis = ModuleAnalysis(
-            self._reader,
-            self._finder,
-            Engines(self._reader, self._finder, project.options, store),
-            reported,
-            Worker(start) if is_alone else None,
-            is_daemon=is_daemon,
-        )
+        self._engines = Engines(self._reader, self._finder, project.options, store)
+        self._cached = Cached(self._engines, reported)
         self._reporter: Reporter | None = None
         self._buffers = buffers.Buffers(self._reader)
         is_instance = IsInstance(self._reader, self._finder)
@@ -99,19 +86,43 @@ class ShapecheckPlugin(Plugin):
         )
         self._function_hooks = dict.fromkeys(names.ISINSTANCE, is_instance.narrow)
 
+    @cached_property
+    def _analysis(self) -> ModuleAnalysis:
+        """The analysis, which a run in which nothing has changed doesn't need."""
+        from shapecheck.mypy_plugin._analysis import ModuleAnalysis
+        from shapecheck.mypy_plugin._worker import Start, Worker
+
+        options, project = self.options, self._project
+        start = Start(
+            options=project.options,
+            fingerprint=project.fingerprint,
+            folder=self._folder,
+            shadows=dict(options.shadow_file or ()),
+            show_absolute_path=options.show_absolute_path,
+            roots=self._finder.roots,
+            packages=project.packages,
+        )
+        # A daemon's next run, and one of mypy's own parallel workers, has no time to be ahead.
+        is_daemon = options.fine_grained_incremental
+        is_alone = not (is_daemon or options.num_workers)
+        ahead = Worker(start) if is_alone else None
+        return ModuleAnalysis(
+            self._reader, self._finder, self._engines, self._cached, ahead, is_daemon=is_daemon
+        )
+
     def set_modules(self, modules: dict[str, MypyFile]) -> None:
         """Take mypy's modules; the first call where an error ends the run as mypy's own would."""
         if self._project.problem is not None:
             raise CompileError([self._project.problem])
         super().set_modules(modules)
         self._finder.modules = modules
-        self._analysis.mypy_has_found()
+        self._engines.renew()
 
     def report_config_data(self, ctx: ReportConfigContext) -> Any:
         """Say what else a module's cached result depends on; mypy calls this for every module."""
         if is_library(ctx.path):
             return None
-        if ctx.is_check and not self._analysis.is_current(ctx.id, ctx.path):
+        if ctx.is_check and not self._cached.is_current(ctx.id, ctx.path):
             return None
         return [self._project.fingerprint, self._token]
 

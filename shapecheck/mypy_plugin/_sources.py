@@ -103,7 +103,7 @@ class ModuleFinder:
     def __init__(self, roots: tuple[str, ...]) -> None:
         self.modules: Mapping[str, MypyFile] = {}
         self.remembered: Mapping[str, str] = {}
-        self._roots = roots
+        self.roots = roots
 
     def find(self, module: str, looker: tuple[str, str]) -> str | None:
         """Return the path of `module` for the module `looker` (its name and path)."""
@@ -118,7 +118,7 @@ class ModuleFinder:
 
     def _find_on_disk(self, module: str, looker: tuple[str, str]) -> str | None:
         parts = module.split(".")
-        for root in (source_root(*looker), *self._roots):
+        for root in (source_root(*looker), *self.roots):
             for path in _candidates(root, parts):
                 if os.path.isfile(path):  # noqa: PTH113 - asked for every name that isn't a module
                     return path

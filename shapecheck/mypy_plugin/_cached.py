@@ -1,0 +1,79 @@
+"""Whether mypy's cache still has what is to be said of a module.
+
+A run in which nothing has changed asks this of each module, and nothing else of the plugin: so
+little is imported here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shapecheck.analysis import mentions_tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shapecheck.engine import Engine, ModuleRecord, Reported
+    from shapecheck.mypy_plugin._engines import Engines
+    from shapecheck.mypy_plugin._sources import MypyFiles
+
+_IDLE: Final = "idle"
+"""Stands for the digest of what is said of a module that has nothing to do with tensors."""
+
+
+class Cached:
+    """What mypy has in its cache of what was said of each module, as `reported` tells."""
+
+    def __init__(self, engines: Engines, reported: Reported) -> None:
+        self._engines = engines
+        self._reported = reported
+
+    def is_current(self, module: str, path: str) -> bool:
+        """Whether what mypy has in its cache is still what is to be said of a module.
+
+        Where something that it rests on has changed, that is found out: it mostly says the same.
+        """
+        said = self._reported.of(module)
+        if said is None:
+            return True
+        engine = self._engines.of(module, path)
+        said, *asked = said.split(" ")
+        is_about = any(is_about_tensors(engine, name) for name in asked)
+        if said == _IDLE:
+            return not is_about
+        if asked and not is_about:
+            return False
+        record = engine.known(module)
+        if record is None:
+            return False
+        if not engine.holds(record):
+            if record.versions.get(module) != engine.files.version(module):
+                return False  # mypy checks it again for that alone
+            try:
+                record = engine.record(module)
+            except Exception:  # noqa: BLE001 - it fails again where that is told
+                return False
+        return record.digest == said
+
+    def note(self, record: ModuleRecord, asked: Iterable[str]) -> None:
+        """Take note of what is reported of a module.
+
+        `asked` are the modules of which it was asked whether they have to do with tensors.
+        """
+        is_idle = not record.has_parts and not record.said
+        noted = " ".join((_IDLE if is_idle else record.digest, *asked))
+        self._reported.note(record.module, noted)
+
+    def note_paths(self, engine: Engine[MypyFiles]) -> None:
+        """Take note of where the modules are that an engine has seen."""
+        self._reported.note_paths(engine.files.paths())
+
+    def forget(self, module: str) -> None:
+        """Take note of a module of which mypy would drop what is reported."""
+        self._reported.note(module, None)
+
+
+def is_about_tensors(engine: Engine[MypyFiles], module: str) -> bool:
+    """Whether the text of a module has to do with tensors."""
+    source = engine.files.source(module)
+    return source is not None and mentions_tensors(source.text)
