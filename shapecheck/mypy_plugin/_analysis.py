@@ -58,7 +58,9 @@ class ModuleAnalysis:
             return
         found = self._reader.read(file.fullname, file.path)
         if found is not None and mentions_tensors(found[0].text):
-            self._ahead.submit(file.fullname, file.path)
+            # Of one that has been edited most is as it was.
+            is_new = self._engines.of(file.fullname, file.path).known(file.fullname) is None
+            self._ahead.submit(file.fullname, file.path, len(found[0].text) if is_new else 0)
 
     def run(self, file: MypyFile, reporter: Reporter) -> set[str]:
         """Analyse a module and report; return the modules whose source had a say in it."""

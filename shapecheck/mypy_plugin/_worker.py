@@ -40,6 +40,8 @@ sys.setrecursionlimit({recursion_limit})
 from shapecheck.mypy_plugin._worker import serve
 serve()
 """
+# Characters of source for which it takes longer to analyse them than to start a process.
+_WORTH_A_PROCESS: Final = 50_000
 # Seconds for a message that is on its way to be read.
 _MOMENT: Final = 0.001
 
@@ -89,13 +91,15 @@ _Message: TypeAlias = "_Begun | tuple[str, ModuleRecord | None]"
 
 
 class Worker:
-    """The second process, as the first one sees it; it starts with the first module."""
+    """The second process, as the first one sees it; it starts when there is enough for it to do."""
 
     def __init__(self, start: Start) -> None:
         self._start = start
         self._process: subprocess.Popen[bytes] | None = None
         self._incoming: SimpleQueue[_Message | None] = SimpleQueue()
         self._results: dict[str, ModuleRecord | None] = {}
+        self._waiting: dict[str, str] = {}
+        self._unknown = 0
         self._submitted = 0
         self._expected: set[str] = set()
         # In the order in which they were submitted, the reverse of that in which they are begun.
@@ -104,9 +108,13 @@ class Worker:
         # With one core there is nothing to win.
         self._is_open = cores() > 1 and bool(sys.executable)
 
-    def submit(self, module: str, path: str) -> None:
-        """Have a module analysed."""
-        if not self._is_open or module in self._expected:
+    def submit(self, module: str, path: str, unknown: int) -> None:
+        """Have a module analysed, with so many characters of which nothing is known from before."""
+        if not self._is_open or module in self._expected or module in self._waiting:
+            return
+        self._waiting[module] = path
+        self._unknown += unknown
+        if self._unknown < _WORTH_A_PROCESS:
             return
         try:
             if self._process is None:
@@ -115,14 +123,15 @@ class Worker:
                 reading = self._process.stdout, self._incoming
                 threading.Thread(target=_read, args=reading, daemon=True).start()
                 self._send(self._start)
-            # What a module imports is parsed after the module and checked before it.
-            self._send(_Request(-self._submitted, module, path))
+            for module, path in self._waiting.items():
+                # What a module imports is parsed after the module and checked before it.
+                self._send(_Request(-self._submitted, module, path))
+                self._submitted += 1
+                self._expected.add(module)
+                self._to_begin[module] = None
         except OSError:
             self._give_up()
-        else:
-            self._submitted += 1
-            self._expected.add(module)
-            self._to_begin[module] = None
+        self._waiting.clear()
 
     def result(self, module: str, analyze: Callable[[str], object]) -> ModuleRecord | None:
         """Wait for the result of a module; None if there is none.

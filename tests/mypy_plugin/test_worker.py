@@ -16,10 +16,12 @@ pytestmark = pytest.mark.skipif(
     reason="with one core there is no second process",
 )
 
-FILES = {
+SHORT = {
     "one.py": "import re, two  # torch\n# @ process\n# @ error 1:0-1:6: of one\n# @ look two\n",
     "two.py": "import re  # torch\n# @ process\n# @ error 1:0-1:6: of two\n# says hello\n",
 }
+MUCH = f"{'#' * 60_000}\n"
+FILES = {name: text + MUCH for name, text in SHORT.items()}
 
 
 def said(one: str, two: str) -> dict[str, list[str]]:
@@ -56,6 +58,19 @@ def test_one_core(new_project: Callable[..., Project]) -> None:
     assert "found in the second process" not in printed
 
 
+def test_little_to_analyse(new_project: Callable[..., Project]) -> None:
+    """It would take longer to start a second process than to do it all in one."""
+    assert new_project(SHORT).check() == said("first", "first")
+
+
+def test_an_edit_of_much_that_is_known(new_project: Callable[..., Project]) -> None:
+    """Where all has been analysed before, one process does what an edit asks for."""
+    project = new_project(FILES)
+    assert project.check() == said("second", "second")
+    project.write({"two.py": f"{FILES['two.py']}# and more\n"})
+    assert project.check() == said("first", "first")
+
+
 def test_parallel_mypy_has_processes_of_its_own(new_project: Callable[..., Project]) -> None:
     """mypy's workers use the cores already."""
     assert new_project(FILES).check("-n", "2", ".") == said("first", "first")
@@ -69,7 +84,7 @@ def test_the_second_process_dies(new_project: Callable[..., Project]) -> None:
 
 def test_a_crash_is_reported_once(new_project: Callable[..., Project]) -> None:
     """The first process crashes over the module again, and says so."""
-    project = new_project({"two.py": "# torch\n# @ crash\n"})
+    project = new_project({"two.py": f"# torch\n# @ crash\n{MUCH}"})
     (line,) = project.check()["two.py"]
     assert "internal error in shapecheck, please report: KeyError" in line
 
