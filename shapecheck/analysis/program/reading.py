@@ -170,21 +170,41 @@ def statements(node: Definition, text: Text) -> Iterator[str]:
 def said(node: object, text: Text, head: bool = False) -> Iterator[str]:
     """Yield what a piece of syntax says, of a definition with `head` all but its body.
 
-    Simple statements and expressions as they are spelled, so that what is between them, comments
-    and indentation, doesn't count; others by their parts.
+    Simple statements and expressions as they are spelled, others by their parts: so what is between
+    them doesn't count, nor do comments, empty lines and indentation inside of them, nor docstrings.
     """
     if isinstance(node, list):
         for one in node:
             yield from said(one, text, head)
-    elif isinstance(node, ast.expr) or (isinstance(node, ast.stmt) and not hasattr(node, "body")):
+    elif _is_docstring(node):
+        return
+    elif isinstance(node, ast.expr) or (isinstance(node, ast.stmt) and not _has_blocks(node)):
         yield text(node)
     elif isinstance(node, ast.AST):
-        yield type(node).__name__
-        for name, held in ast.iter_fields(node):
-            if not (head and name == "body" and isinstance(node, _DEFINED)):
-                yield from said(held, text, head)
+        parts = [
+            held
+            for name, held in ast.iter_fields(node)
+            if not (head and name == "body" and isinstance(node, _DEFINED))
+        ]
+        # Where a block ends is said by how long it is.
+        lengths = "".join(f" {len(held)}" for held in parts if isinstance(held, list))
+        yield f"{type(node).__name__}{lengths}"
+        for held in parts:
+            yield from said(held, text, head)
     else:
         yield repr(node)
+
+
+def _is_docstring(node: object) -> bool:
+    """Whether it is a string as a statement, which says nothing to the analysis."""
+    match node:
+        case ast.Expr(value=ast.Constant(value=str())):
+            return True
+    return False
+
+
+def _has_blocks(node: ast.stmt) -> bool:
+    return hasattr(node, "body") or isinstance(node, ast.Match)
 
 
 def _definitions(body: Iterable[ast.AST]) -> Iterator[Any]:

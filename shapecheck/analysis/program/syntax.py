@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+import tokenize
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial, wraps
+from io import StringIO
+from itertools import islice
 from typing import Final, TypeAlias, TypeGuard, TypeVar
 
 from shapecheck.analysis.host import Source, Span
@@ -509,6 +512,10 @@ def lines_of(text: str) -> list[str]:
     return _LINE_END.split(text) if "\r" in text else text.split("\n")
 
 
+Place: TypeAlias = tuple[int, int]
+"""A line and a column, in characters."""
+
+
 class Lines:
     """The lines of a source, and where the nodes of its syntax stand in them."""
 
@@ -537,22 +544,63 @@ class Lines:
         return len(text.encode()[:offset].decode(errors="replace"))
 
     def spelled(self, node: ast.AST) -> str:
-        """Return the source text of a node as it is."""
+        """Return the source text of a node, without comments, empty lines and indentation."""
         span = self.span(node)
-        lines = self._lines[span.line - 1 : span.end_line]
-        lines[-1] = lines[-1][: span.end_column]
-        lines[0] = lines[0][span.column :]
-        return "\n".join(lines)
+        text = self.between((span.line, span.column), (span.end_line, span.end_column))
+        return text if span.line == span.end_line else _without_comments(text)
+
+    def between(self, start: Place, end: Place) -> str:
+        """Return the text between two places."""
+        lines = self._lines[start[0] - 1 : end[0]]
+        lines[-1] = lines[-1][: end[1]]
+        lines[0] = lines[0][start[1] :]
+        return lines[0] if len(lines) == 1 else "\n".join(lines)
 
     def segment(self, node: ast.AST) -> str:
         """Return the source text of a node, on one line."""
-        span = self.span(node)
-        if span.line == span.end_line:
-            return self._lines[span.line - 1][span.column : span.end_column]
-        first = self._lines[span.line - 1][span.column :]
-        rest = [*self._lines[span.line : span.end_line - 1]]
-        last = self._lines[span.end_line - 1][: span.end_column]
-        text = first.strip()
-        for part in filter(None, map(str.strip, (*rest, last))):
+        first, *rest = map(str.strip, self.spelled(node).split("\n"))
+        text = first
+        for part in filter(None, rest):
             text += part if text[-1:] in "([{" or part[0] in ")]}" else f" {part}"
         return text
+
+
+_TOKENS_MATTER: Final = re.compile("#|'{3}|\"{3}|\\\\\n")
+"""What may be in a text in which a line isn't all code, or doesn't begin with a token."""
+
+_BETWEEN: Final = frozenset("COMMENT NL NEWLINE INDENT DEDENT ENDMARKER".split())
+"""The kinds of tokens that say nothing."""
+
+
+def _without_comments(text: str) -> str:
+    """Return an expression or a simple statement of several lines, as `Lines.spelled` does."""
+    if not _TOKENS_MATTER.search(text):
+        return "\n".join(part for line in text.split("\n") if (part := line.strip()))
+    whole = f"({text}\n)"  # in which no line is indented
+    lines, found, at = Lines(whole), "", (1, 1)
+    try:
+        for start, end in _token_places(whole):
+            found += lines.between(at, start) if at[0] == start[0] else "\n"
+            found += lines.between(start, end)
+            at = end
+    except (tokenize.TokenError, SyntaxError):
+        return text
+    return found[: found.rindex("\n")]
+
+
+def _token_places(text: str) -> Iterator[tuple[Place, Place]]:
+    """Yield where the tokens of an expression begin and end, but for its first parenthesis.
+
+    A string in which there are expressions is one of them.
+    """
+    inside: list[Place] = []
+    for token in islice(tokenize.generate_tokens(StringIO(text).readline), 1, None):
+        match tokenize.tok_name[token.type]:
+            case "FSTRING_START" | "TSTRING_START":
+                inside.append(token.start)
+            case "FSTRING_END" | "TSTRING_END":
+                start = inside.pop()
+                if not inside:
+                    yield start, token.end
+            case name if not inside and name not in _BETWEEN:
+                yield token.start, token.end
