@@ -23,7 +23,12 @@ class Parameter:
     default: ast.expr | None
     kind: str
     """`positional`, `keyword`, `star` or `double-star`."""
-    line: int = 0
+    node: ast.arg | None = None
+
+    @property
+    def line(self) -> int:
+        """The line that it stands on."""
+        return 0 if self.node is None else self.node.lineno
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +73,16 @@ def _read(function: Function) -> Declaration:
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
     for argument, default in zip(positional, [*defaults, *arguments.defaults], strict=True):
         params.append(
-            Parameter(
-                argument.arg, read(argument.annotation), default, "positional", argument.lineno
-            )
+            Parameter(argument.arg, read(argument.annotation), default, "positional", argument)
         )
     if (star := arguments.vararg) is not None:
-        params.append(Parameter(star.arg, read(star.annotation), None, "star", star.lineno))
+        params.append(Parameter(star.arg, read(star.annotation), None, "star", star))
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         params.append(
-            Parameter(argument.arg, read(argument.annotation), default, "keyword", argument.lineno)
+            Parameter(argument.arg, read(argument.annotation), default, "keyword", argument)
         )
     if (double := arguments.kwarg) is not None:
-        params.append(
-            Parameter(double.arg, read(double.annotation), None, "double-star", double.lineno)
-        )
+        params.append(Parameter(double.arg, read(double.annotation), None, "double-star", double))
     returns = getattr(function.node, "returns", None)
     return Declaration(tuple(params), read(returns))
 

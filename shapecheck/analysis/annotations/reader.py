@@ -381,6 +381,7 @@ class Reader:
         self._found(self.module.lines.span(node), text)
 
     def _found(self, span: Span, text: str) -> None:
+        self.module.syntax.placed()
         problem = Problem(self.module, span, Message(text, "shape-annotation"))
         problem.tell()
         self.module.program.problems.append(problem)

@@ -21,7 +21,7 @@ from shapecheck.analysis.program.answers import Ground, Place, places
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.modules import Module, Program
 from shapecheck.analysis.program.reading import Reading, digest
-from shapecheck.analysis.program.syntax import syntax
+from shapecheck.analysis.program.syntax import PLACES, syntax
 from shapecheck.analysis.relevance import TENSORS, TEXT, mentions_tensors
 from shapecheck.analysis.values.model import Instance, ListContent
 from shapecheck.analysis.values.state import State
@@ -136,6 +136,8 @@ class Checking:
         rests_on: dict[Key, str] = {}
         for one in grounds:
             match one:
+                case Reading(key=key) if key == PLACES:
+                    continue
                 case Reading():
                     rests_on[one.module, one.key] = one.digest
                 case str():
@@ -205,7 +207,7 @@ def _moves(findings: Findings, lines: Lines) -> bool:
 def _begun(source: Source, host: Host, options: Options) -> Module:
     """Return the module that a source is, in the program as its host has it by now."""
     program = program_of(host, options, source.name)
-    program.memory.begin()
+    program.begin()
     return program.add(source)
 
 

@@ -161,6 +161,7 @@ def _fails_alone(fault: Fault) -> bool:
         outer, module.reporter = module.reporter, Reporter(module.lines)
         try:
             _check(module, function, function.owner)
+            module.syntax.placed()
             return module.reporter
         finally:
             module.reporter = outer

@@ -28,7 +28,7 @@ def _dim(frame: Frame, call: LibraryCall) -> Value:
     name, kind, size = as_text(given.get("name")), as_text(given.get("kind")), given.get("size")
     if name is None:
         return UNKNOWN
-    origin: Origin = MadeAt(frame.module.name, call.node.lineno, call.node.col_offset)
+    origin: Origin = _made_at(frame, call)
     if given.get("ragged") is True or given.get("lengths") is not None:
         origin = Padded(origin)
     labels = _labels(frame, given.get("labels"))
@@ -44,7 +44,7 @@ def _dims(frame: Frame, call: LibraryCall) -> Value:
     text = as_text(call.args[0])
     if text is None:
         return UNKNOWN
-    place = MadeAt(frame.module.name, call.node.lineno, call.node.col_offset)
+    place = _made_at(frame, call)
     try:
         names = enumerate(text.split())
         made = tuple(Dim.at(replace(place, index=at), name) for at, name in names)
@@ -52,6 +52,11 @@ def _dims(frame: Frame, call: LibraryCall) -> Value:
         frame.error(call.node, Message(str(error)))
         return UNKNOWN
     return made[0] if len(made) == 1 else made or UNKNOWN
+
+
+def _made_at(frame: Frame, call: LibraryCall) -> MadeAt:
+    frame.module.syntax.placed()
+    return MadeAt(frame.module.name, call.node.lineno, call.node.col_offset)
 
 
 def _labels(frame: Frame, given: Value) -> tuple[str, ...] | None:

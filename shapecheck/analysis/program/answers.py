@@ -132,6 +132,31 @@ def _rests_on_any(one: Grounds, changed: AbstractSet[Ground], known: dict[Ground
     return known[one]
 
 
+def _rests_on_kept(
+    one: Grounds, module: str, kept: AbstractSet[Ground], known: dict[Grounds, bool]
+) -> bool:
+    """Whether all that was read of a module is kept; `known` is of which that was found before."""
+    waiting = [one]
+    while waiting:
+        last = waiting[-1]
+        if module not in last.modules:
+            known[last] = True
+            waiting.pop()
+            continue
+        below = [held for held in last.held if isinstance(held, Grounds)]
+        missing = [held for held in below if held not in known]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        known[last] = all(known[held] for held in below) and all(
+            held in kept
+            for held in last.held
+            if isinstance(held, Reading) and held.module == module
+        )
+    return known[one]
+
+
 class Memory:
     """Answers by question, and what they rest on.
 
@@ -192,14 +217,28 @@ class Memory:
 
     def forget_modules(self, names: Iterable[str]) -> None:
         """Forget the answers that rest on anything in some modules."""
-        for question in self._lasting:
-            for module in self._modules_of(question):
-                self._by_module.setdefault(module, set()).add(question)
-        self._lasting.clear()
+        self._sort()
         for name in names:
             for question in [*self._by_module.get(name, ())]:
                 self._drop(question)
             self._by_module.pop(name, None)
+
+    def forget_readings(self, module: str, kept: AbstractSet[Ground]) -> None:
+        """Forget the answers that rest on what was read of a module, but for the readings kept."""
+        self._sort()
+        known: dict[Grounds, bool] = {}
+        for question in [*self._by_module.get(module, ())]:
+            answer = self._answers.get(question)
+            rests_on = None if answer is None else answer.rests_on
+            if rests_on is None or not _rests_on_kept(rests_on, module, kept, known):
+                self._drop(question)
+
+    def _sort(self) -> None:
+        """Sort the answers that are new by the modules on which they rest."""
+        for question in self._lasting:
+            for module in self._modules_of(question):
+                self._by_module.setdefault(module, set()).add(question)
+        self._lasting.clear()
 
     def _drop(self, question: Hashable) -> None:
         """Forget an answer, and that there was one."""

@@ -15,10 +15,11 @@ from shapecheck import dtypes
 from shapecheck.analysis.findings import Lines
 from shapecheck.analysis.host import Host, Options, Source, Span
 from shapecheck.analysis.program.answers import Memory
+from shapecheck.analysis.program.grafting import grafted
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef, Value
 from shapecheck.analysis.program.reading import NOTED, Reading
 from shapecheck.analysis.program.report import Reporter
-from shapecheck.analysis.program.syntax import DEFINITIONS, syntax
+from shapecheck.analysis.program.syntax import DEFINITIONS, Syntax, syntax
 from shapecheck.analysis.program.unparsed import Unparsed
 from shapecheck.analysis.relevance import TEXT
 from shapecheck.explain import Message
@@ -40,12 +41,15 @@ class Module:
 
     def __init__(self, program: Program, source: Source) -> None:
         self.program = program
-        self.source = source
-        parsed = syntax(source)
-        self.syntax, self.tree, self.survey = parsed, parsed.tree, parsed.survey
-        self.lines = parsed.lines
         self.reporter: Reporter | None = None
         self.reader: object = None
+        self.show(syntax(source))
+
+    def show(self, parsed: Syntax) -> None:
+        """Be what a source says, and no longer what another one said before."""
+        self.source = parsed.source
+        self.syntax, self.tree, self.survey = parsed, parsed.tree, parsed.survey
+        self.lines = parsed.lines
         self.annotations: dict[Lines | None, list[ast.expr]] | None = None
 
     @property
@@ -248,22 +252,49 @@ class Program:
         self._unreadable: dict[str, Reading] = {}
 
     def renew(self, names: Collection[str]) -> None:
-        """Forget modules that have changed, and all that rests on them."""
-        known = [name for name in names if name in self._modules]
+        """Forget of modules that have changed what rests on what isn't as it was."""
+        gone = []
+        for name in names:
+            module, source = self._modules.get(name), self._source(name)
+            if module is None or source is None or not self._is_renewed(module, source):
+                gone.append(name)
+        self._forget(gone)
+
+    def _is_renewed(self, module: Module, source: Source) -> bool:
+        """Have a module go on with another text, if it can."""
+        before = module.syntax
+        if before.is_taken_over or before.source.path != source.path:
+            return False
+        if before.source != source:
+            try:
+                parsed = grafted(before, source)
+            except (SyntaxError, ValueError, RecursionError):
+                return False
+            module.show(parsed)
+            self._unparsed.pop(module.name, None)
+            self.memory.forget_readings(module.name, frozenset(parsed.readings.values()))
+        return True
+
+    def _forget(self, names: Collection[str]) -> None:
+        """Forget modules, and all that rests on them."""
         for name in names:
             self._unparsed.pop(name, None)
             self._unreadable.pop(name, None)
-        for name in known:
-            del self._modules[name]
+            self._modules.pop(name, None)
         self.memory.forget_modules(names)
+
+    def begin(self) -> None:
+        """Begin with another module; forget those of which another program has the nodes."""
+        self.memory.begin()
+        modules = self._modules.items()
+        self._forget([name for name, one in modules if one and one.syntax.is_taken_over])
 
     def add(self, source: Source) -> Module:
         """Return the module that a source is, parsed where it isn't yet; raises SyntaxError."""
         module = self._modules.get(source.name)
-        if source.name in self._modules and (module is None or module.source != source):
-            self.renew((source.name,))
-            module = None
-        if module is None:
+        if module is None or not self._is_renewed(module, source):
+            if source.name in self._modules:
+                self._forget((source.name,))
             module = self._modules[source.name] = Module(self, source)
         return module
 

@@ -100,7 +100,7 @@ class Body(list[_T]):
         NOTED.readings.add(self.reading)
 
     def quietly(self) -> Iterator[_T]:
-        """Yield the statements for somebody on whom no answer rests."""
+        """Yield the statements without a note."""
         return super().__iter__()
 
     def __iter__(self) -> Iterator[_T]:
@@ -145,7 +145,7 @@ def watch(tree: ast.Module, reading: Callable[[str], Reading]) -> dict[str, Defi
     found: dict[str, Definition] = {"": tree}
     _find(tree, "", found)
     for name, node in found.items():
-        body: Body[ast.stmt] = Body(node.body)
+        body: Body[ast.stmt] = Body(quietly(node))
         node.body, body.key, body.reading = body, name, reading(f"body {name}")
     return found
 
@@ -162,21 +162,29 @@ def _find(node: ast.Module | ast.ClassDef, prefix: str, found: dict[str, Definit
 
 def statements(node: Definition, text: Text) -> Iterator[str]:
     """Yield what the statements of a body say; those of a module or class by their heads."""
+    head = not isinstance(node, _FUNCTIONS)
+    return (part for one in quietly(node) for part in said(one, text, head))
+
+
+def quietly(node: Definition) -> Iterator[ast.stmt]:
+    """Yield the statements of a definition for somebody on whom no answer rests."""
     body = node.body
-    inside = body.quietly() if isinstance(body, Body) else iter(body)
-    return (part for one in inside for part in said(one, text, not isinstance(node, _FUNCTIONS)))
+    return body.quietly() if isinstance(body, Body) else iter(body)
 
 
-def said(node: object, text: Text, head: bool = False) -> Iterator[str]:
+def said(
+    node: object, text: Text, head: bool = False, *, docstrings: bool = False
+) -> Iterator[str]:
     """Yield what a piece of syntax says, of a definition with `head` all but its body.
 
     Simple statements and expressions as they are spelled, others by their parts: so what is between
-    them doesn't count, nor do comments, empty lines and indentation inside of them, nor docstrings.
+    them doesn't count, nor do comments, empty lines and indentation inside of them, nor, unless
+    they are asked for, `docstrings`.
     """
     if isinstance(node, list):
         for one in node:
-            yield from said(one, text, head)
-    elif _is_docstring(node):
+            yield from said(one, text, head, docstrings=docstrings)
+    elif not docstrings and _is_docstring(node):
         return
     elif isinstance(node, ast.expr) or (isinstance(node, ast.stmt) and not _has_blocks(node)):
         yield text(node)
@@ -190,7 +198,7 @@ def said(node: object, text: Text, head: bool = False) -> Iterator[str]:
         lengths = "".join(f" {len(held)}" for held in parts if isinstance(held, list))
         yield f"{type(node).__name__}{lengths}"
         for held in parts:
-            yield from said(held, text, head)
+            yield from said(held, text, head, docstrings=docstrings)
     else:
         yield repr(node)
 

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias, TypeGuard, TypeVar
 from shapecheck.analysis.host import Source, Span
 from shapecheck.analysis.program.reading import (
     NOTED,
+    Body,
     Definition,
     Reading,
     name_in_module,
@@ -32,11 +33,21 @@ _AnyNode = TypeVar("_AnyNode", bound=ast.AST)
 _T = TypeVar("_T")
 
 
+_forget_kept: Final[list[Callable[[], None]]] = []
+
+
+def forget_kept() -> None:
+    """Forget what is kept by nodes: definitions have got other bodies."""
+    for forget in _forget_kept:
+        forget()
+
+
 def kept_by_node(most: int) -> Callable[[Callable[[_AnyNode], _T]], Callable[[_AnyNode], _T]]:
     """Have a function of a node keep its last answers, and note that a definition is read."""
 
     def keeping(function: Callable[[_AnyNode], _T]) -> Callable[[_AnyNode], _T]:
         known = lru_cache(maxsize=most)(function)
+        _forget_kept.append(known.cache_clear)
 
         @wraps(function)
         def found(node: _AnyNode) -> _T:
@@ -264,11 +275,15 @@ def _visit(kind: type[ast.AST]) -> tuple[_Look | None, _Look | None, tuple[str, 
 
 
 class Syntax:
-    """A parsed source: its tree, what a pass over it collects, what binds each global name."""
+    """A parsed source: its tree, what a pass over it collects, what binds each global name.
 
-    def __init__(self, source: Source) -> None:
+    `tree` may be given. `is_taken_over`: its nodes are another one's by now, see `grafting`.
+    """
+
+    def __init__(self, source: Source, tree: ast.Module | None = None) -> None:
         self.source = source
-        self.tree = ast.parse(source.text)
+        self.is_taken_over = False
+        self.tree = ast.parse(source.text) if tree is None else tree
         self.survey = Survey(self.tree)
         self.lines = Lines(source.text)
         self.bindings: dict[str, list[ast.stmt]] = {}
@@ -288,6 +303,19 @@ class Syntax:
             said = partial(_SAID[what], self, name)
             found = self._readings[key] = Reading(self.source.name, key, said)
         return found
+
+    @property
+    def readings(self) -> dict[str, Reading]:
+        """The parts that have been read, by their keys."""
+        return self._readings
+
+    def keep(self, reading: Reading) -> None:
+        """Have a reading of another text, where the same stands, for the one that is here."""
+        what, _, name = reading.key.partition(" ")
+        definition = self._definitions.get(name) if what == "body" else None
+        if definition is not None and isinstance(definition.body, Body):
+            definition.body.reading = reading
+        self._readings[reading.key] = reading
 
     def read(self, what: str, node: ast.AST) -> None:
         """Note that something is asked of a function: what it `stores`, `mentions`, or `yields`.
@@ -342,6 +370,10 @@ class Syntax:
     def _spelled(self, node: ast.AST) -> int:
         with unnoted():
             return sum(part.count("\n") + 1 for part in said(node, self.lines.spelled))
+
+    def placed(self) -> None:
+        """Note that what is found holds for as long as everything stands on its line."""
+        NOTED.readings.add(self.reading(PLACES))
 
     def quoted(self) -> None:
         """Note that a message speaks of lines of the module."""
@@ -400,6 +432,10 @@ class Syntax:
         yield self.source.path
         yield self.source.text
 
+    def says_places(self, name: str) -> Iterator[str]:
+        """Yield what is another text where anything stands on another line or column."""
+        yield self.source.text
+
     def says_tensors(self, name: str) -> Iterator[str]:
         """Yield whether the module has anything to do with tensors."""
         yield str(mentions_tensors(self.source.text))
@@ -418,6 +454,7 @@ _SAID: Final[dict[str, Callable[[Syntax, str], Iterator[str]]]] = {
     "mentions": Syntax.says_mentions,
     "yields": Syntax.says_yields,
     "text": Syntax.says_text,
+    "places": Syntax.says_places,
     "tensors": Syntax.says_tensors,
 }
 """What is read of a module by itself."""
@@ -426,6 +463,9 @@ _SAID: Final[dict[str, Callable[[Syntax, str], Iterator[str]]]] = {
 _MOST_FILES: Final = 1024
 
 
+PLACES: Final = "places"
+"""The key of where things stand, on which nothing rests for longer than a process."""
+
 _parsed: Final[dict[str, Syntax]] = {}
 """The files that were parsed last, of each the text that was."""
 
@@ -433,12 +473,18 @@ _parsed: Final[dict[str, Syntax]] = {}
 def syntax(source: Source) -> Syntax:
     """Parse a source, once for all the modules that look at it; raises SyntaxError."""
     found = _parsed.pop(source.path, None)
-    if found is None or found.source != source:
+    if found is None or found.source != source or found.is_taken_over:
         found = Syntax(source)
-    _parsed[source.path] = found
+    keep_parsed(found)
+    return found
+
+
+def keep_parsed(one: Syntax) -> None:
+    """Keep a parsed source for all who ask for it."""
+    _parsed.pop(one.source.path, None)
+    _parsed[one.source.path] = one
     if len(_parsed) > _MOST_FILES:
         del _parsed[next(iter(_parsed))]
-    return found
 
 
 DEFINITIONS: Final = (
