@@ -62,15 +62,16 @@ def analyze_module(source: Source, host: Host, options: Options) -> list[Diagnos
     return check_module(source, host, options)
 
 
-def begin(source: Source, host: Host, options: Options) -> Checking:
+def begin(source: Source, host: Host, options: Options, *, stays: bool = False) -> Checking:
     """Begin to check a module part by part: together they say what `analyze_module` does.
 
     What is said of a part rests on what stands in pieces of source, each known by a key. It is the
-    same as long as `digest_of` is the same for all of these. Raises what `analyze_module` does.
+    same as long as `digest_of` is the same for all of these. Where the program `stays` to be
+    edited, more is kept, so that less is done then. Raises what `analyze_module` does.
     """
     from shapecheck.analysis.check import module  # late, as above
 
-    return module.begin(source, host, options)
+    return module.begin(source, host, options, stays=stays)
 
 
 def digest_of(source: Source | None, key: str) -> str:

@@ -29,13 +29,17 @@ F = TypeVar("F", bound=Files)
 class Engine(Generic[F]):
     """Checks modules of one program, with what is known of them from before.
 
-    `store` keeps it for other processes. What is said never depends on what was kept.
+    `store` keeps it for other processes. What is said never depends on what was kept. Where the
+    process `stays` for edits to come, an edit costs less and the process takes more memory.
     """
 
-    def __init__(self, files: F, options: Options, store: Store | None = None) -> None:
+    def __init__(
+        self, files: F, options: Options, store: Store | None = None, *, stays: bool = False
+    ) -> None:
         self.files = files
         self._options = options
         self._store = store
+        self._stays = stays
         self._records: dict[str, ModuleRecord] = {}
         self._digests: dict[str, tuple[Source | None, dict[str, str]]] = {}
 
@@ -149,7 +153,7 @@ class Engine(Generic[F]):
         source = self.files.source(module)
         if source is None:
             raise LookupError(module)
-        checking = analysis.begin(source, self.files, self._options)
+        checking = analysis.begin(source, self.files, self._options, stays=self._stays)
         before = (known and known.grounds) or Grounds()
         kept = {} if known is None else self._kept(known)
         digests: dict[Key, str] = {}

@@ -14,15 +14,25 @@ if TYPE_CHECKING:
 
 
 class Engines:
-    """Hands out the engine for a module; all of them keep what they find in one store."""
+    """Hands out the engine for a module; all of them keep what they find in one store.
+
+    `stays`: the process does, and files will be edited, as in mypy's daemon.
+    """
 
     def __init__(
-        self, reader: SourceReader, finder: ModuleFinder, options: Options, store: Store | None
+        self,
+        reader: SourceReader,
+        finder: ModuleFinder,
+        options: Options,
+        store: Store | None,
+        *,
+        stays: bool = False,
     ) -> None:
         self._reader = reader
         self._finder = finder
         self._options = options
         self._store = store
+        self._stays = stays
         self._engines: dict[str, Engine[MypyFiles]] = {}
 
     def of(self, module: str, path: str) -> Engine[MypyFiles]:
@@ -30,7 +40,7 @@ class Engines:
         root = source_root(module, path)
         if root not in self._engines:
             files = MypyFiles(self._reader, self._finder, (module, path))
-            self._engines[root] = Engine(files, self._options, self._store)
+            self._engines[root] = Engine(files, self._options, self._store, stays=self._stays)
         return self._engines[root]
 
     def renew(self) -> None:

@@ -76,7 +76,7 @@ class ShapecheckPlugin(Plugin):
         reported = Reported(known)
         self._finder.remembered = reported.paths
         self._token = reported.token
-        self._engines = Engines(self._reader, self._finder, project.options, store)
+        self._engines = Engines(self._reader, self._finder, project.options, store, stays=is_daemon)
         self._cached = Cached(self._engines, reported)
         self._reporter: Reporter | None = None
         self._buffers = buffers.Buffers(self._reader)

@@ -13,8 +13,11 @@ import pytest
 
 from shapecheck import analysis
 from shapecheck.analysis import Options, Source, analyze_module
+from shapecheck.analysis.check import parts
 from shapecheck.analysis.check.module import Checking
 from shapecheck.analysis.check.parts import Part
+from shapecheck.analysis.program.model import Class, Function
+from shapecheck.analysis.program.modules import Module
 from shapecheck.engine import Database, Engine, Store
 
 HEAD = "import torch\nfrom torch import Tensor, nn\nfrom shapecheck import Float, reveal_shape\n"
@@ -80,9 +83,11 @@ class Shelf:
 class Program:
     """A program that is edited, and its engine."""
 
-    def __init__(self, texts: Mapping[str, str], store: Store | None = None) -> None:
+    def __init__(
+        self, texts: Mapping[str, str], store: Store | None = None, *, stays: bool = False
+    ) -> None:
         self.files = Shelf(texts)
-        self.engine = Engine(self.files, Options(), store)
+        self.engine = Engine(self.files, Options(), store, stays=stays)
 
     def edit(self, module: str, old: str, new: str) -> None:
         """Put one text in the place of another, which is there once."""
@@ -123,6 +128,21 @@ def noted() -> Iterator[list[str]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Checking, "check", noting)
         yield asked
+
+
+@contextmanager
+def looked_into() -> Iterator[list[str]]:
+    """Note which functions are checked, where it isn't known that all is as it was."""
+    names: list[str] = []
+    check = parts._function
+
+    def noting(module: Module, function: Function, owner: Class | None, key: str) -> None:
+        names.append(key)
+        check(module, function, owner, key)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "_function", noting)
+        yield names
 
 
 @pytest.fixture
@@ -177,6 +197,69 @@ def test_what_an_edit_asks_of_the_analysis(program: Program, name: str) -> None:
     program.edit(module, old, new)
     assert program.check() == asked
     assert program.check() == []
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_what_an_edit_asks_of_a_process_that_stays(name: str) -> None:
+    """No more than of one that doesn't, and the same is said."""
+    program = Program(TEXTS, stays=True)
+    program.check()
+    module, old, new, asked = EDITS[name]
+    program.edit(module, old, new)
+    with looked_into() as functions, noted() as parts_asked:
+        program.engine.check("layers")
+        program.engine.check("model")
+    assert sorted(parts_asked) == asked
+    assert len(functions) == len(set(functions))
+    assert {*functions} <= {one.partition(": ")[2] for one in asked}
+    program.check()
+    program.edit(module, new, old)
+    program.check()
+
+
+SAME = {
+    "a result": ("layers", "return x.chunk", "one = 1\n    return x.chunk", {"halves"}),
+    "a result that is found otherwise": ("layers", "x.chunk(2", "x.chunk(4 // 2", {"halves"}),
+    "an instance": (
+        "layers",
+        "super().__init__()",
+        "super().__init__()\n        one = 1",
+        {"Block.__init__"},
+    ),
+    "a constant": ("layers", "WIDTH = 4", "WIDTH = 2 * 2", set()),
+    "what a class has else": (
+        "layers",
+        "    def unused(",
+        "    def more(self):\n        return 1\n\n    def unused(",
+        {"Block.more"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_where_the_same_is_found_nothing_else_is_looked_into(name: str) -> None:
+    """What rests on what an edit leaves as it was isn't found out again."""
+    program = Program(TEXTS, stays=True)
+    program.check()
+    module, old, new, expected = SAME[name]
+    program.edit(module, old, new)
+    with looked_into() as functions:
+        program.engine.check("layers")
+        program.engine.check("model")
+    assert set(functions) == expected
+    program.check()
+
+
+def test_what_python_takes_for_equal_is_another_result() -> None:
+    """With True in the place of 1, an axis is added where one was taken."""
+    text = f"{HEAD}X = 1\n\ndef g():\n    return X\n\ndef f(x: Float[Tensor, 'b d']) -> "
+    text += "Float[Tensor, 'b']:\n    return x[:, g()]\n"
+    program = Program({"one": text}, stays=True)
+    program.check()
+    assert not program.engine.check("one")
+    program.edit("one", "X = 1\n", "X = True\n")
+    program.check()
+    assert program.engine.check("one")
 
 
 def test_an_edit_and_back(program: Program) -> None:

@@ -118,12 +118,16 @@ def find_setter(cls: Class, name: str) -> Function | None:
 
 def find_member(cls: Class, name: str, after: Class | None = None) -> tuple[Class, ast.stmt] | None:
     """Return the class and statement that define a member; `after`: look behind that class."""
-    passed = after is None
-    for parent in own_ancestry(cls):
-        if passed and name in members(parent):
-            return parent, members(parent)[name]
-        passed = passed or parent.node is after.node if after is not None else True
-    return None
+
+    def found() -> tuple[Class, ast.stmt] | None:
+        passed = after is None
+        for parent in own_ancestry(cls):
+            if passed and name in members(parent):
+                return parent, members(parent)[name]
+            passed = passed or parent.node is after.node if after is not None else True
+        return None
+
+    return cls.module.recall(("member", cls, name, after), found, None)
 
 
 def defaults(cls: Class) -> frozenset[str]:

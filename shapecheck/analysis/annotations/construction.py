@@ -93,6 +93,12 @@ def builders(cls: Class) -> tuple[set[str], list[_Method], list[_Method]]:
     return cls.module.recall(("builders", cls.node), lambda: _find_builders(cls), nothing)
 
 
+def is_builder(cls: Class, name: str) -> bool:
+    """Whether the construction calls a method."""
+    found = lambda: name in builders(cls)[0]  # noqa: E731
+    return cls.module.recall(("builder", cls.node, name), found, False)
+
+
 def _find_builders(cls: Class) -> tuple[set[str], list[_Method], list[_Method]]:
     methods: dict[str, list[_Method]] = {}
     for parent in own_ancestry(cls):

@@ -164,9 +164,9 @@ class Checked:
     rests_on: dict[Key, str]
 
 
-def begin(source: Source, host: Host, options: Options) -> Checking:
+def begin(source: Source, host: Host, options: Options, *, stays: bool = False) -> Checking:
     """Do what `analysis.begin` says."""
-    return Checking(_begun(source, host, options), host)
+    return Checking(_begun(source, host, options, stays=stays), host)
 
 
 def digest_of(source: Source | None, key: str) -> str:
@@ -204,9 +204,10 @@ def _moves(findings: Findings, lines: Lines) -> bool:
     return all(first <= one.line and one.end_line <= last for one in spans)
 
 
-def _begun(source: Source, host: Host, options: Options) -> Module:
+def _begun(source: Source, host: Host, options: Options, *, stays: bool = False) -> Module:
     """Return the module that a source is, in the program as its host has it by now."""
     program = program_of(host, options, source.name)
+    program.memory.stays = stays
     program.begin()
     return program.add(source)
 

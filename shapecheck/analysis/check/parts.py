@@ -69,14 +69,21 @@ def check(module: Module, part: Part, *, apart: bool = False) -> tuple[Findings,
 
     `apart`: what calls lead to is left out where it is said of another function of the module.
     """
-    memory = module.program.memory
+    program, key = module.program, (module.name, part.key)
+    memory = program.memory
     memory.begin_part()
+    known = program.checked.get(key)
+    if known is not None and memory.is_sound(known):
+        return Findings(), grounds(known.held)
     reporter = module.reporter = Reporter(module.lines)
     try:
         part.check()
         found = Findings(reporter.groups(), tuple(_led(module, reporter, apart)))
     finally:
         module.reporter = None
+    program.checked.pop(key, None)
+    if memory.stays and not found:
+        program.checked[key] = memory.grounds()
     return found, grounds(memory.asked)
 
 
@@ -167,8 +174,12 @@ def _fails_alone(fault: Fault) -> bool:
             module.reporter = outer
 
     question = ("alone", function.node)
-    reporter = module.recall(question, checked, Reporter(module.lines))
+    reporter = module.recall(question, checked, Reporter(module.lines), _say_the_same)
     return _is_told(reporter, fault)
+
+
+def _say_the_same(one: Reporter, other: Reporter) -> bool:
+    return one.groups() == other.groups()
 
 
 def _is_told(reporter: Reporter, fault: Fault) -> bool:

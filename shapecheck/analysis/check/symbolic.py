@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import defaults, find_method
-from shapecheck.analysis.annotations.construction import assigned, builders
+from shapecheck.analysis.annotations.construction import assigned, is_builder
 from shapecheck.analysis.interpreter import body, first_class
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.summaries import view
 from shapecheck.analysis.kinds.construct import tell
 from shapecheck.analysis.program.model import Class, Function, Value, literal
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
@@ -36,7 +38,7 @@ def instance(cls: Class, path: str, alike: bool = True) -> tuple[State, Ref]:
     """
     question = ("symbolic", cls, path, alike)
     made = cls.module.recall(
-        question, lambda: _symbolic(cls, path, alike=alike), _Symbolic(State(), Ref())
+        question, lambda: _symbolic(cls, path, alike=alike), _Symbolic(State(), Ref()), _are_alike
     )
     state = made.state.copy()
     if made.has_anonymous:
@@ -55,18 +57,31 @@ class _Symbolic:
     ref: Ref
     has_anonymous: bool = False
 
+    def seen(self) -> Hashable:
+        """Return what a method sees of it; None where that can't be told."""
+        found = view((self.ref,), self.state.heap, self.state.facts, self.has_anonymous)
+        return None if found is None else found.key
+
+
+def _are_alike(one: _Symbolic, other: _Symbolic) -> bool:
+    """Whether the methods of a class begin with the same."""
+    seen = one.seen()
+    return seen is not None and seen == other.seen()
+
 
 def check_init(cls: Class) -> None:
     """Check the `__init__` that a class defines itself; what is found out is `instance`'s."""
     question, home = ("symbolic", cls, "self", True), cls.module.name
-    with cls.module.program.memory.answering(question, home=home) as keep:
+    memory = cls.module.program.memory
+    again = lambda: _symbolic(cls, "self")  # noqa: E731
+    with memory.answering(question, home=home, again=again, alike=_are_alike) as keep:
         keep(_symbolic(cls, "self", quiet=False))
 
 
 def begin(state: State, ref: Ref, function: Function) -> None:
     """Let a method be checked on its instance: one that builds it finds only its fields."""
     content = state.instance_of(ref)
-    if content is not None and function.name in builders(content.cls)[0]:
+    if content is not None and is_builder(content.cls, function.name):
         state.put(ref, replace(content, fresh=False))
 
 

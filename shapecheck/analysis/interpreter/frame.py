@@ -9,9 +9,19 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final, Protocol
 
 from shapecheck import explain
@@ -45,21 +55,39 @@ class BudgetExceeded(Exception):
     """A function took more steps than it may."""
 
 
+_LEVELS: Final = (0, 1, *(level << exponent for exponent in range(40) for level in (2, 3)))
+"""The numbers of steps that calls may take: few, so that calls with about as many are alike."""
+
+_BOUNDS: Final = tuple((low + high + 1) // 2 for low, high in pairwise(_LEVELS))
+"""From each on, steps count as the next level."""
+
+
+def level_above(steps: int) -> int:
+    """Return the least level at which so many steps may be taken."""
+    return _LEVELS[bisect_left(_LEVELS, steps)]
+
+
+def _least_for(level: int) -> int:
+    """Return the least number of steps that counts as a level, or as a higher one."""
+    at = bisect_left(_LEVELS, level)
+    return _BOUNDS[at - 1] if at else 0
+
+
 @dataclass(slots=True)
 class Budget:
     """The steps that are left for one function of the user's, what it looks into included.
 
     `active` are the functions that are looked into at this moment, outermost first. `charged` are
-    the calls whose steps have been taken off: what is known already of a call costs nothing the
-    second time. `needs` is the least number of steps with which each call so far could be run to
-    its end. `failed` are the functions of which a call couldn't be, with the most steps that one
-    had. `spare` is for annotated functions, which are looked into only as far as it goes; None
-    where they aren't.
+    the calls whose steps have been taken off, with what is known of them as which question: a call
+    costs nothing the second time. `needs` is the least number of steps with which each call so far
+    could be run to its end. `failed` are the functions of which a call couldn't be, with the most
+    steps that one had. `spare` is for annotated functions, which are looked into only as far as it
+    goes; None where they aren't.
     """
 
     left: int = MAX_STEPS
     active: list[ast.AST] = field(default_factory=list)
-    charged: set[object] = field(default_factory=set)
+    charged: dict[Hashable, Hashable] = field(default_factory=dict)
     failed: dict[ast.AST, int] = field(default_factory=dict)
     needs: int = 0
     spare: Budget | None = None
@@ -69,9 +97,14 @@ class Budget:
         self._begun = self.left
 
     def charge(self, steps: int, needs: int) -> None:
-        """Take off the steps of a call, which gets half of what is left to run to its end."""
-        self.needs = max(self.needs, self._begun - self.left + 2 * needs + 1)
+        """Take off the steps of a call."""
+        self.needs = max(self.needs, self._begun - self.left + 2 * _least_for(needs) + 1)
         self.left -= steps
+
+    @property
+    def for_call(self) -> int:
+        """How many steps a call may take: about half of what is left."""
+        return _LEVELS[bisect_right(_BOUNDS, self.left // 2)]
 
     def followed(self, apart: bool) -> Budget:
         """Return it as a call's budget; one `apart` is also what annotated calls in it may take."""

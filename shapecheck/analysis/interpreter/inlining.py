@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Final
 
 from shapecheck.analysis.interpreter import autocast
 from shapecheck.analysis.interpreter.body import promise
@@ -15,16 +15,18 @@ from shapecheck.analysis.interpreter.frame import (
     Budget,
     BudgetExceeded,
     Frame,
+    level_above,
 )
 from shapecheck.analysis.interpreter.generators import is_generator, outcome
 from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Lesson, View, view
-from shapecheck.analysis.program.answers import MISSING
+from shapecheck.analysis.program.answers import MISSING, Memory
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.values.heap import enclosing, inside, unknowns
 from shapecheck.analysis.values.model import Content, Instance, Ref
 from shapecheck.analysis.values.paths import is_one
 from shapecheck.analysis.values.state import State
+from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
 from shapecheck.shapes import Facts, Matcher
@@ -47,34 +49,46 @@ def look_into(
     """
     memory, outer = frame.program.memory, frame.state
     budget = (frame.budget.spare if apart else None) or frame.budget
-    if frame.depth >= MAX_DEPTH or budget.active.count(function.node) >= MAX_RECURSION:
-        memory.limited()
+    is_recursive = budget.active.count(function.node) >= MAX_RECURSION
+    if frame.depth >= MAX_DEPTH or is_recursive:
+        memory.limited(by_askers=is_recursive)
         return UNKNOWN
     seen = view(
         (function, *values.values()), outer.heap, outer.facts, *values, outer.facts.autocast
     )
     question = None if seen is None else ("call", seen.key, apart)
-    known: Any = MISSING if question is None else memory.find(question)
-    allowed = budget.left // 2
-    outcome: CallSummary | None
+    allowed = budget.for_call
+    limited = (question, allowed, frame.depth)
+    is_charged = question in budget.charged
+    known = MISSING if question is None else _known(memory, budget, question, limited)
     # Whether or not it is known: what is found doesn't depend on what is remembered.
-    if question not in budget.charged and allowed <= budget.failed.get(function.node, -1):
+    if not is_charged and allowed <= budget.failed.get(function.node, -1):
         memory.limited()
         return _given_up(frame, function, values)
+    outcome: CallSummary | None
     if seen is None:
         inner = Budget(allowed, charged=budget.charged).followed(apart)
         outcome = _run(frame, function, values, matcher, inner)
-    elif known is not MISSING and (question in budget.charged or known.needs <= allowed):
+    elif isinstance(known, CallSummary):
         outcome = known.at(seen)
+    elif known is _GIVEN_UP:
+        outcome = None
     elif memory.is_open(question):
         return UNKNOWN
     else:
+        again = None
         if seen.passing:
             memory.passing(question)
-        with memory.answering(question, within_limits=True) as keep:
+            memory.passing(limited)
+        elif memory.stays:
+            again = _Asked.of(frame, function, values, matcher, seen, allowed, apart).again
+        with memory.answering(question, limited=limited, again=again, alike=_are_alike) as keep:
             inner = Budget(allowed).followed(apart)
             outcome = _run(frame, function, values, matcher, inner, seen)
-            if outcome is not None and outcome.lasts:
+            if outcome is None:
+                memory.limited()
+                keep(_GIVEN_UP)
+            elif outcome.lasts:
                 keep(outcome)
                 outcome = outcome.at(seen)
     if outcome is None:
@@ -82,10 +96,10 @@ def look_into(
         budget.failed[function.node] = max(allowed, budget.failed.get(function.node, 0))
         memory.limited()
         return _given_up(frame, function, values)
-    if question not in budget.charged:
+    if not is_charged:
         budget.charge(outcome.steps, outcome.needs)
         if outcome.lasts:
-            budget.charged.add(question)
+            budget.charged[question] = limited
     frame.state.facts = outcome.facts or outer.facts
     outcome.taught.teach(frame.state.facts)
     frame.state.put_all(outcome.changes)
@@ -94,6 +108,26 @@ def look_into(
         frame.fault(outcome.faults[0].through(step))
         return UNKNOWN
     return outcome.value
+
+
+_GIVEN_UP: Final = object()
+"""What is known of a call that takes more steps than it may."""
+
+
+def _known(memory: Memory, budget: Budget, question: Hashable, limited: Hashable) -> object:
+    """Return what is known of a call, else `MISSING`.
+
+    That is what it gives with all the steps that it takes, where it may take them, or with those
+    that it may take.
+    """
+    known = memory.find(question)
+    if isinstance(known, CallSummary) and known.needs <= budget.for_call:
+        return known
+    before = budget.charged.get(question)
+    if before is not None:
+        found = memory.find(before)
+        return known if found is MISSING else found
+    return memory.find(limited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +171,111 @@ class CallSummary:
         return replace(self, value=value, changes=changes, taught=taught)
 
 
+def _are_alike(one: object, other: object) -> bool:
+    """Whether two runs of a call that saw the same give the same to any caller."""
+    if not isinstance(one, CallSummary) or not isinstance(other, CallSummary):
+        return one is other
+    if one.faults or other.faults or one.seen is None or other.seen is None:
+        return False
+    cost = (one.steps, one.needs, one.new, one.names)
+    if cost != (other.steps, other.needs, other.new, other.names):
+        return False
+    given = _given(one, one.seen)
+    return given is not None and given == _given(other, other.seen)
+
+
+def _given(outcome: CallSummary, seen: View) -> Hashable:
+    """Return what a call gives, as the call saw things; None where that can't be told."""
+    changed = tuple(ref in outcome.changes for ref in seen.refs)
+    # First what was seen: each of it stands for itself, and all else for what came to be.
+    values = (tuple(map(Size.of, seen.unknowns)), seen.refs, outcome.value, outcome.taught.values)
+    found = view(values, outcome.changes, Facts(), changed)
+    return None if found is None else found.key
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A call as it was made, to be run again without its caller.
+
+    `names` are what the unknowns that it sees were called then, and `active` the functions that
+    were looked into.
+    """
+
+    function: Function
+    values: Mapping[str, Value]
+    matcher: Matcher | None
+    seen: View
+    names: tuple[str, ...]
+    heap: Mapping[Ref, Content]
+    facts: Facts
+    depth: int
+    active: tuple[ast.AST, ...]
+    allowed: int
+    apart: bool
+
+    @staticmethod
+    def of(
+        frame: Frame,
+        function: Function,
+        values: Mapping[str, Value],
+        matcher: Matcher | None,
+        seen: View,
+        allowed: int,
+        apart: bool,
+    ) -> _Asked:
+        """Return the call that a frame makes."""
+        known = None
+        if matcher is not None:
+            known = Matcher(Facts(), names={**matcher.names}, runs={**matcher.runs})
+        return _Asked(
+            function,
+            dict(values),
+            known,
+            seen,
+            tuple(symbol.name for symbol in seen.unknowns),
+            {ref: frame.state.content(ref) for ref in seen.refs},
+            frame.state.facts.copy(),
+            frame.depth,
+            (*frame.budget.active,),
+            allowed,
+            apart,
+        )
+
+    def again(self) -> object:
+        """Run it; `MISSING` where not every such call would give what it does."""
+        state = State({}, {}, dict(self.heap), self.facts.copy())
+        budget = Budget(active=[*self.active])
+        module = self.function.module
+        frame = Frame(module, state, quiet=True, depth=self.depth, budget=budget)
+        names = [symbol.name for symbol in self.seen.unknowns]
+        _call(self.seen.unknowns, self.names)
+        try:
+            inner = Budget(self.allowed).followed(self.apart)
+            outcome = _run(frame, self.function, self.values, self.matcher, inner, self.seen)
+        finally:
+            _call(self.seen.unknowns, names)
+        if outcome is None:
+            module.program.memory.limited()
+            return _GIVEN_UP
+        return outcome if outcome.lasts else MISSING
+
+
+def _call(unknowns: Sequence[Sym], names: Sequence[str]) -> None:
+    """Have unknowns be called what they were, or are, elsewhere."""
+    for symbol, name in zip(unknowns, names, strict=True):
+        symbol.name = name
+
+
+_FEW: Final = 16
+"""Fewer steps than these aren't told apart, so that a small edit of a small function is one."""
+
+
+def _rounded(steps: int) -> int:
+    """Return a number of steps that is mostly the same where there are a few more or fewer."""
+    unit = max(_FEW // 2, 1 << max(steps.bit_length() - 3, 0))
+    return -(-steps // unit) * unit
+
+
 def _run(
     frame: Frame,
     function: Function,
@@ -160,7 +299,6 @@ def _run(
         inner.matcher.runs.update(matcher.runs)
         promise(inner, function)
     budget.active = active = frame.budget.active
-    budget.failed = frame.budget.failed
     active.append(function.node)
     try:
         value, end = _outcome(inner, function)
@@ -177,7 +315,8 @@ def _run(
     changes = {r: c for r, c in kept.items() if r not in heap or heap[r] is not c}
     faults = () if inner.faults is None else tuple(inner.faults[:1])
     steps = allowed - max(budget.left, 0)
-    needs = max(steps, budget.needs)
+    needs = level_above(max(steps, budget.needs, _FEW))
+    steps = _rounded(steps)
     if seen is None:
         return CallSummary(value, changes, faults, None, NOTHING_NEW, end.facts, steps, needs)
     found = [value, *(held for content in changes.values() for held in inside(content))]

@@ -1,22 +1,28 @@
 """What has been found out once, kept for all who ask again.
 
 An answer may be kept for the parts that are checked later only if it would be the same for them: it
-must not have met the end of its asker's budget, nor a question that was being answered at that
+must not depend on who asked its asker, nor have met a question that was being answered at that
 moment. Others hold until the part at hand is done, or until that question is answered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
 
 from shapecheck.analysis.program.reading import NOTED, Reading
 
 S = TypeVar("S")
 T = TypeVar("T")
+
+
+def is_same(one: object, other: object) -> bool:
+    """Whether two answers are equal; to Python 1 and True are."""
+    return one == other and repr(one) == repr(other)
+
 
 MISSING: Final = object()
 """Marks the absence of an answer."""
@@ -28,39 +34,58 @@ Ground = Place | Reading
 """What an answer rests on."""
 
 
+_NEVER: Final = -1
+
+
 class Grounds:
     """What one answer rests on: what was read for it, and the grounds of other answers.
 
     An answer is asked for again and again, by those on which others rest in turn. So what it rests
     on is one thing for all of them, and is only gone through when a module is done.
+
+    `since` is the number of edits after which nothing that was read was gone, `_NEVER` where
+    something is; `origin` how the answer is asked for again, where it can be.
     """
 
-    __slots__ = ("_modules", "held")
+    __slots__ = ("_modules", "held", "origin", "since")
 
-    def __init__(self, held: AbstractSet[Ground | Grounds]) -> None:
+    def __init__(self, held: AbstractSet[Ground | Grounds], since: int) -> None:
         self.held = tuple(held)
-        self._modules: frozenset[str] | None = None
+        self.since = since
+        self.origin: _Origin | None = None
+        self._modules: tuple[int, frozenset[str]] = (-1, frozenset())
 
-    @staticmethod
-    def of(held: AbstractSet[Ground | Grounds]) -> Grounds | None:
-        """Return the grounds that are these; None where there are none."""
-        return Grounds(held) if held else None
-
-    @property
-    def modules(self) -> frozenset[str]:
-        """The modules of which anything was read."""
+    def modules(self, edits: int) -> frozenset[str]:
+        """Return the modules of which anything was read, after so many edits."""
         waiting = [self]
-        while self._modules is None:
+        while self._modules[0] != edits:
             last = waiting[-1]
             below = [one for one in last.held if isinstance(one, Grounds)]
-            missing = [one for one in below if one._modules is None]
+            missing = [one for one in below if one._modules[0] != edits]
             if missing:
                 waiting += missing
                 continue
             waiting.pop()
             own = {_module_of(one) for one in last.held if not isinstance(one, Grounds)}
-            last._modules = frozenset(own).union(*(one._modules or () for one in below))
-        return self._modules
+            last._modules = edits, frozenset(own).union(*(one._modules[1] for one in below))
+        return self._modules[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """A question that can be asked again by itself, and what was found.
+
+    `answer` finds it out, and gives `MISSING` where it can't be kept; `alike` tells whether two
+    answers are the same to all who ask.
+    """
+
+    question: Hashable
+    limited: Hashable | None
+    is_limited: bool
+    answer: Callable[[], object]
+    alike: Callable[[Any, Any], bool]
+    found: object
+    home: str
 
 
 def _module_of(ground: Ground) -> str:
@@ -90,6 +115,7 @@ def grounds(asked: Iterable[Ground | Grounds]) -> set[Ground]:
 DTYPES: Final = "<dtypes>"
 """The ground of what may go wrong with tensors of ints or of floats, where it isn't known which."""
 
+
 _NONE: Final = 1 << 60
 """Stands for no open question."""
 
@@ -99,13 +125,14 @@ class _Answer:
     """What was found, what it rests on, and how far out it depends on the asker.
 
     `met` is the number of the open question that was met, if any. `is_limited`: the depth or the
-    steps that the asker had left had a say in it.
+    steps that the asker had left had a say in it; `is_chained`: who asked the asker had.
     """
 
     found: object
     rests_on: Grounds | None
-    met: int
-    is_limited: bool
+    met: int = _NONE
+    is_limited: bool = False
+    is_chained: bool = False
 
 
 MOST = 1 << 16
@@ -132,49 +159,26 @@ def _rests_on_any(one: Grounds, changed: AbstractSet[Ground], known: dict[Ground
     return known[one]
 
 
-def _rests_on_kept(
-    one: Grounds, module: str, kept: AbstractSet[Ground], known: dict[Grounds, bool]
-) -> bool:
-    """Whether all that was read of a module is kept; `known` is of which that was found before."""
-    waiting = [one]
-    while waiting:
-        last = waiting[-1]
-        if module not in last.modules:
-            known[last] = True
-            waiting.pop()
-            continue
-        below = [held for held in last.held if isinstance(held, Grounds)]
-        missing = [held for held in below if held not in known]
-        if missing:
-            waiting += missing
-            continue
-        waiting.pop()
-        known[last] = all(known[held] for held in below) and all(
-            held in kept
-            for held in last.held
-            if isinstance(held, Reading) and held.module == module
-        )
-    return known[one]
-
-
 class Memory:
     """Answers by question, and what they rest on.
 
     `asked` are the modules that what is being done now has asked for; where `traces` says so, the
-    functions of which it has read the annotations are among it.
+    functions of which it has read the annotations are among it. `stays`: there will be edits, after
+    which answers are asked for again, to see whether they are still the same.
     """
 
     def __init__(self, traces: bool = False) -> None:
         self.traces = traces
+        self.stays = False
         self.asked = set()
         self._answers: dict[Hashable, _Answer] = {}
         self._open: dict[Hashable, int] = {}
         self._provisional: list[Hashable] = []
         self._passing: list[Hashable] = []
         self._met = _NONE
-        self._is_limited = False
-        self._lasting: dict[Hashable, None] = {}
-        self._by_module: dict[str, set[Hashable]] = {}
+        self._is_limited = self._is_chained = False
+        self._edits = 0
+        self._at_home: dict[str, set[Hashable]] = {}
 
     @property
     def asked(self) -> set[Ground | Grounds]:
@@ -188,7 +192,7 @@ class Memory:
     def begin(self) -> None:
         """Begin with another module."""
         for question in self._passing:
-            self._drop(question)
+            self._answers.pop(question, None)
         self._passing.clear()
         self.begin_part()
 
@@ -196,7 +200,7 @@ class Memory:
         """Begin with another part of a module."""
         self._forget(0)
         self.asked = set()
-        self._met, self._is_limited = _NONE, False
+        self._met, self._is_limited, self._is_chained = _NONE, False, False
 
     @contextmanager
     def noting(self) -> Iterator[set[Ground | Grounds]]:
@@ -215,65 +219,128 @@ class Memory:
             if one.rests_on is not None and _rests_on_any(one.rests_on, changed, known):
                 del self._answers[question]
 
-    def forget_modules(self, names: Iterable[str]) -> None:
+    def forget_modules(self, names: Collection[str]) -> None:
         """Forget the answers that rest on anything in some modules."""
-        self._sort()
+        if not names:
+            return
+        self._edits += 1
+        changed = frozenset(names)
+        for question, one in [*self._answers.items()]:
+            rests_on = one.rests_on
+            if rests_on is not None and not changed.isdisjoint(rests_on.modules(self._edits)):
+                del self._answers[question]
+        self._forget_at_home(names)
+
+    def edited(self, module: str) -> None:
+        """Take note that what was read of a module may be gone."""
+        self._edits += 1
+        self._forget_at_home([module], but_rested=True)
+
+    def _forget_at_home(self, names: Iterable[str], *, but_rested: bool = False) -> None:
+        """Forget what stands in modules, all or what rests on nothing else."""
         for name in names:
-            for question in [*self._by_module.get(name, ())]:
-                self._drop(question)
-            self._by_module.pop(name, None)
+            kept = set()
+            for question in self._at_home.pop(name, ()):
+                answer = self._answers.get(question)
+                if but_rested and answer is not None and answer.rests_on is not None:
+                    kept.add(question)
+                elif answer is not None:
+                    del self._answers[question]
+            if kept:
+                self._at_home[name] = kept
 
-    def forget_readings(self, module: str, kept: AbstractSet[Ground]) -> None:
-        """Forget the answers that rest on what was read of a module, but for the readings kept."""
-        self._sort()
-        known: dict[Grounds, bool] = {}
-        for question in [*self._by_module.get(module, ())]:
-            answer = self._answers.get(question)
-            rests_on = None if answer is None else answer.rests_on
-            if rests_on is None or not _rests_on_kept(rests_on, module, kept, known):
-                self._drop(question)
+    def is_sound(self, one: Grounds) -> bool:
+        """Whether all that is rested on is as it was; what can be is asked for again to know."""
+        if one.since in (self._edits, _NEVER):
+            return one.since != _NEVER
+        try:
+            is_sound = all(map(self._is_as_it_was, one.held))
+            if is_sound:
+                one.since = self._edits
+            elif one.origin is not None and one.origin.question in self._open:
+                return False
+            elif one.origin is None or not self._is_found_again(one, one.origin):
+                one.since, one.origin = _NEVER, None
+        except RecursionError:
+            return False
+        return one.since != _NEVER
 
-    def _sort(self) -> None:
-        """Sort the answers that are new by the modules on which they rest."""
-        for question in self._lasting:
-            for module in self._modules_of(question):
-                self._by_module.setdefault(module, set()).add(question)
-        self._lasting.clear()
+    def _is_as_it_was(self, held: Ground | Grounds) -> bool:
+        match held:
+            case Grounds():
+                return self.is_sound(held)
+            case Reading():
+                return not held.is_gone
+        return True
 
-    def _drop(self, question: Hashable) -> None:
-        """Forget an answer, and that there was one."""
-        if question in self._lasting:
-            del self._lasting[question]
-        else:
-            for module in self._modules_of(question):
-                self._by_module.get(module, set()).discard(question)
+    def _is_found_again(self, one: Grounds, origin: _Origin) -> bool:
+        """Whether the answer that rests on these grounds is found again, on whatever grounds."""
+        question = origin.limited if origin.is_limited else origin.question
+        outer = self.asked, self._met, self._is_limited, self._is_chained
+        self.asked, self._met, self._is_limited, self._is_chained = set(), _NONE, False, False
         self._answers.pop(question, None)
+        try:
+            self._find_out(origin)
+        except RecursionError:
+            raise
+        except Exception:  # noqa: BLE001 - it fails again where somebody needs it
+            return False
+        finally:
+            self.asked, self._met, self._is_limited, self._is_chained = outer
+        new = self._answers.get(question)
+        if new is None or new.met != _NONE or new.is_chained:
+            return False
+        if not origin.alike(origin.found, new.found):
+            return False
+        one.held = () if new.rests_on is None else new.rests_on.held
+        one.since = self._edits
+        self._answers[question] = replace(new, found=origin.found, rests_on=one)
+        return True
 
-    def _modules_of(self, question: Hashable) -> AbstractSet[str]:
-        """Return the modules that the answer to a question rests on, none where there is none."""
-        answer = self._answers.get(question)
-        return frozenset() if answer is None or answer.rests_on is None else answer.rests_on.modules
+    def _find_out(self, origin: _Origin) -> None:
+        with self.answering(
+            origin.question,
+            home=origin.home,
+            limited=origin.limited,
+            again=origin.answer,
+            alike=origin.alike,
+        ) as keep:
+            found = origin.answer()
+            if found is not MISSING:
+                keep(found)
 
     def trim(self) -> None:
         """Forget everything if there is too much."""
         if len(self._answers) > MOST:
             self._answers.clear()
             self._provisional.clear()
-            self._lasting.clear()
-            self._by_module.clear()
+            self._at_home.clear()
+
+    def grounds(self) -> Grounds:
+        """Return what is rested on by what has been done since the part at hand was begun."""
+        return Grounds(self.asked, self._edits)
 
     def find(self, question: Hashable) -> object:
         """Return the answer that is known, else `MISSING`."""
         answer = self._answers.get(question)
         if answer is None:
             return MISSING
-        if answer.rests_on is not None:
-            NOTED.readings.add(answer.rests_on)
+        rests_on = answer.rests_on
+        if rests_on is not None:
+            if rests_on.since != self._edits and not self.is_sound(rests_on):
+                return self._found_anew(question, answer)
+            NOTED.readings.add(rests_on)
         if answer.met < self._met:
             self._met = answer.met
-        if answer.is_limited:
-            self._is_limited = True
+        self._is_limited |= answer.is_limited
+        self._is_chained |= answer.is_chained
         return answer.found
+
+    def _found_anew(self, question: Hashable, old: _Answer) -> object:
+        """Return what was found in the place of an answer that isn't right any more."""
+        if self._answers.get(question) is old:
+            del self._answers[question]
+        return self.find(question)
 
     def is_open(self, question: Hashable) -> bool:
         """Whether a question is being answered now; who asks it then depends on who began."""
@@ -287,61 +354,86 @@ class Memory:
         """Take note that nobody asks a question again once the module at hand is done."""
         self._passing.append(question)
 
-    def limited(self) -> None:
-        """Take note that what is being found out depends on how the analysis got here."""
+    def limited(self, *, by_askers: bool = False) -> None:
+        """Take note that what is being found out depends on the depth or the steps that are left.
+
+        `by_askers`: on which questions led here.
+        """
         self._is_limited = True
+        self._is_chained |= by_askers
 
     @contextmanager
     def answering(
-        self, question: Hashable, *, home: str = "", within_limits: bool = False
+        self,
+        question: Hashable,
+        *,
+        home: str = "",
+        limited: Hashable | None = None,
+        again: Callable[[], object] | None = None,
+        alike: Callable[[Any, Any], bool] = is_same,
     ) -> Iterator[Callable[[object], None]]:
         """Answer a question; what is yielded keeps the answer, and may go uncalled.
 
         `home` is the module of which a piece of syntax is in the question: no other asks it.
 
-        `within_limits`: the asker's depth and steps limit it. Else it begins with its own.
+        `limited` is the question that is answered where the depth and the steps of the asker limit
+        what is found, which it has to tell apart. Without one it begins with its own.
+
+        `again` finds it out without its asker, and `alike` compares what is found.
         """
         number = self._open[question] = len(self._open)
-        outer_asked, outer_met, outer_limited = self.asked, self._met, self._is_limited
-        self.asked, self._met, self._is_limited = set(), _NONE, False
+        outer_asked, outer_met = self.asked, self._met
+        outer_limited, outer_chained = self._is_limited, self._is_chained
+        self.asked, self._met, self._is_limited, self._is_chained = set(), _NONE, False, False
         mark = len(self._provisional)
         kept: list[object] = []
         try:
             yield kept.append
         finally:
             del self._open[question]
-            rests_on, met = Grounds.of(self.asked), self._met
-            is_limited = self._is_limited and within_limits
+            rests_on, met = (Grounds(self.asked, self._edits) if self.asked else None), self._met
+            is_limited = self._is_limited and limited is not None
+            is_chained = self._is_chained and limited is not None
             if rests_on is not None:
                 outer_asked.add(rests_on)
             self.asked = outer_asked
             is_closed = met >= number
             self._met = outer_met if is_closed else min(outer_met, met)
             self._is_limited = outer_limited or is_limited
-        if is_closed and not is_limited:
+            self._is_chained = outer_chained or is_chained
+        if is_closed and not is_chained:
             self._forget(mark)
             if kept:
-                self._answers[question] = _Answer(kept[0], rests_on, _NONE, False)
-                self._lasting[question] = None
+                key = limited if is_limited else question
+                self._answers[key] = _Answer(kept[0], rests_on, is_limited=is_limited)
                 if home:
-                    self._by_module.setdefault(home, set()).add(question)
+                    self._at_home.setdefault(home, set()).add(key)
+                if self.stays and again is not None and rests_on is not None:
+                    rests_on.origin = _Origin(
+                        question, limited, is_limited, again, alike, kept[0], home
+                    )
         elif kept and question not in self._answers:
-            self._answers[question] = _Answer(kept[0], rests_on, met, is_limited)
+            self._answers[question] = _Answer(kept[0], rests_on, met, is_limited, is_chained)
             self._provisional.append(question)
 
     def recall(
-        self, question: Hashable, answer: Callable[[], T], meanwhile: S, home: str = ""
+        self,
+        question: Hashable,
+        answer: Callable[[], T],
+        meanwhile: S,
+        home: str = "",
+        alike: Callable[[T, T], bool] = is_same,
     ) -> T | S:
         """Return the answer to a question, found once; `meanwhile` where that asks it again.
 
-        `home` is as for `answering`.
+        `home` and `alike` are as for `answering`.
         """
         found = self.find(question)
         if found is not MISSING:
             return found  # type: ignore[return-value]  # what `answer` gave before
         if self.is_open(question):
             return meanwhile
-        with self.answering(question, home=home) as keep:
+        with self.answering(question, home=home, again=answer, alike=alike) as keep:
             result = answer()
             keep(result)
         return result

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from shapecheck.analysis.host import Source
-from shapecheck.analysis.program.reading import quietly, said, unnoted
+from shapecheck.analysis.program.reading import said
 from shapecheck.analysis.program.syntax import (
     Def,
     Lines,
@@ -30,15 +30,16 @@ def grafted(before: Syntax, source: Source) -> Syntax:
     tree = ast.parse(source.text)
     for reading in before.readings.values():
         _ = reading.digest  # what was read before the nodes are others
-    before.is_taken_over = True
+    before.take_over()
     forget_kept()
-    with unnoted():
-        graft = _Graft(before.lines, Lines(source.text))
-        tree.body = graft.statements([*quietly(before.tree)], tree.body)
+    graft = _Graft(before.lines, Lines(source.text))
+    tree.body = graft.statements(before.tree.body, tree.body)
     edited = Syntax(source, tree)
     for key, reading in before.readings.items():
         if edited.reading(key).digest == reading.digest:
             edited.keep(reading)
+        else:
+            reading.is_gone = True
     keep_parsed(edited)
     return edited
 
@@ -63,7 +64,7 @@ class _Graft:
     def _placed(self, old: ast.stmt, new: ast.stmt) -> ast.stmt:
         """Return an old statement as it stands in the new text."""
         if isinstance(old, ast.ClassDef) and isinstance(new, ast.ClassDef):
-            old.body = self.statements([*quietly(old)], new.body)
+            old.body = self.statements(old.body, new.body)
         elif is_def(old) and is_def(new):
             self._body(old, new)
         else:
@@ -76,13 +77,11 @@ class _Graft:
 
     def _body(self, old: Def, new: Def) -> None:
         """Give a function the body that it has in the new text."""
-        before, after = [*quietly(old)], new.body
-        if _spelled(before, self._before) == _spelled(after, self._after):
-            for one, other in zip(before, after, strict=True):
+        if _spelled(old.body, self._before) == _spelled(new.body, self._after):
+            for one, other in zip(old.body, new.body, strict=True):
                 self._move(one, other)
-            old.body = before
         else:
-            old.body = after
+            old.body = new.body
 
     def _move(self, old: ast.AST, new: ast.AST) -> None:
         """Have old nodes stand where new ones do that say the same."""

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 from shapecheck import dtypes
 from shapecheck.analysis.findings import Lines
 from shapecheck.analysis.host import Host, Options, Source, Span
-from shapecheck.analysis.program.answers import Memory
+from shapecheck.analysis.program.answers import Grounds, Memory, is_same
 from shapecheck.analysis.program.grafting import grafted
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef, Value
 from shapecheck.analysis.program.reading import NOTED, Reading
@@ -57,9 +57,15 @@ class Module:
         """The dotted name."""
         return self.source.name
 
-    def recall(self, question: Hashable, answer: Callable[[], T], meanwhile: S) -> T | S:
+    def recall(
+        self,
+        question: Hashable,
+        answer: Callable[[], T],
+        meanwhile: S,
+        alike: Callable[[T, T], bool] = is_same,
+    ) -> T | S:
         """Return the answer to a question about what stands here; see `Memory.recall`."""
-        return self.program.memory.recall(question, answer, meanwhile, home=self.name)
+        return self.program.memory.recall(question, answer, meanwhile, self.name, alike)
 
     def resolve(self, name: str) -> Value:
         """Return what a global name means; `NOTHING` if the module doesn't bind it."""
@@ -70,7 +76,7 @@ class Module:
             return self.recall((self, name), lambda: self._starred(name), NOTHING)
         if name in self.survey.reassigned:
             return UNKNOWN
-        return self.recall((self, name), lambda: self._define(name, nodes), UNKNOWN)
+        return self.recall((self, name, *nodes), lambda: self._define(name, nodes), UNKNOWN)
 
     def _define(self, name: str, nodes: Sequence[ast.stmt]) -> Value:
         match nodes[-1]:
@@ -232,7 +238,8 @@ class Program:
     `own` is the top-level package of the module that is checked, where shipped signature files
     describe it: that one is looked into all the same. `traces`: of which functions annotations are
     read is noted. `supposing`: what constructors take without an annotation is supposed to be
-    sizes, or to have sizes as attributes. A program doesn't keep its host alive.
+    sizes, or to have sizes as attributes. `checked` are the parts of modules of which nothing is
+    said, and what that rests on. A program doesn't keep its host alive.
     """
 
     def __init__(self, host: Host, options: Options, own: str = "", traces: bool = False) -> None:
@@ -246,6 +253,7 @@ class Program:
         self.decorate: Callable[[Function], Value] = lambda function: function
         self.memory = Memory(traces)
         self.problems: list[Problem] = []
+        self.checked: dict[tuple[str, str], Grounds] = {}
         self.memo = _memo(self.table)
         self._modules: dict[str, Module | None] = {}
         self._unparsed: dict[str, Unparsed | None] = {}
@@ -272,7 +280,7 @@ class Program:
                 return False
             module.show(parsed)
             self._unparsed.pop(module.name, None)
-            self.memory.forget_readings(module.name, frozenset(parsed.readings.values()))
+            self.memory.edited(module.name)
         return True
 
     def _forget(self, names: Collection[str]) -> None:
@@ -282,6 +290,8 @@ class Program:
             self._unreadable.pop(name, None)
             self._modules.pop(name, None)
         self.memory.forget_modules(names)
+        if names:
+            self.checked.clear()
 
     def begin(self) -> None:
         """Begin with another module; forget those of which another program has the nodes."""

@@ -25,13 +25,15 @@ class Reading:
     """A part of a module that is read by itself; the same part of the same text is one object.
 
     `key` finds it again in another text of the module, and `digest` tells whether it is the same
-    there: comments, white space and lines don't count.
+    there: comments, white space and lines don't count. It `is_gone` where an edit has put something
+    else there.
     """
 
-    __slots__ = ("_digest", "_lines", "_said", "key", "module")
+    __slots__ = ("_digest", "_lines", "_said", "is_gone", "key", "module")
 
     def __init__(self, module: str, key: str, said: Callable[[], Iterable[str]]) -> None:
         self.module, self.key = module, key
+        self.is_gone = False
         self._said = said
         self._digest = ""
         self._lines = 0
