@@ -6,14 +6,15 @@ the texts of single definitions. It holds for as long as these are the same, wha
 around them, in this process or, with a store, in any later one.
 
 `engine` has the rules of that, `records` what is kept of a module, `store` and `database` where it
-is kept, `reported` what others have been told. It knows nothing of mypy, which is one of its hosts;
-it uses `analysis` and what is below.
+is kept, `shared` a place for what a team keeps, `reported` what others have been told. It knows
+nothing of mypy, which is one of its hosts; it uses `analysis` and what is below.
 """
 
 from shapecheck.engine.database import Database
 from shapecheck.engine.engine import Engine, Files
 from shapecheck.engine.records import ModuleRecord, digest
 from shapecheck.engine.reported import Reported
+from shapecheck.engine.shared import Shared
 from shapecheck.engine.store import Store, fingerprint
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Files",
     "ModuleRecord",
     "Reported",
+    "Shared",
     "Store",
     "digest",
     "fingerprint",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -22,16 +22,22 @@ from shapecheck.engine.records import (
     versions_from_text,
     versions_to_text,
 )
+from shapecheck.engine.shared import Shared
 
 _VERSIONS: Final = 8
 """As many versions of a module are kept: of a few branches, and of what was edited last."""
 
+_TEXTS: Final = ("versions", "said", "parts")
+
 
 class Store:
-    """The records of one kind of analysis, which `maker` tells from others; see `fingerprint`."""
+    """The records of one kind of analysis, which `maker` tells from others; see `fingerprint`.
 
-    def __init__(self, database: Database, maker: str) -> None:
-        self._database, self._maker = database, maker
+    `shared` is asked for what the database hasn't, and told of what is new.
+    """
+
+    def __init__(self, database: Database, maker: str, shared: Shared | None = None) -> None:
+        self._database, self._maker, self._shared = database, maker, shared
 
     def find(self, module: str, version: str | None) -> ModuleRecord | None:
         """Return what was said of a version of a module, else of the one that was there last."""
@@ -40,26 +46,36 @@ class Store:
             "ORDER BY version = ? DESC, rowid DESC LIMIT 1",
             (self._maker, module, version),
         )
-        for versions, said, parts in rows:
-            with suppress(ValueError):
-                return ModuleRecord(
-                    module,
-                    versions_from_text(_opened(versions)),
-                    said_from_text(_opened(said)),
-                    text=_opened(parts),
-                )
-        return None
+        found = _record(module, rows[0]) if rows else None
+        if self._shared is None or version is None:
+            return found
+        if found is not None and found.versions.get(module) == version:
+            return found
+        texts = self._shared.read(self._key(module, version))
+        if texts is None:
+            return found
+        other = _record(module, tuple(texts.get(name) for name in _TEXTS))
+        if other is None or other.versions.get(module) != version:
+            return found
+        self._keep(other)
+        return other
 
     def keep(self, record: ModuleRecord) -> None:
         """Keep what is said of a module."""
-        row = (
-            self._maker,
-            record.module,
-            record.versions[record.module],
+        texts = self._keep(record)
+        version = record.versions[record.module]
+        if self._shared is not None and version is not None:
+            key = self._key(record.module, version)
+            self._shared.write(key, dict(zip(_TEXTS, texts, strict=True)))
+
+    def _keep(self, record: ModuleRecord) -> tuple[str, str, str]:
+        """Keep a record in the database; return its texts."""
+        texts = (
             _sealed(versions_to_text(record.versions)),
             _sealed(record.said_text),
             _sealed(record.text),
         )
+        row = (self._maker, record.module, record.versions[record.module], *texts)
         self._database.write("INSERT OR REPLACE INTO said VALUES (?, ?, ?, ?, ?, ?)", row)
         which = self._maker, record.module
         self._database.write(
@@ -67,6 +83,11 @@ class Store:
             "(SELECT rowid FROM said WHERE maker = ? AND module = ? ORDER BY rowid DESC LIMIT ?)",
             (*which, *which, _VERSIONS),
         )
+        return texts
+
+    def _key(self, module: str, version: str) -> str:
+        """Return the name of a record among those of all projects and settings."""
+        return digest("\0".join((self._maker, module, version)).encode())
 
     def note_versions(self, record: ModuleRecord) -> None:
         """Take note that what is kept of a module holds for other versions of what was read."""
@@ -76,6 +97,19 @@ class Store:
             "UPDATE said SET versions = ? WHERE maker = ? AND module = ? AND version = ?",
             (new, *which),
         )
+
+
+def _record(module: str, texts: Sequence[object]) -> ModuleRecord | None:
+    """Read a record; None where it is damaged."""
+    versions, said, parts = texts
+    with suppress(ValueError):
+        return ModuleRecord(
+            module,
+            versions_from_text(_opened(versions)),
+            said_from_text(_opened(said)),
+            text=_opened(parts),
+        )
+    return None
 
 
 def _sealed(text: str) -> str:
