@@ -19,7 +19,10 @@ class Files(Host, Protocol):
     """
 
     def version(self, module: str) -> str | None:
-        """Return what is another text where the module's source is; None where there is none."""
+        """Return what is another text where the module's source is; None where there is none.
+
+        That of its content comes first, then a space and its path.
+        """
         ...
 
 
@@ -29,11 +32,13 @@ F = TypeVar("F", bound=Files)
 class Engine(Generic[F]):
     """Checks modules of one program, with what is known of them from before.
 
-    `store` keeps it for other processes. What is said never depends on what was kept.
+    `store` keeps it for other processes. What is said never depends on what was kept. `analysed`
+    counts the parts of modules that the analysis was asked of.
     """
 
     def __init__(self, files: F, options: Options, store: Store | None = None) -> None:
         self.files = files
+        self.analysed = 0
         self._options = options
         self._store = store
         self._records: dict[str, ModuleRecord] = {}
@@ -164,6 +169,7 @@ class Engine(Generic[F]):
                     parts.append(replace(record.moved(part.lines[0]), rests_on=rests_on))
                     continue
             found = checking.check(part)
+            self.analysed += 1
             spelled = checking.spelled(part.lines) if found.findings else ""
             rests_on = _numbered(found.rests_on, numbers, digests)
             parts.append(PartRecord(part.key, part.lines[0], spelled, rests_on, found.findings))

@@ -1,152 +1,150 @@
-"""A place where a team keeps records: a folder, or what fsspec reaches by a URL.
+"""What a team keeps for all its machines, in a place that may be far away, or not there at all.
 
-Each record is an object of its own, by a name that tells its content's version. Who reads one runs
-nothing. With the first failure, or the first answer that takes too long, the place is given up.
+Whoever may write there is trusted as the code is: a record that says something else is believed.
+One that isn't as it should be is no record, and a place that fails or is too slow is given up, with
+a note; nothing else comes of it.
 """
 
 from __future__ import annotations
 
-import importlib
-import json
+import os
+import re
 import threading
-import uuid
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
-from urllib.parse import unquote, urlsplit
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final, TypeVar
+
+from shapecheck.engine.places import MOST_BYTES, Place, UnusableError, place
 
 _T = TypeVar("_T")
 
-MOST_BYTES: Final = 16 << 20
-"""Objects above this size are no records."""
+_PATIENCE: Final = 10.0
+"""Seconds that may be waited for nothing, in all."""
 
-_SECONDS: Final = 10.0
-"""As long as an answer may take."""
+_WORTH: Final = 0.25
+"""Seconds that an object is worth waiting for."""
 
+_FAILURES: Final = 3
+"""After as many in a row a place is given up."""
 
-class _Place(Protocol):
-    """Where objects lie by their names."""
+_TOGETHER: Final = 64
+"""As many objects are asked for at once."""
 
-    def read(self, name: str) -> bytes | None:
-        """Return an object; None where there is none, or one that is too large."""
-        ...
-
-    def write(self, name: str, content: bytes) -> None:
-        """Put an object there, whole or not at all."""
-        ...
+_USER: Final = re.compile(r"//[^/@\s]*@")
 
 
 class Shared:
-    """The records in a place; `note` is what there is to say of one that was given up.
+    """The records in a place, which is opened when somebody asks for one.
 
-    Raises ValueError where the place needs fsspec, and that isn't installed.
+    `tell` gets what there is to say of it, each thing once. A copy of the process opens the place
+    for itself. `requests` counts the objects that were asked for or written.
     """
 
-    def __init__(self, place: str, *, read_only: bool = False) -> None:
-        self.note: str | None = None
-        self._name, self._is_read_only = place, read_only
-        self._place = _place(place)
-        self._is_given_up = False
+    def __init__(self, name: str, tell: Callable[[str], None], *, read_only: bool = False) -> None:
+        self.requests = 0
+        self._name, self._tell = name, tell
+        self._can_read, self._can_write = True, not read_only
+        self._place: Place | None = None
+        self._process = os.getpid()
+        self._patience = _PATIENCE
+        self._failures = {"read": 0, "write": 0}
+        self._told: set[str] = set()
 
-    def read(self, key: str) -> Mapping[str, object] | None:
-        """Return the texts of a record; None where there is none that can be read."""
-        content = self._answer(lambda: self._place.read(_path(key)))
-        try:
-            found = None if content is None else json.loads(content)
-        except (ValueError, RecursionError):
-            return None
-        return found if isinstance(found, dict) else None
+    @property
+    def is_given_up(self) -> bool:
+        """Whether nothing more is asked of the place."""
+        return not self._can_read
 
-    def write(self, key: str, texts: Mapping[str, str]) -> None:
-        """Keep the texts of a record."""
-        content = json.dumps(texts).encode()
-        if self._is_read_only or len(content) > MOST_BYTES:
-            return
-        before = self._is_given_up
-        self._answer(lambda: self._place.write(_path(key), content))
-        if self._is_given_up and not before:  # what can't be written may still be read
-            self._is_read_only, self._is_given_up = True, False
+    def read(self, keys: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield those of some objects that are there."""
+        for first in range(0, len(keys), _TOGETHER):
+            if not self._can_read:
+                return
+            some = keys[first : first + _TOGETHER]
+            names = {_object(key): key for key in some}
+            found = self._answer(partial(self._read, [*names]), len(some))
+            if isinstance(found, Exception):
+                self._fail("read", found)
+                continue
+            errors = [one for one in found.values() if isinstance(one, Exception)]
+            if errors:
+                self._fail("read", errors[0])
+            else:
+                self._failures["read"] = 0
+            for name, content in found.items():
+                if isinstance(content, bytes):
+                    yield names[name], content
 
-    def _answer(self, ask: Callable[[], _T]) -> _T | None:
-        """Return what the place answers; None where it fails, now or before."""
-        if self._is_given_up:
-            return None
-        answers: list[_T] = []
-        failures: list[str] = []
+    def write(self, objects: Mapping[str, bytes]) -> None:
+        """Put objects there, or in their place."""
+        items = [(_object(key), one) for key, one in objects.items() if len(one) <= MOST_BYTES]
+        for first in range(0, len(items), _TOGETHER):
+            if not self._can_write:
+                return
+            some = dict(items[first : first + _TOGETHER])
+            failed = self._answer(partial(self._write, some), len(some))
+            if isinstance(failed, Exception):
+                self._fail("write", failed)
+            else:
+                self._failures["write"] = 0
+
+    def note_damage(self) -> None:
+        """Take note of an object that is no record."""
+        self._say("has something in it that can't be read, and that is found out again")
+
+    def _read(self, names: Sequence[str]) -> Mapping[str, bytes | Exception]:
+        return self._open().read(names)
+
+    def _write(self, objects: Mapping[str, bytes]) -> None:
+        self._open().write(objects)
+
+    def _open(self) -> Place:
+        if self._place is None or self._process != os.getpid():
+            self._place, self._process = place(self._name), os.getpid()
+        return self._place
+
+    def _answer(self, ask: Callable[[], _T], objects: int) -> _T | Exception:
+        """Return what the place answers, or what it fails with, in the time that there is."""
+        answers: list[_T | Exception] = []
 
         def run() -> None:
             try:
                 answers.append(ask())
             except Exception as error:  # noqa: BLE001 - file systems of all kinds raise all kinds
-                failures.append(str(error) or type(error).__name__)
+                answers.append(error)
 
+        self.requests += objects
+        begin = time.monotonic()
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
-        thread.join(_SECONDS)
-        if answers:
-            return answers[0]
-        self._is_given_up = True
-        why = failures[0] if failures else "it doesn't answer"
-        self.note = f"what is shared in {self._name} isn't used: {why}"
-        return None
+        thread.join(self._patience)
+        waited = time.monotonic() - begin
+        if not answers:
+            self._patience = 0.0
+            return TimeoutError("it doesn't answer in time")
+        self._patience = min(self._patience - waited + objects * _WORTH, _PATIENCE)
+        return answers[0]
+
+    def _fail(self, what: str, error: Exception) -> None:
+        """Take note of a failure; with the third in a row, or where time is up, that is the end."""
+        self._failures[what] += 1
+        is_hopeless = isinstance(error, UnusableError) or self._patience <= 0.0
+        if not is_hopeless and self._failures[what] < _FAILURES:
+            return
+        self._can_write = False
+        # What can't be written may still be read.
+        self._can_read = self._can_read and what == "write" and not is_hopeless
+        done = "written" if self._can_read else "used"
+        self._say(f"isn't {done} in this run: {str(error) or type(error).__name__}")
+
+    def _say(self, what: str) -> None:
+        text = _USER.sub("//", f"what is shared in {self._name} {what}")
+        if text not in self._told:
+            self._told.add(text)
+            self._tell(text)
 
 
-def _path(key: str) -> str:
-    return f"{key[:2]}/{key}.json"
-
-
-class _Folder:
-    """A folder of this machine."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def read(self, name: str) -> bytes | None:
-        try:
-            with (self._folder / name).open("rb") as file:
-                content = file.read(MOST_BYTES + 1)
-        except FileNotFoundError:
-            return None
-        return content if len(content) <= MOST_BYTES else None
-
-    def write(self, name: str, content: bytes) -> None:
-        path = self._folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f"{uuid.uuid4().hex}.tmp")
-        try:
-            unfinished.write_bytes(content)
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
-
-
-class _Remote:
-    """What fsspec reaches. Its stores of objects put one there whole or not at all."""
-
-    def __init__(self, files: Any, root: str) -> None:
-        self._files, self._root = files, root.rstrip("/")
-
-    def read(self, name: str) -> bytes | None:
-        path = f"{self._root}/{name}"
-        try:
-            with self._files.open(path, "rb") as file:
-                content = bytes(file.read(MOST_BYTES + 1))
-        except FileNotFoundError:
-            return None
-        return content if len(content) <= MOST_BYTES else None
-
-    def write(self, name: str, content: bytes) -> None:
-        self._files.pipe_file(f"{self._root}/{name}", content)
-
-
-def _place(name: str) -> _Place:
-    if "://" not in name:
-        return _Folder(Path(name).expanduser())
-    if name.startswith("file://"):
-        return _Folder(Path(unquote(urlsplit(name).path)))
-    try:
-        core = importlib.import_module("fsspec.core")
-    except ImportError:
-        raise ValueError(f'"{name}" needs fsspec: pip install fsspec') from None
-    files, root = core.url_to_fs(name)
-    return _Remote(files, root)
+def _object(key: str) -> str:
+    """Return the name of an object: the records of a project lie in several folders."""
+    return f"{key[:2]}/{key}.record"
