@@ -64,7 +64,11 @@ class Engine(Generic[F]):
         """Return what was last said of a module, whether or not it holds."""
         found = self._records.get(module)
         if found is None and self._store is not None:
-            found = self._store.find(module, self.files.version(module))
+            version = self.files.version(module)
+            found = self._store.find(module, version)
+            if found is not None and found.versions.get(module) == version:
+                if not _is_inside(found.said, self.files.source(module)):
+                    return None
             if found is not None:
                 self._records[module] = found
         return found
@@ -146,7 +150,11 @@ class Engine(Generic[F]):
             known = self._digests[module] = (source, {})
         found = known[1].get(key)
         if found is None:
-            found = known[1][key] = analysis.digest_of(source, key)
+            try:
+                found = analysis.digest_of(source, key)
+            except KeyError:  # of a record that may be anyone's
+                found = ""
+            known[1][key] = found
         return found
 
     def _checked_again(self, module: str, known: ModuleRecord | None) -> ModuleRecord:
@@ -163,10 +171,12 @@ class Engine(Generic[F]):
         for part in checking.parts:
             record = kept.get(part.key)
             if record is not None:
-                if not record.spelled or record.spelled == checking.spelled(part.lines):
+                moved = record.moved(part.lines[0])
+                is_same = not record.spelled or record.spelled == checking.spelled(part.lines)
+                if is_same and _is_inside(moved.findings.said, source):
                     on = {before.readings[at]: before.digests[at] for at in record.rests_on}
                     rests_on = _numbered(on, numbers, digests)
-                    parts.append(replace(record.moved(part.lines[0]), rests_on=rests_on))
+                    parts.append(replace(moved, rests_on=rests_on))
                     continue
             found = checking.check(part)
             self.analysed += 1
@@ -187,6 +197,14 @@ class Engine(Generic[F]):
         if stale is None or known.grounds is None:
             return {}
         return {one.key: one for one in known.grounds.parts if stale.isdisjoint(one.rests_on)}
+
+
+def _is_inside(said: Iterable[Diagnostic], source: Source | None) -> bool:
+    """Whether what is said in a record, which may be anyone's, is said of lines that there are."""
+    lines = {line for one in said for line in (one.span.line, one.span.end_line)} - {0, 1}
+    if not lines:
+        return True
+    return source is not None and min(lines) > 0 and max(lines) <= len(source.text.splitlines())
 
 
 def _numbered(

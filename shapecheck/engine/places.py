@@ -21,6 +21,8 @@ MOST_BYTES: Final = 16 << 20
 _DAY: Final = 86_400.0
 _DAYS: Final = 30
 _TIDIED: Final = "tidied"
+_WITH_FOLDERS: Final = frozenset("file local ftp sftp ssh smb hdfs webhdfs webdav".split())
+"""Where folders have to be made. In a store of objects that would make a bucket of a mistake."""
 
 
 class UnusableError(Exception):
@@ -131,6 +133,10 @@ class Remote:
 
     def __init__(self, files: Any, root: str) -> None:
         self._files, self._root = files, root.rstrip("/")
+        kinds = files.protocol
+        self._has_folders = not _WITH_FOLDERS.isdisjoint(
+            (kinds,) if isinstance(kinds, str) else kinds
+        )
 
     def read(self, names: Sequence[str]) -> dict[str, bytes | Exception]:
         """Return those of the objects that are there, and what was raised over one."""
@@ -147,7 +153,9 @@ class Remote:
         whole = {f"{self._root}/{name}": content for name, content in objects.items()}
         try:
             self._files.pipe(whole)
-        except FileNotFoundError:  # stores of objects know no folders, others want them made
+        except FileNotFoundError:
+            if not self._has_folders:
+                raise
             for folder in sorted({path.rpartition("/")[0] for path in whole}):
                 self._files.makedirs(folder, exist_ok=True)
             self._files.pipe(whole)

@@ -260,4 +260,7 @@ def _read_led(said: Any) -> Led:
 
 
 def _read_group(said: Any) -> tuple[Diagnostic, ...]:
-    return tuple(map(_read_diagnostic, said))
+    found = tuple(map(_read_diagnostic, said))
+    if not found:
+        raise ValueError("nothing is said")
+    return found

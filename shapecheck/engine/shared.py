@@ -127,14 +127,15 @@ class Shared:
         return answers[0]
 
     def _fail(self, what: str, error: Exception) -> None:
-        """Take note of a failure; with the third in a row, or where time is up, that is the end."""
+        """Take note of a failure: one that stays, or the third in a row, is the end."""
         self._failures[what] += 1
-        is_hopeless = isinstance(error, UnusableError) or self._patience <= 0.0
-        if not is_hopeless and self._failures[what] < _FAILURES:
+        is_end = isinstance(error, UnusableError) or self._patience <= 0.0
+        is_refused = isinstance(error, PermissionError | NotADirectoryError)
+        if not (is_end or is_refused) and self._failures[what] < _FAILURES:
             return
         self._can_write = False
         # What can't be written may still be read.
-        self._can_read = self._can_read and what == "write" and not is_hopeless
+        self._can_read = self._can_read and what == "write" and not is_end
         done = "written" if self._can_read else "used"
         self._say(f"isn't {done} in this run: {str(error) or type(error).__name__}")
 

@@ -10,6 +10,7 @@ import uuid
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -244,6 +245,8 @@ def test_what_a_record_looks_like() -> None:
                 ('"f", 1,', '"f", Infinity,'),
                 ('"f", 1,', '"f", null,'),
                 ("null", "[1]"),
+                ("null", "[[[]], []]"),
+                ("null", '[[], [[null, null, "k", []]]]'),
                 ("null", '[[], [[null, [1, Infinity], "k", []]]]'),
                 ("null", '[[], [[[1, 2, 3], null, "k", []]]]'),
                 ("null", DEEP),
@@ -275,6 +278,53 @@ def test_a_record_of_another_text(team: Team) -> None:
         path.write_bytes(_forged([name, other, said, parts]))
     assert team.analysed("one") == 13
     assert len(team.notes) == 1
+
+
+def _lie(team: Team, at: int, lie: Callable[[Any], None]) -> None:
+    """Change what is said, or what that rests on, in all records of a place."""
+    team.analysed("one")
+    for path in _objects(team):
+        texts = _texts(path.read_bytes())
+        value = json.loads(texts[at])
+        lie(value)
+        texts[at] = json.dumps(value)
+        path.write_bytes(_forged(texts))
+
+
+def _beyond_the_file(said: Any) -> None:
+    for one in said:
+        one[0] = one[2] = 10_000
+
+
+def _of_a_line_that_is_none(said: Any) -> None:
+    for one in said:
+        one[0] = 10_000
+
+
+def _nonsense(parts: Any) -> None:
+    for reading in parts[0]:
+        reading[1] = "nonsense f"
+
+
+def _empty(parts: Any) -> None:
+    for reading in parts[0]:
+        reading[1] = ""
+
+
+@pytest.mark.parametrize("lie", [_beyond_the_file, _of_a_line_that_is_none])
+def test_lines_that_there_are_not(team: Team, lie: Callable[[Any], None]) -> None:
+    """A record of another text than its own is found out again."""
+    _lie(team, 2, lie)
+    assert team.analysed("one") > 0
+
+
+@pytest.mark.parametrize("lie", [_nonsense, _empty])
+def test_readings_that_there_are_not(team: Team, lie: Callable[[Any], None]) -> None:
+    """They are looked at where a module that was read has changed."""
+    _lie(team, 3, lie)
+    texts = {**TEXTS, "layers": TEXTS["layers"] + "\nMORE = 1\n"}
+    engine = Engine(Clone(texts, "one"), Options(), team.store("one"))
+    assert engine.check("model") == Engine(Clone(texts, "one"), Options()).check("model")
 
 
 def test_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
