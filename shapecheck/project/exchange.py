@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Final
 
 from shapecheck import parallel
 from shapecheck.config import Sharing
 from shapecheck.engine import Shared, Store, Tally, Version
+
+_ENDED: Final = (
+    "what is shared isn't used in this run: the process that asks for it has ended early"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class Exchange:
         try:
             done = parallel.apart(lambda: self._done(exchange))
         except (EOFError, ConnectionError):
-            done = _Done(Tally(), ("the process that reads what is shared has ended early",), True)
+            done = _Done(Tally(), (_ENDED,), True)
         self.tally += done.tally
         self.notes += (note for note in done.notes if note not in self.notes)
         self._is_given_up = done.is_given_up

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import threading
 import time
 import uuid
@@ -414,6 +415,40 @@ def test_three_failures_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(asked) == 9
     assert notes == ["what is shared in there isn't used in this run: the wire is cut"]
     assert shared.is_given_up
+
+
+def test_many_objects_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are asked for in a few questions; one that fails is none of the others' business."""
+    asked: list[int] = []
+
+    class Half(Failing):
+        """Has each second object, and fails over one."""
+
+        def read(self, names: Sequence[str]) -> Mapping[str, bytes | Exception]:
+            """Look them up."""
+            asked.append(len(names))
+            numbers = {name: int(name.partition("/")[2].partition(".")[0]) for name in names}
+            found = {name: b"%d" % n for name, n in numbers.items() if n % 2 == 0}
+            return {name: OSError("lost") if one == b"4" else one for name, one in found.items()}
+
+    shared, notes = _shared(Half(lambda: None, lambda: None), monkeypatch)
+    keys = [f"{number:04}" for number in range(150)]
+    found = dict(shared.read(keys))
+    assert found == {key: b"%d" % int(key) for key in keys[::2] if key != "0004"}
+    assert (asked, shared.requests, notes) == ([64, 64, 22], 150, [])
+
+
+def test_a_place_that_is_gone_in_the_middle(team: Team) -> None:
+    """What was found before it counts, what comes after it is found."""
+    team.analysed("one")
+    engine = Engine(Clone(TEXTS, "one"), Options(), team.store("one"))
+    assert engine.check("layers") is not None
+    assert engine.analysed == 0
+    shutil.rmtree(team.place)
+    Path(team.place).write_text("")
+    assert engine.check("model") == Engine(Clone(TEXTS, "one"), Options()).check("model")
+    assert engine.analysed > 0
+    assert len(team.notes) == 1
 
 
 def test_what_can_not_be_written_is_still_read(monkeypatch: pytest.MonkeyPatch) -> None:
