@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 MOST_BYTES: Final = 16 << 20
 """Objects above this size aren't read, nor written."""
@@ -46,6 +44,9 @@ def place(name: str) -> Place:
     if "://" not in name:
         return Folder(Path(name))
     if name.startswith("file://"):
+        from urllib.parse import urlsplit  # late: they take longer to import than all of this
+        from urllib.request import url2pathname
+
         return Folder(Path(url2pathname(urlsplit(name).path)))
     try:
         core = importlib.import_module("fsspec.core")
