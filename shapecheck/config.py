@@ -5,11 +5,13 @@
 strict = true                        # also report equations that an annotation doesn't promise
 stubs = ["my_stubs"]                 # folders with signature files of your own
 wrappers = ["my_project.typing.Float"]   # names that stand for an annotation: Float["b n d"]
+shared = "s3://bucket/shapecheck"    # where the team keeps what was found
 ```
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -24,6 +26,8 @@ else:
 
 _FILE_NAME: Final = "pyproject.toml"
 _REPOSITORY_ROOTS: Final = (".git", ".hg")
+_SHARED: Final = "SHAPECHECK_SHARED"
+_READ_ONLY: Final = "SHAPECHECK_SHARED_READONLY"
 
 
 class ConfigError(Exception):
@@ -43,11 +47,31 @@ class Config:
     `strict`: also report equations that an annotation doesn't promise.
     `stubs`: absolute paths of the folders with signature files, in the order given.
     `wrappers`: dotted names that stand for an annotation, such as `my_project.typing.Float`.
+    `shared`: where the team keeps what was found, a URL or the absolute path of a folder; "" for
+    nowhere. It has no say in what is found.
     """
 
     strict: bool = False
     stubs: tuple[str, ...] = ()
     wrappers: tuple[str, ...] = ()
+    shared: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Where the team keeps what was found, a URL or a folder, and whether it is only read here."""
+
+    place: str
+    read_only: bool
+
+
+def sharing(settings: Config) -> Sharing | None:
+    """Return where to share: what the environment says, else the settings; None for nowhere."""
+    told = os.environ.get(_SHARED)
+    place = settings.shared if told is None else _place(told, Path.cwd())
+    if not place:
+        return None
+    return Sharing(place, os.environ.get(_READ_ONLY, "") not in ("", "0"))
 
 
 def find(folder: Path) -> Path | None:
@@ -133,10 +157,19 @@ def _dotted_names(value: object, _: Path) -> tuple[str, ...]:
     return names
 
 
+def _place(value: object, root: Path) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"must be a string, not {_kind(value)}")
+    if "://" in value or not value:
+        return value
+    return str((root / os.path.expanduser(value)).absolute())  # noqa: PTH111 - no error for ~nobody
+
+
 _READERS: Final[dict[str, Callable[[object, Path], object]]] = {
     "strict": _bool,
     "stubs": _folders,
     "wrappers": _dotted_names,
+    "shared": _place,
 }
 
 

@@ -100,10 +100,38 @@ def together(
     return [by_place[at] for at in range(len(items))]
 
 
+def apart(work: Callable[[], R]) -> R:
+    """Return what `work` gives, which a copy of this process does where there can be one.
+
+    What it starts, threads above all, ends with the copy, and leaves this process free to be copied
+    again. Raises EOFError where the copy doesn't come to its end.
+    """
+
+    def work_once(some: Iterable[None], tell: Done[None]) -> Generator[None, list[None], list[R]]:
+        yield None
+        return [work() for _ in some]
+
+    if not _can_copy():
+        return work()
+    worker = _There(work_once, [None], deque([0]), lambda item: None)
+    try:
+        while not worker.is_last:
+            worker.tell(None)
+            while not worker.hear():
+                pass
+    finally:
+        worker.end()
+    found: R = worker.message[0]
+    return found
+
+
+def _can_copy() -> bool:
+    return hasattr(os, "fork") and threading.active_count() == 1
+
+
 def _processes(items: int, cost: int) -> int:
     """Return how many processes are worth it."""
-    can_fork = hasattr(os, "fork") and threading.active_count() == 1
-    return max(min(cores(), _MOST, items, cost // _WORTH_IT + 1), 1) if can_fork else 1
+    return max(min(cores(), _MOST, items, cost // _WORTH_IT + 1), 1) if _can_copy() else 1
 
 
 class _Here:

@@ -43,7 +43,9 @@ LAYERS = {
     "shapes": Layer(modules=frozenset({"shapes"}), on=("language",)),
     "rules": Layer(modules=frozenset({"signatures", "ops", "blame", "explain"}), on=("shapes",)),
     "analysis": Layer(modules=frozenset({"analysis"}), on=("rules",)),
-    "engine": Layer(modules=frozenset({"engine"}), on=("analysis",)),
+    "engine": Layer(
+        modules=frozenset({"engine"}), on=("analysis",), packages=frozenset({"fsspec"})
+    ),
     "project": Layer(
         modules=frozenset({"project"}),
         on=("engine",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
@@ -90,3 +91,36 @@ def test_no_process_outlives_an_error() -> None:
         parallel.together(work, range(4), lambda n: 100_000)
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+def test_apart_is_in_a_copy() -> None:
+    """What it leaves behind isn't here: neither what it changes, nor its threads."""
+    changed: list[int] = []
+
+    def work() -> tuple[int, int]:
+        changed.append(1)
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+        return os.getpid(), threading.active_count()
+
+    process, threads = parallel.apart(work)
+    assert (process != os.getpid(), threads) == (True, 2)
+    assert (changed, threading.active_count()) == ([], 1)
+
+
+def test_apart_with_threads_is_here() -> None:
+    """A process that has threads isn't copied."""
+    is_over = threading.Event()
+    thread = threading.Thread(target=is_over.wait)
+    thread.start()
+    try:
+        assert parallel.apart(os.getpid) == os.getpid()
+    finally:
+        is_over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("end", [lambda: os._exit(3), lambda: 1 // 0])
+def test_apart_without_an_end(end: Callable[[], object]) -> None:
+    """It is told, whether the process ended or the work failed."""
+    with pytest.raises(EOFError):
+        parallel.apart(end)

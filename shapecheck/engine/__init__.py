@@ -6,15 +6,17 @@ the texts of single definitions. It holds for as long as these are the same, wha
 around them, in this process or, with a store, in any later one.
 
 `engine` has the rules of that, `records` what is kept of a module, `store` and `database` where it
-is kept, `reported` what others have been told. It knows nothing of mypy, which is one of its hosts;
-it uses `analysis` and what is below.
+is kept. `shared` is what a team keeps, `places` where that lies and `packing` in which form.
+`reported` has what others have been told. It knows nothing of mypy, which is one of its hosts; it
+uses `analysis` and what is below.
 """
 
 from shapecheck.engine.database import Database
 from shapecheck.engine.engine import Engine, Files
 from shapecheck.engine.records import ModuleRecord, digest
 from shapecheck.engine.reported import Reported
-from shapecheck.engine.store import Store, fingerprint
+from shapecheck.engine.shared import Shared
+from shapecheck.engine.store import Store, Tally, Version, fingerprint
 
 __all__ = [
     "Database",
@@ -22,7 +24,10 @@ __all__ = [
     "Files",
     "ModuleRecord",
     "Reported",
+    "Shared",
     "Store",
+    "Tally",
+    "Version",
     "digest",
     "fingerprint",
 ]

@@ -19,7 +19,10 @@ class Files(Host, Protocol):
     """
 
     def version(self, module: str) -> str | None:
-        """Return what is another text where the module's source is; None where there is none."""
+        """Return what is another text where the module's source is; None where there is none.
+
+        That of its content comes first, then a space and its path.
+        """
         ...
 
 
@@ -31,12 +34,14 @@ class Engine(Generic[F]):
 
     `store` keeps it for other processes. What is said never depends on what was kept. Where the
     process `stays` for edits to come, an edit costs less and the process takes more memory.
+    `analysed` counts the parts of modules that the analysis was asked of.
     """
 
     def __init__(
         self, files: F, options: Options, store: Store | None = None, *, stays: bool = False
     ) -> None:
         self.files = files
+        self.analysed = 0
         self._options = options
         self._store = store
         self._stays = stays
@@ -63,7 +68,11 @@ class Engine(Generic[F]):
         """Return what was last said of a module, whether or not it holds."""
         found = self._records.get(module)
         if found is None and self._store is not None:
-            found = self._store.find(module, self.files.version(module))
+            version = self.files.version(module)
+            found = self._store.find(module, version)
+            if found is not None and found.versions.get(module) == version:
+                if not _is_inside(found.said, self.files.source(module)):
+                    return None
             if found is not None:
                 self._records[module] = found
         return found
@@ -145,7 +154,11 @@ class Engine(Generic[F]):
             known = self._digests[module] = (source, {})
         found = known[1].get(key)
         if found is None:
-            found = known[1][key] = analysis.digest_of(source, key)
+            try:
+                found = analysis.digest_of(source, key)
+            except KeyError:  # of a record that may be anyone's
+                found = ""
+            known[1][key] = found
         return found
 
     def _checked_again(self, module: str, known: ModuleRecord | None) -> ModuleRecord:
@@ -162,12 +175,15 @@ class Engine(Generic[F]):
         for part in checking.parts:
             record = kept.get(part.key)
             if record is not None:
-                if not record.spelled or record.spelled == checking.spelled(part.lines):
+                moved = record.moved(part.lines[0])
+                is_same = not record.spelled or record.spelled == checking.spelled(part.lines)
+                if is_same and _is_inside(moved.findings.said, source):
                     on = {before.readings[at]: before.digests[at] for at in record.rests_on}
                     rests_on = _numbered(on, numbers, digests)
-                    parts.append(replace(record.moved(part.lines[0]), rests_on=rests_on))
+                    parts.append(replace(moved, rests_on=rests_on))
                     continue
             found = checking.check(part)
+            self.analysed += 1
             spelled = checking.spelled(part.lines) if found.findings else ""
             rests_on = _numbered(found.rests_on, numbers, digests)
             parts.append(PartRecord(part.key, part.lines[0], spelled, rests_on, found.findings))
@@ -185,6 +201,14 @@ class Engine(Generic[F]):
         if stale is None or known.grounds is None:
             return {}
         return {one.key: one for one in known.grounds.parts if stale.isdisjoint(one.rests_on)}
+
+
+def _is_inside(said: Iterable[Diagnostic], source: Source | None) -> bool:
+    """Whether what is said in a record, which may be anyone's, is said of lines that there are."""
+    lines = {line for one in said for line in (one.span.line, one.span.end_line)} - {0, 1}
+    if not lines:
+        return True
+    return source is not None and min(lines) > 0 and max(lines) <= len(source.text.splitlines())
 
 
 def _numbered(

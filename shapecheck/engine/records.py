@@ -16,6 +16,12 @@ from shapecheck.blame import Blame
 
 _T = TypeVar("_T")
 
+_MOST: Final = 1_000_000
+"""No line and no column is beyond this one."""
+
+_KINDS: Final = ("operation", "unfit", "equal", "number")
+_PARTS: Final = (None, "parameter", "result", "yielded", "field", "local")
+
 Key: TypeAlias = tuple[str, str]
 """What was read: a module and a part of it, by the key of its `Reading`."""
 
@@ -25,6 +31,11 @@ Versions: TypeAlias = dict[str, str | None]
 def digest(content: bytes) -> str:
     """Return what is another text for another content of a file."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def content_of(version: str | None) -> str | None:
+    """Return what a version of a module says of its content, before what it says of its path."""
+    return None if version is None else version.partition(" ")[0]
 
 
 NOTHING: Final = Findings()
@@ -169,7 +180,9 @@ def _grounds_from_text(text: str) -> Grounds:
     def read() -> Grounds:
         readings, parts = json.loads(text)
         found = tuple(
-            PartRecord(str(key), int(line), str(spelled), tuple(map(int, on)), _read_findings(what))
+            PartRecord(
+                str(key), _number(line), str(spelled), tuple(map(int, on)), _read_findings(what)
+            )
             for key, line, spelled, on, what in parts
         )
         if any(not 0 <= at < len(readings) for part in found for at in part.rests_on):
@@ -183,7 +196,7 @@ def _grounds_from_text(text: str) -> Grounds:
 def _checked(read: Callable[[], _T]) -> _T:
     try:
         return read()
-    except (TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+    except (LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"not a record: {error}") from error
 
 
@@ -201,8 +214,22 @@ def _read_diagnostic(said: Any) -> Diagnostic:
     about = None
     if blame is not None:
         kind, part, function, name, through = blame
-        about = Blame(kind, part, function, name, tuple(map(int, through)))
-    return Diagnostic(Span(*map(int, place)), message, severity, str(code), about)
+        if kind not in _KINDS or part not in _PARTS:
+            raise ValueError("nothing to blame")
+        about = Blame(kind, part, str(function), str(name), tuple(map(_number, through)))
+    return Diagnostic(_read_span(place), message, severity, str(code), about)
+
+
+def _read_span(place: Any) -> Span:
+    line, column, end_line, end_column = map(_number, place)
+    return Span(line, column, end_line, end_column)
+
+
+def _number(value: Any) -> int:
+    """Return a line or a column; raises ValueError for what can't be one."""
+    if not isinstance(value, int) or not 0 <= value <= _MOST:
+        raise ValueError("no line and no column")
+    return value
 
 
 def _findings(found: Findings) -> list[Any] | None:
@@ -227,9 +254,13 @@ def _read_findings(said: Any) -> Findings:
 
 def _read_led(said: Any) -> Led:
     place, whole, key, group = said
-    span = None if place is None else Span(*map(int, place))
-    return Led(span, None if whole is None else (whole[0], whole[1]), str(key), _read_group(group))
+    span = None if place is None else _read_span(place)
+    lines = None if whole is None else (_number(whole[0]), _number(whole[1]))
+    return Led(span, lines, str(key), _read_group(group))
 
 
 def _read_group(said: Any) -> tuple[Diagnostic, ...]:
-    return tuple(map(_read_diagnostic, said))
+    found = tuple(map(_read_diagnostic, said))
+    if not found:
+        raise ValueError("nothing is said")
+    return found

@@ -12,7 +12,7 @@ from mypy.nodes import TypeInfo
 from mypy.plugin import Plugin
 from mypy.types import AnyType, TypeOfAny
 
-from shapecheck.engine import Database, Reported, Store
+from shapecheck.engine import Database, Reported
 from shapecheck.mypy_plugin import _buffers as buffers
 from shapecheck.mypy_plugin import _forgotten as forgotten
 from shapecheck.mypy_plugin import _names as names
@@ -20,6 +20,7 @@ from shapecheck.mypy_plugin._cached import Cached
 from shapecheck.mypy_plugin._engines import Engines
 from shapecheck.mypy_plugin._first_class import indexed
 from shapecheck.mypy_plugin._isinstance import IsInstance
+from shapecheck.mypy_plugin._keeping import store_in, tell
 from shapecheck.mypy_plugin._module_call import call_as_forward
 from shapecheck.mypy_plugin._project import read_project
 from shapecheck.mypy_plugin._reporting import Reporter
@@ -70,8 +71,7 @@ class ShapecheckPlugin(Plugin):
         )
         # The daemon reads mypy's cache and never writes it.
         is_daemon = options.fine_grained_incremental
-        database = None if folder is None else Database(Path(folder))
-        store = None if database is None else Store(database, project.fingerprint)
+        store = store_in(folder, project.fingerprint, project.sharing, tell)
         known = None if folder is None else Database(Path(folder), read_only=is_daemon)
         reported = Reported(known)
         self._finder.remembered = reported.paths
@@ -97,6 +97,7 @@ class ShapecheckPlugin(Plugin):
             options=project.options,
             fingerprint=project.fingerprint,
             folder=self._folder,
+            sharing=project.sharing,
             shadows=dict(options.shadow_file or ()),
             show_absolute_path=options.show_absolute_path,
             roots=self._finder.roots,

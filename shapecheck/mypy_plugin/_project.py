@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Project:
     """The settings; why mypy can't go on, as one line of its output; where packages are installed.
 
+    `sharing`: where the team keeps what was found, None for nowhere.
+
     The fingerprint stands for all that changes verdicts besides the code itself (see
     `engine.fingerprint`). mypy keeps it with each module in its cache, and checks the module again
     when it is another.
@@ -31,6 +33,7 @@ class Project:
     problem: str | None
     packages: tuple[str, ...]
     fingerprint: str
+    sharing: config.Sharing | None
 
 
 def read_project(options: Options) -> Project:
@@ -46,7 +49,14 @@ def read_project(options: Options) -> Project:
         problem = found and f"{options.config_file or 'mypy'}: error: {found}"
     strict, stubs, wrappers = settings.strict, settings.stubs, settings.wrappers
     verdicts = AnalysisOptions(strict=strict, stubs=stubs, wrappers=wrappers)
-    return Project(settings, verdicts, problem, tuple(site_packages), fingerprint(verdicts))
+    return Project(
+        settings,
+        verdicts,
+        problem,
+        tuple(site_packages),
+        fingerprint(verdicts),
+        config.sharing(settings),
+    )
 
 
 def _home(options: Options) -> Path:

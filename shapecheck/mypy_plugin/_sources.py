@@ -100,10 +100,11 @@ class ModuleFinder:
     `remembered` is where modules were the last time, for as long as mypy hasn't loaded any.
     """
 
-    def __init__(self, roots: tuple[str, ...]) -> None:
+    def __init__(self, roots: tuple[str, ...], packages: tuple[str, ...] = ()) -> None:
         self.modules: Mapping[str, MypyFile] = {}
         self.remembered: Mapping[str, str] = {}
         self.roots = roots
+        self._packages = packages
 
     def find(self, module: str, looker: tuple[str, str]) -> str | None:
         """Return the path of `module` for the module `looker` (its name and path)."""
@@ -118,7 +119,8 @@ class ModuleFinder:
 
     def _find_on_disk(self, module: str, looker: tuple[str, str]) -> str | None:
         parts = module.split(".")
-        for root in (source_root(*looker), *self.roots):
+        packages = (root for root in self._packages if _is_typed(root, parts))
+        for root in (source_root(*looker), *self.roots, *packages):
             for path in _candidates(root, parts):
                 if os.path.isfile(path):  # noqa: PTH113 - asked for every name that isn't a module
                     return path
@@ -186,6 +188,12 @@ def source_root(module: str, path: str) -> str:
     for _ in range(depth):
         folder = folder.parent
     return str(folder)
+
+
+def _is_typed(root: str, parts: list[str]) -> bool:
+    """Whether an installed package has types, so that mypy loads its modules."""
+    folders = (os.path.join(root, *parts[:length]) for length in range(1, len(parts) + 1))  # noqa: PTH118
+    return any(os.path.isfile(os.path.join(folder, "py.typed")) for folder in folders)  # noqa: PTH113, PTH118
 
 
 def _candidates(root: str, parts: list[str]) -> Iterator[str]:

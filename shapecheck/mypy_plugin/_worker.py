@@ -18,19 +18,20 @@ import sys
 import threading
 import weakref
 from dataclasses import dataclass
-from pathlib import Path
 from queue import Empty, PriorityQueue, SimpleQueue
 from typing import IO, TYPE_CHECKING, Final, TypeAlias
 
-from shapecheck.engine import Database, ModuleRecord, Store
+from shapecheck.engine import ModuleRecord
 from shapecheck.machine import cores
 from shapecheck.mypy_plugin._engines import Engines
+from shapecheck.mypy_plugin._keeping import store_in, tell
 from shapecheck.mypy_plugin._sources import ModuleFinder, SourceReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shapecheck.analysis import Options
+    from shapecheck.config import Sharing
 
 # Isolated from the folder it starts in, where a `types.py` might lie; with the first one's path.
 _PROGRAM: Final = """
@@ -50,7 +51,8 @@ _MOMENT: Final = 0.001
 class Start:
     """What the second process has to know before the first module.
 
-    `options` are the analysis', `fingerprint` tells it from others, and `folder` has what is kept.
+    `options` are the analysis', `fingerprint` tells it from others, `folder` has what is kept, and
+    `sharing` says where the team keeps it.
     `shadows` and `show_absolute_path` are the `SourceReader`'s, `roots` the `ModuleFinder`'s;
     `packages` are the folders of installed packages, which mypy has found before modules need them.
     """
@@ -58,6 +60,7 @@ class Start:
     options: Options
     fingerprint: str
     folder: str | None
+    sharing: Sharing | None
     shadows: dict[str, str]
     show_absolute_path: bool
     roots: tuple[str, ...]
@@ -87,7 +90,14 @@ class _Begun:
     module: str
 
 
-_Message: TypeAlias = "_Begun | tuple[str, ModuleRecord | None]"
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """What the first process is to tell."""
+
+    text: str
+
+
+_Message: TypeAlias = "_Begun | _Note | tuple[str, ModuleRecord | None]"
 
 
 class Worker:
@@ -173,6 +183,8 @@ class Worker:
         if isinstance(message, _Begun):
             self._has_begun = True
             self._to_begin.pop(message.module, None)
+        elif isinstance(message, _Note):
+            tell(message.text)
         else:
             module, result = message
             self._results[module] = result
@@ -226,10 +238,10 @@ def serve() -> None:
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     start: Start = pickle.load(incoming)
     reader = SourceReader(start.shadows, show_absolute_path=start.show_absolute_path)
-    finder = ModuleFinder((*start.roots, *start.packages))
-    store = None
-    if start.folder is not None:
-        store = Store(Database(Path(start.folder)), start.fingerprint)
+    finder = ModuleFinder(start.roots, start.packages)
+    store = store_in(
+        start.folder, start.fingerprint, start.sharing, lambda text: messages.put(_Note(text))
+    )
     engines = Engines(reader, finder, start.options, store)
     # Two more threads, so that neither process ever waits for the other to read.
     threading.Thread(target=_receive, args=(incoming, requests, done), daemon=True).start()

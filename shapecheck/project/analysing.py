@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shapecheck.analysis import TEXT, Options, mentions_tensors
-from shapecheck.engine import Engine, ModuleRecord, Store
+from shapecheck.engine import Engine, ModuleRecord, Store, Tally
 from shapecheck.project.definers import Definers
 from shapecheck.project.failures import failure, unreadable
 from shapecheck.project.modules import Host, Module, Modules
@@ -27,6 +27,17 @@ class Analysis:
         self._store = store
         self._definers = Definers(modules)
         self._engines: dict[Host, Engine[Host]] = {}
+
+    @property
+    def tally(self) -> Tally:
+        """What there was to do so far."""
+        analysed = sum(engine.analysed for engine in self._engines.values())
+        found = Tally() if self._store is None else self._store.tally
+        return found + Tally(analysed)
+
+    def version(self, module: Module) -> str | None:
+        """Return in which version a module is; None where it can't be read."""
+        return self._engine(module).files.version(module.name)
 
     def known(self, module: Module) -> ModuleRecord | None:
         """Return what is to be said of a module where that is known from before."""

@@ -14,11 +14,12 @@ from typing import Final
 
 from shapecheck import config, parallel
 from shapecheck.analysis import Diagnostic, Options, mentions_tensors
-from shapecheck.engine import Database, Store, fingerprint
+from shapecheck.engine import Database, Store, Tally, Version, fingerprint
 from shapecheck.project import codes, targets
 from shapecheck.project.analysing import Analysis
 from shapecheck.project.comments import ignores
 from shapecheck.project.comments import settings as settings_in
+from shapecheck.project.exchange import Exchange
 from shapecheck.project.failures import failure
 from shapecheck.project.findings import Finding, Outcome, stop
 from shapecheck.project.folders import Folders
@@ -36,6 +37,7 @@ _RECURSION_LIMIT: Final = 2**14
 # So many lines that have nothing to do with tensors cost what one costs that has.
 _IDLE_LINES: Final = 30
 _EMPTY: Final = ast.Module([], [])
+_NOTHING: Final = Tally()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +52,36 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """What is found in a module. `is_read`: it is Python that can be read."""
+    """What is found in a module, with how much work. `is_read`: it is Python that can be read."""
 
     findings: list[Finding]
     is_read: bool = True
+    tally: Tally = _NOTHING
 
 
-def check(settings: Settings, shard: Shard) -> tuple[list[Finding], Outcome]:
+def check(
+    settings: Settings, shard: Shard, *, is_shared: bool = True
+) -> tuple[list[Finding], Outcome]:
     """Check what the settings name; return what is found, by path and place, and how it went.
 
-    Raises `TargetError` where what is to be checked isn't there.
+    `is_shared`: with what the team keeps, where the settings say so. Raises `TargetError` where
+    what is to be checked isn't there.
     """
     outcome = Outcome(descriptions=codes.DESCRIPTIONS)
     try:
-        options = _options(settings)
+        own = _own_settings(settings)
     except config.ConfigError as error:
         place = settings.display(str(error.path))
         return [stop(place, error.message, error.line)], outcome
-    run = _Run(settings, options)
+    options = Options(strict=own.strict, stubs=own.stubs, wrappers=own.wrappers)
+    run = _Run(settings, options, config.sharing(own) if is_shared else None)
     tasks = sorted(run.tasks(), key=lambda task: (task.path, task.module.name))
     mine = [task for task in tasks if shard.has(task.module.name)]
     try:
         with _many_objects():
+            run.take(mine)
             every = parallel.each(run.checked, mine, run.cost)
+            run.give(task for task, one in zip(mine, every, strict=True) if one.tally.kept)
     except StubError as error:
         return [stop(settings.display(str(error.path)), error.reason, error.line)], outcome
     outcome.unread = sum(not one.is_read for one in every)
@@ -83,6 +92,8 @@ def check(settings: Settings, shard: Shard) -> tuple[list[Finding], Outcome]:
     if not outcome.checked and outcome.unread:
         outcome.unread = 0  # nothing is left to tell them from
     outcome.silent = run.silent(tasks)
+    outcome.effort = run.effort(sum((one.tally for one in every), _NOTHING), len(mine))
+    outcome.remarks += run.notes
     found = list(dict.fromkeys(finding for one in every for finding in one.findings))
     outcome.exit_code = int(any(finding.is_error for finding in found))
     if not outcome.is_complete:
@@ -90,22 +101,31 @@ def check(settings: Settings, shard: Shard) -> tuple[list[Finding], Outcome]:
     return found, outcome
 
 
-def _options(settings: Settings) -> Options:
+def _own_settings(settings: Settings) -> config.Config:
     """Return the project's own settings, which stand beside mypy's; raises `ConfigError`."""
     home = Path(settings.config_file).parent if settings.config_file else Path()
-    own = config.load(config.find(home))
-    return Options(strict=own.strict, stubs=own.stubs, wrappers=own.wrappers)
+    return config.load(config.find(home))
 
 
 class _Run:
     """What the modules of a run have in common."""
 
-    def __init__(self, settings: Settings, options: Options) -> None:
+    def __init__(
+        self, settings: Settings, options: Options, sharing: config.Sharing | None
+    ) -> None:
         self._settings = settings
         self._options = options
         self._reader = Reader(settings)
         self._folders = Folders()
         self._store = _store(settings, options)
+        self._exchange: Exchange | None = None
+        if sharing is not None and self._store is not None:
+            self._exchange = Exchange(self._store, sharing)
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to say of what the team keeps."""
+        return [] if self._exchange is None else self._exchange.notes
 
     def tasks(self) -> list[_Task]:
         """Find the modules to check, each of them once; raises `TargetError`."""
@@ -151,8 +171,34 @@ class _Run:
         lines = source.text.count("\n")
         return lines if mentions_tensors(source.text) else lines // _IDLE_LINES
 
+    def take(self, tasks: Iterable[_Task]) -> None:
+        """Take what the team has of these modules."""
+        if self._exchange is not None:
+            self._exchange.take(_versions(tasks))
+
+    def give(self, tasks: Iterable[_Task]) -> None:
+        """Let the team have what was found of these modules."""
+        if self._exchange is not None:
+            self._exchange.give(_versions(tasks))
+
+    def effort(self, tally: Tally, modules: int) -> str:
+        """Return in words what there was to do for so many modules."""
+        text = (
+            f"analysed {tally.analysed} functions and other parts of {modules} modules; "
+            f"{tally.known} of the modules were known"
+        )
+        if self._exchange is None:
+            return text
+        team = self._exchange.tally
+        return f"{text}, {team.shared} of them from what is shared ({team.requests} requests)"
+
     def checked(self, task: _Task) -> _Checked:
         """Check one module; raises `StubError`."""
+        before = task.analysis.tally
+        found = self._checked(task)
+        return replace(found, tally=task.analysis.tally - before)
+
+    def _checked(self, task: _Task) -> _Checked:
         module = task.module
         try:
             source = self._reader.source(module.name, module.path)
@@ -196,6 +242,12 @@ def _store(settings: Settings, options: Options) -> Store | None:
         return None
     folder = Path(settings.cache_dir, ".".join(map(str, settings.python_version)), "shapecheck")
     return Store(Database(folder), fingerprint(options))
+
+
+def _versions(tasks: Iterable[_Task]) -> list[Version]:
+    """Return the versions of modules, of those that can be read."""
+    found = ((task.module.name, task.analysis.version(task.module)) for task in tasks)
+    return [(name, version) for name, version in found if version is not None]
 
 
 def _by_path(settings: Settings) -> Settings:

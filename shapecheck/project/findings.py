@@ -58,7 +58,8 @@ class Outcome:
     `checked`: how many files, or None where it couldn't begin. `unread`: how many besides can't be
     read. `is_complete`: no error kept it from checking all of them. `silent`: how many functions
     there are, where no file says a shape. `descriptions`: what each error code is about.
-    `remarks`: all that is to be said besides, line by line.
+    `remarks`: all that is to be said besides, line by line. `effort`: in words, what there was to
+    do.
     """
 
     exit_code: int = 2
@@ -68,6 +69,7 @@ class Outcome:
     silent: int = 0
     descriptions: Mapping[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+    effort: str = ""
 
     @property
     def advice(self) -> str | None:

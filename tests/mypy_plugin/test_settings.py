@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from repository import ROOT
 
-from shapecheck.config import Config, ConfigError, find, load
+from shapecheck.config import Config, ConfigError, Sharing, find, load, sharing
 from shapecheck.mypy_plugin._versions import (
     UnsupportedVersionError,
     environment_problem,
@@ -33,10 +33,31 @@ def settings_file(folder: Path, text: str) -> Path:
 def test_all_settings(tmp_path: Path) -> None:
     """Folders become absolute; the rest is as written."""
     (tmp_path / "my_stubs").mkdir()
-    text = '[tool.shapecheck]\nstrict = true\nstubs = ["my_stubs"]\nwrappers = ["my.Float", "F"]\n'
-    assert load(settings_file(tmp_path, text)) == Config(
-        strict=True, stubs=(str(tmp_path / "my_stubs"),), wrappers=("my.Float", "F")
+    text = (
+        '[tool.shapecheck]\nstrict = true\nstubs = ["my_stubs"]\nwrappers = ["my.Float", "F"]\n'
+        'shared = "team"\n'
     )
+    assert load(settings_file(tmp_path, text)) == Config(
+        strict=True,
+        stubs=(str(tmp_path / "my_stubs"),),
+        wrappers=("my.Float", "F"),
+        shared=str(tmp_path / "team"),
+    )
+
+
+def test_where_a_team_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A URL stays as it is; the environment has its way over the setting, with nothing too."""
+    monkeypatch.chdir(tmp_path)
+    url = load(settings_file(tmp_path, '[tool.shapecheck]\nshared = "s3://team/records"\n'))
+    assert sharing(Config()) is None
+    assert sharing(url) == Sharing("s3://team/records", read_only=False)
+    for told, read_only in (("1", True), ("0", False), ("", False)):
+        monkeypatch.setenv("SHAPECHECK_SHARED_READONLY", told)
+        assert sharing(url) == Sharing("s3://team/records", read_only)
+    monkeypatch.setenv("SHAPECHECK_SHARED", "here")
+    assert sharing(url) == Sharing(str(tmp_path / "here"), read_only=False)
+    monkeypatch.setenv("SHAPECHECK_SHARED", "")
+    assert sharing(url) is None
 
 
 @pytest.mark.parametrize("text", ["", "[tool.other]\nx = 1\n", "[project]\nname = 'x'\n"])
@@ -49,7 +70,7 @@ def test_defaults(tmp_path: Path, text: str) -> None:
     ("text", "line", "message"),
     [
         ("[tool.shapecheck]\n\nstrct = true", 3, 'unknown key "strct" in [tool.shapecheck]; did you mean "strict"?'),
-        ("[tool.shapecheck]\ncolour = 1", 2, 'unknown key "colour" in [tool.shapecheck]; the keys are strict, stubs, wrappers'),
+        ("[tool.shapecheck]\ncolour = 1", 2, 'unknown key "colour" in [tool.shapecheck]; the keys are strict, stubs, wrappers, shared'),
         ('[tool.shapecheck]\n"strict" = 1', 2, "strict in [tool.shapecheck] must be true or false, not the number 1"),
         ('[tool.shapecheck]\nstrict = "no"', 2, 'strict in [tool.shapecheck] must be true or false, not the string "no"'),
         ("[tool.shapecheck]\nstubs = 'my_stubs'", 2, 'stubs in [tool.shapecheck] must be a list of strings, not the string "my_stubs"'),
@@ -58,6 +79,7 @@ def test_defaults(tmp_path: Path, text: str) -> None:
         ("[tool.shapecheck]\nstubs = ['']", 2, 'stubs in [tool.shapecheck] names "", but there is no such folder beside this file'),
         ("[tool.shapecheck]\nwrappers = ['my-float']", 2, 'wrappers in [tool.shapecheck] must be a list of dotted names, and "my-float" is none'),
         ("[tool.shapecheck]\nwrappers = true", 2, "wrappers in [tool.shapecheck] must be a list of strings, not the boolean true"),
+        ("[tool.shapecheck]\nshared = ['team']", 2, "shared in [tool.shapecheck] must be a string, not a list"),
         ("[a]\n[tool.shapecheck.strict]\nx = 1", 2, "strict in [tool.shapecheck] must be true or false, not a section"),
         ("[tool]\nshapecheck = 1979-05-27", 2, "tool.shapecheck must be a section, not a date or time"),
         ("[tool.shapecheck]\nstrict = \n", 2, "not a TOML file: "),

@@ -93,6 +93,11 @@ def register(commands: Commands) -> None:
         help="with --only-shapes: stay, and say after each change of a file what that changes",
     )
     parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="with --only-shapes: say how much was analysed, and how much was known before",
+    )
+    parser.add_argument(
         "--config-file", metavar="FILE", help="mypy's configuration, where it isn't found by itself"
     )
     add_color_option(parser)
@@ -112,6 +117,8 @@ def run(options: Namespace) -> int:
     """Run the command; return the exit code."""
     if options.shard is not None and not options.only_shapes:
         raise CommandError("--shard divides runs with --only-shapes; mypy's can't be divided")
+    if options.verbose and not options.only_shapes:
+        raise CommandError('--verbose goes with --only-shapes; mypy\'s own stands after "--"')
     if options.watch and not options.only_shapes:
         raise CommandError("--watch goes with --only-shapes; mypy has a daemon for that, dmypy")
     if options.watch and (options.shard or options.merge or options.output != "text"):

@@ -37,10 +37,11 @@ _LISTS: Final = (
 )
 
 
-def found_alone(options: Namespace) -> tuple[list[Finding], Outcome]:
+def found_alone(options: Namespace, *, is_shared: bool = True) -> tuple[list[Finding], Outcome]:
     """Check what the command line or the configuration names.
 
-    Raises `CommandError` where that isn't there, and for options that are about types.
+    `is_shared`: with what the team keeps, where that is configured. Raises `CommandError` where
+    what is to be checked isn't there, and for options that are about types.
     """
     told = _read_options(options.rest)
     path = options.config_file or told.pop("config_file", None)
@@ -49,10 +50,12 @@ def found_alone(options: Namespace) -> tuple[list[Finding], Outcome]:
     configured: Configured = read(path)
     settings = _settings(configured.settings, told, options.paths)
     try:
-        found, outcome = check(settings, options.shard or Shard())
+        found, outcome = check(settings, options.shard or Shard(), is_shared=is_shared)
     except TargetError as error:
         raise CommandError(str(error)) from None
     outcome.remarks += configured.remarks
+    if options.verbose and outcome.effort:
+        outcome.remarks.append(outcome.effort)
     return found, outcome
 
 

@@ -92,7 +92,8 @@ class Watched:
         _sources.lines_of.cache_clear()
         begin = time.monotonic()
         try:
-            found, outcome = found_alone(self._options)
+            # What the team has is of use at the beginning; nobody else has what is edited here.
+            found, outcome = found_alone(self._options, is_shared=self._found is None)
         except CommandError as error:
             self._console.print(Text(f"can't be checked now: {error}", "bold red"))
             sys.stdout.flush()

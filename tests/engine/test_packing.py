@@ -1,0 +1,207 @@
+"""What is damaged, forged or of another text is found out again, whatever it looks like."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from shapecheck.analysis import Options
+from shapecheck.engine import Engine, digest
+from shapecheck.engine.packing import packed, unpacked
+from tests.engine.conftest import Clone, Team, objects
+from tests.engine.test_engine import TEXTS
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:-1] + bytes([content[-1] ^ 1]),
+        lambda content: b"not a record",
+        lambda content: b"\xff" * 100,
+    ],
+)
+def test_a_damaged_object_is_found_out_again(team: Team, damage: Callable[[bytes], bytes]) -> None:
+    """With one note; it is put right for the next."""
+    team.analysed("one")
+    for path in objects(team):
+        path.write_bytes(damage(path.read_bytes()))
+    assert team.analysed("one") == 13
+    (note,) = team.notes
+    assert note.endswith("has something in it that can't be read, and that is found out again")
+    assert team.analysed("one") == 0
+
+
+def _forged(texts: object) -> bytes:
+    content = zlib.compress(json.dumps(texts).encode())
+    return digest(content).encode() + b"\n" + content
+
+
+def _texts(content: bytes) -> list[str]:
+    found: list[str] = json.loads(zlib.decompress(content.partition(b"\n")[2]))
+    return found
+
+
+WHOLE = json.dumps({"layers": "text"})
+SAID = '[[1, 0, 1, 4, "wrong", "error", "shape", null]]'
+PARTS = '[[["layers", "body f", "x"]], [["f", 1, "", [0], null]]]'
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+def test_what_a_record_looks_like() -> None:
+    """So that each of those below is one step away from one."""
+    found = unpacked("layers", _forged(["layers", WHOLE, SAID, PARTS]))
+    assert [one.message for one in found.said] == ["wrong"]
+    assert unpacked("layers", packed(found)).said == found.said
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        None,
+        "text",
+        [],
+        {},
+        ["model", WHOLE, SAID, PARTS],
+        ["layers", WHOLE, SAID],
+        ["layers", 1, SAID, PARTS],
+        ["layers", WHOLE, [1], PARTS],
+        *(
+            ["layers", versions, SAID, PARTS]
+            for versions in (
+                "",
+                "[]",
+                "{}",
+                "3",
+                DEEP,
+                '{"model": "text"}',
+                '{"layers": "\\ud800"}',
+            )
+        ),
+        *(
+            ["layers", WHOLE, SAID.replace(old, new), PARTS]
+            for old, new in [
+                ("[[1,", "[[Infinity,"),
+                ("[[1,", "[[NaN,"),
+                ("[[1,", "[[-1,"),
+                ("[[1,", "[[1e300,"),
+                ("[[1,", "[[" + "9" * 30 + ","),
+                ("[[1,", '[["1",'),
+                ("[[1,", "[[1, 1,"),
+                ('"wrong"', '"\\ud800"'),
+                ('"wrong"', '"\\uDfFf"'),
+                ('"wrong"', "[]"),
+                ('"error"', '"fatal"'),
+                ("null", '"blame"'),
+                ("null", '["crime", null, "f", "x", []]'),
+                ("null", '[[], null, "f", "x", []]'),
+                ("null", '["unfit", {}, "f", "x", []]'),
+                ("null", '["unfit", null, "f", "x", [Infinity]]'),
+                ("null", DEEP),
+                (SAID, DEEP),
+                (SAID, "{"),
+                (SAID, "1"),
+            ]
+        ),
+        *(
+            ["layers", WHOLE, SAID, PARTS.replace(old, new)]
+            for old, new in [
+                ("[0]", "[1]"),
+                ("[0]", "[-1]"),
+                ("[0]", "[Infinity]"),
+                ("[0]", "0"),
+                ('"f", 1,', '"f", Infinity,'),
+                ('"f", 1,', '"f", null,'),
+                ("null", "[1]"),
+                ("null", "[[[]], []]"),
+                ("null", '[[], [[null, null, "k", []]]]'),
+                ("null", '[[], [[null, [1, Infinity], "k", []]]]'),
+                ("null", '[[], [[[1, 2, 3], null, "k", []]]]'),
+                ("null", DEEP),
+                ("body f", "\\ud800"),
+                (PARTS, DEEP),
+                (PARTS, ""),
+                (PARTS, "null"),
+            ]
+        ),
+    ],
+)
+def test_what_is_no_record(team: Team, texts: object) -> None:
+    """It has a right digest, and is forged: it is never taken for one."""
+    with pytest.raises(ValueError):  # noqa: PT011 - in whichever words
+        unpacked("layers", _forged(texts))
+    team.analysed("one")
+    for path in objects(team):
+        path.write_bytes(_forged(texts))
+    assert team.analysed("one") == 13
+    assert len(team.notes) == 1
+
+
+def test_a_record_of_another_text(team: Team) -> None:
+    """An object in the place of another one isn't taken."""
+    team.analysed("one")
+    for path in objects(team):
+        name, versions, said, parts = _texts(path.read_bytes())
+        other = json.dumps({**json.loads(versions), name: "of another text"})
+        path.write_bytes(_forged([name, other, said, parts]))
+    assert team.analysed("one") == 13
+    assert len(team.notes) == 1
+
+
+def _lie(team: Team, at: int, lie: Callable[[Any], None]) -> None:
+    """Change what is said, or what that rests on, in all records of a place."""
+    team.analysed("one")
+    for path in objects(team):
+        texts = _texts(path.read_bytes())
+        value = json.loads(texts[at])
+        lie(value)
+        texts[at] = json.dumps(value)
+        path.write_bytes(_forged(texts))
+
+
+def _beyond_the_file(said: Any) -> None:
+    for one in said:
+        one[0] = one[2] = 10_000
+
+
+def _of_a_line_that_is_none(said: Any) -> None:
+    for one in said:
+        one[0] = 10_000
+
+
+def _nonsense(parts: Any) -> None:
+    for reading in parts[0]:
+        reading[1] = "nonsense f"
+
+
+def _empty(parts: Any) -> None:
+    for reading in parts[0]:
+        reading[1] = ""
+
+
+@pytest.mark.parametrize("lie", [_beyond_the_file, _of_a_line_that_is_none])
+def test_lines_that_there_are_not(team: Team, lie: Callable[[Any], None]) -> None:
+    """A record of another text than its own is found out again."""
+    _lie(team, 2, lie)
+    assert team.analysed("one") > 0
+
+
+@pytest.mark.parametrize("lie", [_nonsense, _empty])
+def test_readings_that_there_are_not(team: Team, lie: Callable[[Any], None]) -> None:
+    """They are looked at where a module that was read has changed."""
+    _lie(team, 3, lie)
+    texts = {**TEXTS, "layers": TEXTS["layers"] + "\nMORE = 1\n"}
+    engine = Engine(Clone(texts, "one"), Options(), team.store("one"))
+    assert engine.check("model") == Engine(Clone(texts, "one"), Options()).check("model")
+
+
+def test_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What grows without an end when it is read is no record."""
+    monkeypatch.setattr("shapecheck.engine.packing._MOST_BYTES", 1000)
+    with pytest.raises(ValueError):  # noqa: PT011
+        unpacked("layers", _forged(["layers", WHOLE, SAID, PARTS + " " * 10_000]))
