@@ -56,7 +56,9 @@ class begin:
 
     parts = (Part(),)
 
-    def __init__(self, source: Source, host: Host, options: Options) -> None:
+    def __init__(
+        self, source: Source, host: Host, options: Options, *, stays: bool = False
+    ) -> None:
         ast.parse(source.text)
         self.source, self.host, self.options = source, host, options
 
