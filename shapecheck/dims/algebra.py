@@ -102,6 +102,13 @@ class Size:
     symbol: Sym | None
     """The symbol, if this size is just one symbol."""
 
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self._hash = None
+        self._parts = None
+        self._symbols = None
+        self.symbol = None
+
     @staticmethod
     def of(atom: Atom) -> Size:
         """Return the size that is just this atom; of a symbol, the same object each time."""
@@ -137,7 +144,8 @@ class Size:
             terms[monomial] = terms.get(monomial, 0) + coefficient
         return canonical(terms)
 
-    __radd__ = __add__
+    def __radd__(self, other: int) -> IntSize:
+        return self + other
 
     def __sub__(self, other: IntSize) -> IntSize:
         if isinstance(other, int):
@@ -171,7 +179,8 @@ class Size:
                 terms[monomial] = terms.get(monomial, 0) + a * b
         return _bounded(terms)
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: int) -> IntSize:
+        return self * other
 
     def __floordiv__(self, other: IntSize) -> IntSize:
         if not isinstance(other, (int, Size)):
@@ -262,10 +271,7 @@ OPERATIONS: Final = Operations()
 
 
 def _new(terms: Terms) -> Size:
-    size = object.__new__(Size)
-    size.terms = terms
-    size._hash = size._parts = size._symbols = size.symbol = None
-    return size
+    return Size(terms)
 
 
 def canonical(terms: Terms) -> IntSize:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, Final
@@ -35,14 +35,25 @@ class Origin:
 
     __slots__ = ()
 
-    is_supposed: ClassVar[bool] = False
-    """Whether the symbol is as the program needs it."""
-    is_left_open: ClassVar[bool] = False
-    """Whether an annotation leaves open what the symbol stands for."""
-    is_counted: ClassVar[bool] = False
-    """Whether the symbol is how many items a mask takes."""
-    is_one_of_several: ClassVar[bool] = False
-    """Whether the symbol belongs to one thing among several alike: each has another."""
+    @property
+    def is_supposed(self) -> bool:
+        """Whether the symbol is as the program needs it."""
+        return False
+
+    @property
+    def is_left_open(self) -> bool:
+        """Whether an annotation leaves open what the symbol stands for."""
+        return False
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the symbol is how many items a mask takes."""
+        return False
+
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether the symbol belongs to one thing among several alike: each has another."""
+        return False
 
     @property
     def owner(self) -> Origin:
@@ -121,21 +132,30 @@ class Unknown(Origin):
 class LeftOpen(Unknown):
     """An unknown that an annotation leaves open, by `_` or `...`."""
 
-    is_left_open = True
+    @property
+    def is_left_open(self) -> bool:
+        """Whether an annotation leaves open what the symbol stands for."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)
 class Counted(Unknown):
     """How many items a mask takes: what is beside it is another size."""
 
-    is_counted = True
+    @property
+    def is_counted(self) -> bool:
+        """Whether the symbol is how many items a mask takes."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)
 class Supposed(Unknown):
     """An unknown that is as the program needs it: what uses it says what it is."""
 
-    is_supposed = True
+    @property
+    def is_supposed(self) -> bool:
+        """Whether the symbol is as the program needs it."""
+        return True
 
 
 FRESH: Final = Unknown()
@@ -180,7 +200,7 @@ class Sym:
     _interned: ClassVar[WeakValueDictionary[tuple[str, Kind, Origin, int | None], Sym]] = (
         WeakValueDictionary()
     )
-    _serials = itertools.count(1)
+    _serials: ClassVar[Iterator[int]] = itertools.count(1)
 
     def __new__(
         cls,

@@ -76,7 +76,8 @@ def arange(
     if start is None:
         start = 0
     whole = isinstance(dtype, DType) and not dtype.dtypes & ~dtypes.INTEGER
-    start, end, step = (_number(value, whole) for value in (start, end, step))
+    start, end = _number(start, whole), _number(end, whole)
+    step = _number(step, whole)
     whole_kinds = dtypes.INTEGER | dtypes.BOOL
     kinds = [as_tensor(value).dtype for value in (start, end, step)]
     if not any(kind & ~whole_kinds for kind in kinds):

@@ -534,7 +534,7 @@ def _check_rule(rule: str, params: Sequence[Param], node: ast.FunctionDef, file:
     needed = [
         one.name for one in wanted if one.default is one.empty and one.kind != one.VAR_KEYWORD
     ]
-    missing = [f"needs '{name}'" for name in needed if name not in (*given, "self", "kwargs")]
+    missing = [f"needs '{name}'" for name in needed if name not in {*given, "self", "kwargs"}]
     if not any(one.kind is one.VAR_KEYWORD for one in wanted):
         known = [one.name for one in wanted]
         missing += [f"takes no '{name}'" for name in given if name not in known]

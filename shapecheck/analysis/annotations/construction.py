@@ -23,7 +23,7 @@ from shapecheck.analysis.program.syntax import is_def
 
 def is_named_tuple(cls: Class) -> bool:
     """Whether a class is a `typing.NamedTuple`."""
-    return "typing.NamedTuple" in ancestry(cls)
+    return any(one == "typing.NamedTuple" for one in ancestry(cls))
 
 
 def fields(cls: Class) -> list[Field]:

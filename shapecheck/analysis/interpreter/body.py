@@ -114,7 +114,7 @@ def _take_in(frame: Frame, function: Function) -> None:
     """
     if function.home is None:
         return
-    for name in sorted(own_names(function) & names_in(function.node) - frame.given.keys()):
+    for name in sorted(set(own_names(function)) & set(names_in(function.node)) - set(frame.given)):
         if type(function.home.find(name)) in (int, Size):
             frame.assign(name, own_size(name, None), function.node.lineno)
 

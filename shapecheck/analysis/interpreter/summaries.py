@@ -147,8 +147,10 @@ def view(
     looking = _Looking()
     try:
         given = [looking.value(value) for value in values]
-        # While they are gone through, there come to be more.
-        held = [looking.content(heap.get(ref, ref.origin)) for ref in looking.refs]
+        held = []
+        for ref in looking.refs:
+            # While they are gone through, there come to be more.
+            held.append(looking.content(heap.get(ref, ref.origin)))  # noqa: PERF401
         known = tuple(looking.known(facts))
         key = (about, *given, *held, known, looking.beside(facts.declared), *looking.told)
         hash(key)

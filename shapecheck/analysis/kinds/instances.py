@@ -69,7 +69,7 @@ class InstanceKind(Kind[Instance]):
         return found or _unless_below(held)
 
     def is_a(self, frame: Frame, held: Instance, cls: str) -> bool | None:
-        return cls in library_ancestry(held.cls) or _unless_below(held)
+        return any(one == cls for one in library_ancestry(held.cls)) or _unless_below(held)
 
     def has(self, frame: Frame, value: Value, held: Instance, name: str) -> bool | None:
         if name in held.attrs or find_member(held.cls, name) is not None:

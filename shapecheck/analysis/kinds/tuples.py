@@ -138,7 +138,7 @@ def _learned(frame: Frame, items: tuple[Value, ...]) -> tuple[Value, ...]:
 
 def _part(items: tuple[Item, ...], index: slice) -> tuple[Value, ...] | None:
     """Slice a shape that begins or ends in a run, within the run."""
-    match (index.start, index.stop, index.step, items):
+    match (index.start, index.stop, index.step, [*items]):
         case (int(start), None, None, (*front, Run() as run)) if start >= len(front):
             return (run.part("after", start - len(front)),)
         case (None, int(stop), None, (Run() as run, *back)) if -stop >= len(back) and stop < 0:
@@ -165,8 +165,8 @@ def _outermost(items: tuple[Item, ...], index: slice) -> tuple[Value, ...] | Non
 
 
 def _any_item(items: tuple[Value, ...]) -> Value:
-    match items:
-        case (Tensor() as first, *others) if all(other == first for other in others):
+    match [*items]:
+        case [Tensor() as first, *others] if all(other == first for other in others):
             return first
     return UNKNOWN
 

@@ -91,6 +91,7 @@ def _reversed(frame: Frame, call: LibraryCall) -> Value:
 
 @function("builtins.list", "builtins.sorted", takes=(0, 1))
 def _list(frame: Frame, call: LibraryCall) -> Value:
+    items: tuple[Value, ...] | None
     items, element = iterate(frame, call.args[0]) if call.args else ((), UNKNOWN)
     match call.get(0, "iterable"):
         case tuple() as given if has_run(given):
