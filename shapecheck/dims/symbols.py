@@ -10,6 +10,8 @@ from enum import IntEnum
 from typing import Any, ClassVar, Final
 from weakref import WeakValueDictionary
 
+from mypy_extensions import mypyc_attr
+
 
 class Kind(IntEnum):
     """What a symbol stands for, which decides what it may be equal to.
@@ -34,6 +36,10 @@ class Origin:
     """
 
     __slots__ = ()
+
+    def __reduce__(self) -> str | tuple[type[Origin], tuple[Any, ...]]:
+        names: tuple[str, ...] = getattr(self, "__match_args__", ())
+        return type(self), tuple(getattr(self, name) for name in names)
 
     @property
     def is_supposed(self) -> bool:
@@ -180,6 +186,7 @@ class OneOf(Origin):
         return OneOf(self.choices)
 
 
+@mypyc_attr(native_class=False)  # its `__new__` gives what there is already
 class Sym:
     """A symbol: one object for each name, kind, origin and size, as long as it lives.
 
