@@ -192,7 +192,7 @@ class _Looking:
     def _itself(self, value: str | None) -> Hashable:
         return value
 
-    def _with_kind(self, value: float) -> Hashable:
+    def _with_kind(self, value: bool | int | float) -> Hashable:
         return (type(value), value)
 
     def _tensor(self, value: Tensor) -> Hashable:
