@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from shapecheck.analysis.program.reading import NOTED, Reading
 
@@ -94,6 +94,10 @@ _NONE: Final = 1 << 60
 """Stands for no open question."""
 
 
+Found: TypeAlias = object
+"""What an answer is; who asks the question knows its type."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Answer:
     """What was found, what it rests on, and how far out it depends on the asker.
@@ -102,7 +106,7 @@ class _Answer:
     steps that the asker had left had a say in it.
     """
 
-    found: object
+    found: Found
     rests_on: Grounds | None
     met: int
     is_limited: bool

@@ -138,7 +138,7 @@ class Shaped(Opaque):
 class Callback(Opaque):
     """A function of which only its annotation, a `CallableDecl`, is known."""
 
-    declared: object
+    declared: Hashable
 
     def __repr__(self) -> str:
         return "a function"
