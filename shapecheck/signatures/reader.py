@@ -67,8 +67,11 @@ class OpClass:
         """Whether this class is the one of this dotted name, or derived from it."""
         if self.name == name:
             return True
-        parents = (self.table.lookup_class(base) for base in self.bases)
-        return any(parent is not None and parent.inherits(name) for parent in parents)
+        for base in self.bases:
+            parent = self.table.lookup_class(base)
+            if parent is not None and parent.inherits(name):
+                return True
+        return False
 
     def construct(
         self, args: Sequence[Value], kwargs: Mapping[str, Value]

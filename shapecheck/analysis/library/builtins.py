@@ -97,7 +97,8 @@ def _list(frame: Frame, call: LibraryCall) -> Value:
         case tuple() as given if has_run(given):
             return given
     if call.name == "sorted":
-        items, element = None, frame.state.either(*items) if items else element
+        element = frame.state.either(*items) if items else element
+        items = None
     count = length(frame, call.args[0]) if call.args and items is None else None
     return frame.state.new(ListContent(items, element, count=count))
 
