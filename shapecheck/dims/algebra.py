@@ -29,6 +29,9 @@ class FloorDiv:
     num: IntSize
     den: IntSize
 
+    def __reduce__(self) -> tuple[type[FloorDiv], tuple[IntSize, IntSize]]:
+        return FloorDiv, (self.num, self.den)
+
     def __repr__(self) -> str:
         return OPERATIONS.atom_text(self)
 
@@ -40,6 +43,9 @@ class Power:
     base: IntSize
     exponent: IntSize
 
+    def __reduce__(self) -> tuple[type[Power], tuple[IntSize, IntSize]]:
+        return Power, (self.base, self.exponent)
+
     def __repr__(self) -> str:
         return OPERATIONS.atom_text(self)
 
@@ -50,6 +56,9 @@ class Extreme:
 
     function: str
     args: frozenset[IntSize]
+
+    def __reduce__(self) -> tuple[type[Extreme], tuple[str, frozenset[IntSize]]]:
+        return Extreme, (self.function, self.args)
 
     def __repr__(self) -> str:
         return OPERATIONS.atom_text(self)
