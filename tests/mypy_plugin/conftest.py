@@ -95,6 +95,8 @@ def package(shared: Shared) -> Path:
 
     def make(folder: Path) -> None:
         shutil.copytree(ROOT / "shapecheck", folder / "shapecheck")
+        for compiled_modules in ROOT.glob("shapecheck_compiled__mypyc.*"):
+            shutil.copy(compiled_modules, folder)
         shutil.copytree(ROOT / "stubs", folder / "shapecheck" / "_stubs")
         compiled(folder)
 
