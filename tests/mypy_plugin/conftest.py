@@ -97,7 +97,7 @@ def package(shared: Shared) -> Path:
         shutil.copytree(ROOT / "shapecheck", folder / "shapecheck")
         for compiled_modules in ROOT.glob("shapecheck_compiled__mypyc.*"):
             shutil.copy(compiled_modules, folder)
-        shutil.copytree(ROOT / "stubs", folder / "shapecheck" / "_stubs")
+        shutil.copytree(ROOT / "stubs", folder / "shapecheck" / "_stubs", dirs_exist_ok=True)
         compiled(folder)
 
     return shared("package", make)
