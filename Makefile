@@ -12,11 +12,17 @@ TORCH_INDEX ?=
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
+COMPILED := build/compiled
+BESIDE := tests stubs docs examples benchmarks hatch_build.py pyproject.toml Makefile \
+	README.md CONTRIBUTING.md CHANGELOG.md
+TESTS_COMPILED := tests/test_compiled.py \
+	$(addprefix tests/,dims shapes spec ops signatures analysis engine project cli runtime named)
+
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit conformance agreement bench soak corpus same structure mutants fuzz edits clean
+.PHONY: help install demo test lint typecheck unit compiled test-compiled conformance agreement bench soak corpus same structure mutants fuzz edits clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(INSTALLED) ## Create the virtual environment and install everything into it
 
@@ -34,6 +40,18 @@ typecheck: $(INSTALLED) ## Run mypy --strict over shapecheck/, with its own plug
 
 unit: $(INSTALLED) ## Run pytest on all cores (make unit PYTEST_ARGS="-k spec")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+compiled: $(INSTALLED) ## Build a wheel into dist/ in which mypyc has compiled the analysis (takes minutes)
+	SHAPECHECK_COMPILE=1 $(BIN)/python -m build --wheel --no-isolation --outdir dist
+
+# The tests run beside the package of the wheel, where nothing of the working tree is imported.
+test-compiled: compiled ## Run the tests of what is compiled against that wheel
+	rm -rf $(COMPILED)
+	$(BIN)/python -m pip install $(PIP_FLAGS) --no-deps --target $(COMPILED) \
+		"$$(ls -t dist/torch_shapecheck-*.whl | head -n 1)"
+	cp -R $(BESIDE) $(COMPILED)
+	cd $(COMPILED) && PYTHONPATH=. SHAPECHECK_COMPILED=1 \
+		$(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) $(TESTS_COMPILED)
 
 conformance: $(INSTALLED) ## Judge the op rules by torch's own test database; writes docs/developers/conformance.md
 	PYTHONPATH=tests $(BIN)/python -m conformance.report

@@ -1,54 +1,148 @@
-"""Compiles `shapecheck/runtime/naming/_lookup.c`, where there is a compiler.
+"""Compiles what there is to compile in a wheel.
 
-Without one the package is pure Python: everything works, and an op costs about a microsecond more.
+`shapecheck/runtime/naming/_lookup.c`, where there is a compiler: without one everything works, and
+an op costs about a microsecond more. And, where SHAPECHECK_COMPILE=1 asks for it, what the analysis
+spends its time in: mypyc makes C of the Python of these rooms. Everything works without that, too.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+if TYPE_CHECKING:
+    from setuptools import Extension
+
 SOURCE = "shapecheck/runtime/naming/_lookup.c"
+
+ROOMS = ("dtypes.py", "dims", "shapes", "ops", "signatures", "analysis")
+"""What mypyc compiles of the package."""
+INTERPRETED = (
+    "dims/objects.py",  # programs hold these objects, copy them and send them about
+    "signatures/index.py",  # what it keeps on disk is Python's own
+    "analysis/host.py",  # what hosts give and get goes from one process to another
+    "analysis/coverage",  # these two don't run when a program is checked
+    "analysis/study",
+)
+"""What it doesn't compile in there, beside each `__init__.py`."""
 
 
 class CompileHook(BuildHookInterface):
-    """Puts the compiled module beside its source, and into the wheel."""
+    """Puts the compiled modules into the wheel, and the one that is written in C beside its source.
+
+    Those that are made of Python never lie beside it, where they would hide what is edited there.
+    """
 
     PLUGIN_NAME = "custom"
+
+    def dependencies(self) -> list[str]:
+        """Return what the build needs beside what `build-system` says."""
+        return ["mypy>=2.4"] if is_asked_for() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and tell the wheel of the result: it is one for this platform then."""
         made = compiled(Path(self.root))
         if made is None:
             self.app.display_warning(f"{SOURCE} can't be compiled here: shapecheck is pure Python")
+        else:
+            build_data["artifacts"].append(made.as_posix())
+        if is_asked_for() and version != "editable":
+            self._scratch = tempfile.TemporaryDirectory()
+            folder = Path(self._scratch.name)
+            for path in compiled_rooms(Path(self.root), folder):
+                build_data["force_include"][str(folder / "made" / path)] = path.as_posix()
+        elif made is None:
             return
-        build_data["artifacts"].append(made.as_posix())
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove what the wheel has by now."""
+        if hasattr(self, "_scratch"):
+            self._scratch.cleanup()
+
+
+def is_asked_for() -> bool:
+    """Whether the rooms of the analysis are to be compiled, which takes minutes."""
+    return os.environ.get("SHAPECHECK_COMPILE") == "1"
+
+
+def modules_to_compile(root: Path) -> list[str]:
+    """Return the files, below the root of the project, that mypyc compiles."""
+    package = root / "shapecheck"
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package).as_posix()
+        parts = {name, *(parent.as_posix() for parent in Path(name).parents)}
+        if path.name != "__init__.py" and not parts.isdisjoint(ROOMS):
+            if parts.isdisjoint(INTERPRETED):
+                found.append(path.relative_to(root).as_posix())
+    return found
+
+
+def compiled_rooms(root: Path, folder: Path) -> list[Path]:
+    """Compile the rooms into a folder; return the paths in it. Raises where that fails."""
+    from mypyc.build import mypycify
+
+    options = ["--config-file=", "--ignore-missing-imports", "--follow-imports=silent"]
+    options.append(f"--cache-dir={folder / 'cache'}")
+    with running_in(root):
+        modules = mypycify(
+            [*options, *modules_to_compile(root)],
+            target_dir=str(folder / "c"),
+            group_name="shapecheck_compiled",
+            multi_file=True,
+            opt_level="1",  # a higher one takes much longer
+            debug_level="0",
+        )
+    built(modules, folder / "made")
+    made = (folder / "made").rglob("*")
+    return [path.relative_to(folder / "made") for path in made if path.suffix in (".so", ".pyd")]
+
+
+@contextmanager
+def running_in(folder: Path) -> Iterator[None]:
+    """Run in a folder: mypy finds out by paths relative to it which modules it is given."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def built(modules: list[Extension], folder: Path) -> Any:
+    """Have modules built in a folder; return the command that did it."""
+    from setuptools import Distribution
+    from setuptools.command.build_ext import build_ext
+
+    command = build_ext(Distribution({"ext_modules": modules}))
+    command.build_lib = command.build_temp = str(folder)
+    command.ensure_finalized()
+    command.run()
+    return command
 
 
 def compiled(root: Path) -> Path | None:
     """Return the compiled module's path below the root of the project, None if there is none."""
-    from setuptools import Distribution, Extension
-    from setuptools.command.build_ext import build_ext
+    from setuptools import Extension
     from setuptools.errors import BaseError
 
     strict = [] if sys.platform == "win32" else ["-O2", "-Wall", "-Wextra"]
     name = SOURCE.removesuffix(".c").replace("/", ".")
     module = Extension(name, [str(root / SOURCE)], extra_compile_args=strict, optional=True)
     with tempfile.TemporaryDirectory() as scratch:
-        command = build_ext(Distribution({"ext_modules": [module]}))
-        command.build_lib = command.build_temp = scratch
-        command.ensure_finalized()
+        made = None
         with suppress(BaseError, OSError):
-            command.run()
-        made = Path(command.get_ext_filename(name))
-        if not (Path(scratch) / made).is_file():
+            made = Path(built([module], Path(scratch)).get_ext_filename(name))
+        if made is None or not (Path(scratch) / made).is_file():
             return None
         fresh = (Path(scratch) / made).read_bytes()
     target = root / made

@@ -14,7 +14,8 @@ from itertools import combinations
 
 from shapecheck import spec
 from shapecheck.blame import OPERATION, Blame
-from shapecheck.dims import Kind, Size, Sym, in_order, symbols
+from shapecheck.dims import Kind, Size, Sym, in_order
+from shapecheck.dims.composites import symbols
 from shapecheck.dims.origins import StandIn
 from shapecheck.shapes import (
     CertainFacts,

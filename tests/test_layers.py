@@ -31,6 +31,8 @@ class Layer:
     packages: frozenset[str] = frozenset()
 
 
+COMPILED = frozenset({"mypy_extensions"})  # what says how a class is compiled
+
 # Low to high. A module may import its own layer, and the layers below that it stands on, at any
 # depth. `packages` are the third-party ones; the standard library is free to all.
 LAYERS = {
@@ -38,11 +40,15 @@ LAYERS = {
         modules=frozenset(
             {"spec", "dims", "dtypes", "config", "machine", "parallel", "tensor_spec"}
         ),
-        packages=frozenset({"tomli"}),
+        packages=frozenset({"tomli"}) | COMPILED,
     ),
-    "shapes": Layer(modules=frozenset({"shapes"}), on=("language",)),
-    "rules": Layer(modules=frozenset({"signatures", "ops", "blame", "explain"}), on=("shapes",)),
-    "analysis": Layer(modules=frozenset({"analysis"}), on=("rules",)),
+    "shapes": Layer(modules=frozenset({"shapes"}), on=("language",), packages=COMPILED),
+    "rules": Layer(
+        modules=frozenset({"signatures", "ops", "blame", "explain"}),
+        on=("shapes",),
+        packages=COMPILED,
+    ),
+    "analysis": Layer(modules=frozenset({"analysis"}), on=("rules",), packages=COMPILED),
     "engine": Layer(
         modules=frozenset({"engine"}), on=("analysis",), packages=frozenset({"fsspec"})
     ),

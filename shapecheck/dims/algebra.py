@@ -29,6 +29,9 @@ class FloorDiv:
     num: IntSize
     den: IntSize
 
+    def __reduce__(self) -> tuple[type[FloorDiv], tuple[IntSize, IntSize]]:
+        return FloorDiv, (self.num, self.den)
+
     def __repr__(self) -> str:
         return OPERATIONS.atom_text(self)
 
@@ -40,6 +43,9 @@ class Power:
     base: IntSize
     exponent: IntSize
 
+    def __reduce__(self) -> tuple[type[Power], tuple[IntSize, IntSize]]:
+        return Power, (self.base, self.exponent)
+
     def __repr__(self) -> str:
         return OPERATIONS.atom_text(self)
 
@@ -50,6 +56,9 @@ class Extreme:
 
     function: str
     args: frozenset[IntSize]
+
+    def __reduce__(self) -> tuple[type[Extreme], tuple[str, frozenset[IntSize]]]:
+        return Extreme, (self.function, self.args)
 
     def __repr__(self) -> str:
         return OPERATIONS.atom_text(self)
@@ -102,6 +111,13 @@ class Size:
     symbol: Sym | None
     """The symbol, if this size is just one symbol."""
 
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self._hash = None
+        self._parts = None
+        self._symbols = None
+        self.symbol = None
+
     @staticmethod
     def of(atom: Atom) -> Size:
         """Return the size that is just this atom; of a symbol, the same object each time."""
@@ -137,7 +153,8 @@ class Size:
             terms[monomial] = terms.get(monomial, 0) + coefficient
         return canonical(terms)
 
-    __radd__ = __add__
+    def __radd__(self, other: int) -> IntSize:
+        return self + other
 
     def __sub__(self, other: IntSize) -> IntSize:
         if isinstance(other, int):
@@ -171,7 +188,8 @@ class Size:
                 terms[monomial] = terms.get(monomial, 0) + a * b
         return _bounded(terms)
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: int) -> IntSize:
+        return self * other
 
     def __floordiv__(self, other: IntSize) -> IntSize:
         if not isinstance(other, (int, Size)):
@@ -262,10 +280,7 @@ OPERATIONS: Final = Operations()
 
 
 def _new(terms: Terms) -> Size:
-    size = object.__new__(Size)
-    size.terms = terms
-    size._hash = size._parts = size._symbols = size.symbol = None
-    return size
+    return Size(terms)
 
 
 def canonical(terms: Terms) -> IntSize:

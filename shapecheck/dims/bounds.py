@@ -72,8 +72,12 @@ def _grows(low: Size, free: Collection[Sym]) -> bool:
 def _in_cases(size: Size, atom: Extreme, free: Collection[Sym], cases: int, every: bool) -> bool:
     """Whether a size is 0 or more if an atom is one of its arguments, or whichever it is."""
     left = cases // len(atom.args)
-    tried = (nonnegative(substitute(size, {atom: arg}), free, left) for arg in atom.args)
-    return left > 0 and (all(tried) if every else any(tried))
+    if left <= 0:
+        return False
+    for arg in atom.args:
+        if nonnegative(substitute(size, {atom: arg}), free, left) is not every:
+            return not every
+    return every
 
 
 def _is_line(size: Size) -> bool:

@@ -25,6 +25,9 @@ class Composite:
         """The product of the parts."""
         return product(self.parts)
 
+    def __reduce__(self) -> tuple[type[Composite], tuple[tuple[IntSize, ...]]]:
+        return Composite, (self.parts,)
+
     def __repr__(self) -> str:
         return "(" + " ".join(map(str, self.parts)) + ")"
 

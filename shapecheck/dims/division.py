@@ -117,7 +117,7 @@ def _as_floor(core: Size) -> tuple[IntSize, IntSize] | None:
     rest = core - Size.of(floor)
     if rest == 0:
         return floor.num, floor.den
-    if isinstance(rest, int) or not isinstance(floor.den, int) or floor in rest.atoms():
+    if isinstance(rest, int) or not isinstance(floor.den, int) or floor in {*rest.atoms()}:
         return None
     if not rest.symbols() <= symbols_in(floor):
         return None

@@ -49,7 +49,10 @@ class Each(Origin):
 
     one: Origin
 
-    is_one_of_several = True
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether the symbol belongs to one thing among several alike: each has another."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +338,10 @@ class Spanning(Origin):
 
     rows: tuple[Sym, ...]
 
-    is_supposed = True
+    @property
+    def is_supposed(self) -> bool:
+        """Whether the symbol is as the program needs it."""
+        return True
 
     @property
     def symbols(self) -> tuple[Sym, ...]:

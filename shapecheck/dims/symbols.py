@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, Final
 from weakref import WeakValueDictionary
+
+from mypy_extensions import mypyc_attr
 
 
 class Kind(IntEnum):
@@ -35,14 +37,29 @@ class Origin:
 
     __slots__ = ()
 
-    is_supposed: ClassVar[bool] = False
-    """Whether the symbol is as the program needs it."""
-    is_left_open: ClassVar[bool] = False
-    """Whether an annotation leaves open what the symbol stands for."""
-    is_counted: ClassVar[bool] = False
-    """Whether the symbol is how many items a mask takes."""
-    is_one_of_several: ClassVar[bool] = False
-    """Whether the symbol belongs to one thing among several alike: each has another."""
+    def __reduce__(self) -> str | tuple[type[Origin], tuple[Any, ...]]:
+        names: tuple[str, ...] = getattr(self, "__match_args__", ())
+        return type(self), tuple(getattr(self, name) for name in names)
+
+    @property
+    def is_supposed(self) -> bool:
+        """Whether the symbol is as the program needs it."""
+        return False
+
+    @property
+    def is_left_open(self) -> bool:
+        """Whether an annotation leaves open what the symbol stands for."""
+        return False
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the symbol is how many items a mask takes."""
+        return False
+
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether the symbol belongs to one thing among several alike: each has another."""
+        return False
 
     @property
     def owner(self) -> Origin:
@@ -121,21 +138,30 @@ class Unknown(Origin):
 class LeftOpen(Unknown):
     """An unknown that an annotation leaves open, by `_` or `...`."""
 
-    is_left_open = True
+    @property
+    def is_left_open(self) -> bool:
+        """Whether an annotation leaves open what the symbol stands for."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)
 class Counted(Unknown):
     """How many items a mask takes: what is beside it is another size."""
 
-    is_counted = True
+    @property
+    def is_counted(self) -> bool:
+        """Whether the symbol is how many items a mask takes."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)
 class Supposed(Unknown):
     """An unknown that is as the program needs it: what uses it says what it is."""
 
-    is_supposed = True
+    @property
+    def is_supposed(self) -> bool:
+        """Whether the symbol is as the program needs it."""
+        return True
 
 
 FRESH: Final = Unknown()
@@ -160,6 +186,7 @@ class OneOf(Origin):
         return OneOf(self.choices)
 
 
+@mypyc_attr(native_class=False)  # its `__new__` gives what there is already
 class Sym:
     """A symbol: one object for each name, kind, origin and size, as long as it lives.
 
@@ -180,7 +207,7 @@ class Sym:
     _interned: ClassVar[WeakValueDictionary[tuple[str, Kind, Origin, int | None], Sym]] = (
         WeakValueDictionary()
     )
-    _serials = itertools.count(1)
+    _serials: ClassVar[Iterator[int]] = itertools.count(1)
 
     def __new__(
         cls,

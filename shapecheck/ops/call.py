@@ -12,6 +12,8 @@ from math import inf
 from types import EllipsisType
 from typing import Final, TypeAlias, TypeGuard, TypeVar
 
+from mypy_extensions import mypyc_attr
+
 import shapecheck.dims as dims
 from shapecheck import dtypes, shapes
 from shapecheck.dims import Composite, Dim, DimExpr, IntSize, Size, Sym
@@ -51,6 +53,7 @@ class Scalar:
         return "a number"
 
 
+@mypyc_attr(native_class=False)  # a tuple
 class Sizes(tuple["Value", ...]):
     """The sizes of a tensor, a `torch.Size`: a tuple, except to those who ask for one."""
 
@@ -87,6 +90,7 @@ class Packed:
         return "a PackedSequence"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)  # not each room is compiled that has one
 class Opaque:
     """A value that no rule looks into: each side has its own kinds of these."""
 
@@ -341,7 +345,7 @@ def is_size(value: Value) -> TypeGuard[IntSize]:
     return isinstance(value, (int, Size)) and not isinstance(value, bool)
 
 
-def is_number(value: Value) -> TypeGuard[float | Size]:
+def is_number(value: Value) -> TypeGuard[int | float | Size]:
     """Whether a value is a number, known or the name of a size; a bool is one, too."""
     return isinstance(value, (int, float, Size))
 
@@ -356,7 +360,7 @@ def is_int(value: Value) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def is_within(value: Value, least: float = -inf, most: float = inf) -> TypeGuard[int]:
+def is_within(value: Value, least: int | float = -inf, most: int | float = inf) -> TypeGuard[int]:
     """Whether a value is an integer that is known, and in a range; a bool is one, too."""
     return isinstance(value, int) and least <= value <= most
 

@@ -72,11 +72,13 @@ def arange(
 ) -> Value:
     """Count from `start` (0) up to `end` by `step`."""
     if end is None:
-        start, end = 0, start
+        end = start
+        start = 0
     if start is None:
         start = 0
     whole = isinstance(dtype, DType) and not dtype.dtypes & ~dtypes.INTEGER
-    start, end, step = (_number(value, whole) for value in (start, end, step))
+    start, end = _number(start, whole), _number(end, whole)
+    step = _number(step, whole)
     whole_kinds = dtypes.INTEGER | dtypes.BOOL
     kinds = [as_tensor(value).dtype for value in (start, end, step)]
     if not any(kind & ~whole_kinds for kind in kinds):
@@ -108,7 +110,7 @@ def _steps(call: Call, start: Value, end: Value, step: Value) -> DimExpr:
     return _size_steps(*sizes) if len(sizes) == 3 else dims.unknown()
 
 
-def _plain_steps(start: float, end: float, step: float) -> DimExpr:
+def _plain_steps(start: int | float, end: int | float, step: int | float) -> DimExpr:
     count = (end - start) / step
     if count < 0:
         raise mismatch(

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from mypy_extensions import mypyc_attr
+
 import shapecheck.dims as dims
 from shapecheck.dims import (
     Atom,
@@ -30,6 +32,7 @@ _MOST_AXES: Final = 64
 _SAME: Final = Verdict(Relation.SAME)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)  # the run time has one
 class Facts:
     """What has been learned about dimensions; copied where the program forks.
 

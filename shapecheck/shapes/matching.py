@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from mypy_extensions import mypyc_attr
+
 import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Relation, Size, Sym, Verdict, size_of
@@ -50,6 +52,7 @@ class _Spread:
     offset: int
 
 
+@mypyc_attr(native_class=False)  # a tuple
 class _Growing(tuple[Item, ...]):
     """What a group is bound to that was met only as `*#batch`: later dims may broadcast it."""
 
@@ -338,7 +341,7 @@ class Matcher:
     def awaits(self, name: str) -> bool:
         """Whether an equation is left that has a name in it which isn't bound."""
         return name not in self.names and any(
-            isinstance(left, _Equation) and name in spec.expr_names(left.entry)
+            isinstance(left, _Equation) and name in {*spec.expr_names(left.entry)}
             for left in self.pending
         )
 

@@ -67,8 +67,11 @@ class OpClass:
         """Whether this class is the one of this dotted name, or derived from it."""
         if self.name == name:
             return True
-        parents = (self.table.lookup_class(base) for base in self.bases)
-        return any(parent is not None and parent.inherits(name) for parent in parents)
+        for base in self.bases:
+            parent = self.table.lookup_class(base)
+            if parent is not None and parent.inherits(name):
+                return True
+        return False
 
     def construct(
         self, args: Sequence[Value], kwargs: Mapping[str, Value]
@@ -534,7 +537,7 @@ def _check_rule(rule: str, params: Sequence[Param], node: ast.FunctionDef, file:
     needed = [
         one.name for one in wanted if one.default is one.empty and one.kind != one.VAR_KEYWORD
     ]
-    missing = [f"needs '{name}'" for name in needed if name not in (*given, "self", "kwargs")]
+    missing = [f"needs '{name}'" for name in needed if name not in {*given, "self", "kwargs"}]
     if not any(one.kind is one.VAR_KEYWORD for one in wanted):
         known = [one.name for one in wanted]
         missing += [f"takes no '{name}'" for name in given if name not in known]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from types import EllipsisType
 from typing import TypeAlias, TypeGuard
 
-from shapecheck.dims import Dim, in_order, symbols
+from shapecheck.dims import Dim, in_order
+from shapecheck.dims.composites import symbols
 from shapecheck.dims.objects import alone
 from shapecheck.spec.nodes import Entry, Group, Spec
 from shapecheck.spec.parser import SpecError, parse

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 from cli import browser
+from compilation import interpreted
 
 from shapecheck.analysis import Cause, Options, Seen, Source, inspect
 from shapecheck.analysis.interpreter import frame
@@ -216,6 +217,7 @@ def test_the_first_cause(text: str, kind: Any, subject: str) -> None:
     assert causes == {Cause(kind, subject)}
 
 
+@interpreted
 def test_what_takes_too_long_is_a_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function that is too long to be looked into from where it is called."""
     monkeypatch.setattr(frame, "MAX_STEPS", 100)

@@ -95,7 +95,9 @@ def package(shared: Shared) -> Path:
 
     def make(folder: Path) -> None:
         shutil.copytree(ROOT / "shapecheck", folder / "shapecheck")
-        shutil.copytree(ROOT / "stubs", folder / "shapecheck" / "_stubs")
+        for compiled_modules in ROOT.glob("shapecheck_compiled__mypyc.*"):
+            shutil.copy(compiled_modules, folder)
+        shutil.copytree(ROOT / "stubs", folder / "shapecheck" / "_stubs", dirs_exist_ok=True)
         compiled(folder)
 
     return shared("package", make)

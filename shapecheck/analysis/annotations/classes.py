@@ -9,6 +9,7 @@ from typing import Final
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted
+from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import Def, called, is_def, name_of
 
 
@@ -43,12 +44,16 @@ def ancestry(cls: Class) -> Iterator[Class | str]:
 
 def own_ancestry(cls: Class) -> Iterator[Class]:
     """Yield a class and those of its ancestors that are of analysed source, left to right."""
-    return (parent for parent in ancestry(cls) if isinstance(parent, Class))
+    for parent in ancestry(cls):
+        if isinstance(parent, Class):
+            yield parent
 
 
 def library_ancestry(cls: Class) -> Iterator[str]:
     """Yield the dotted names of the ancestors of a class that are of libraries."""
-    return (parent for parent in ancestry(cls) if isinstance(parent, str))
+    for parent in ancestry(cls):
+        if isinstance(parent, str):
+            yield parent
 
 
 def is_module(cls: Class) -> bool:
@@ -73,11 +78,11 @@ def members(cls: Class) -> Mapping[str, ast.stmt]:
 
 def _members(cls: Class) -> dict[str, ast.stmt]:
     found: dict[str, ast.stmt] = {}
-    for node in cls.node.body:
+    for node in body_of(cls.node):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 names = declarations.decorator_names(cls.module, node)
-                if _accessor(node) is None and "typing.overload" not in names:
+                if _accessor(node) is None and all(one != "typing.overload" for one in names):
                     found[node.name] = node
             case ast.AnnAssign(target=ast.Name(id=name)):
                 found[name] = node
@@ -104,7 +109,7 @@ def find_setter(cls: Class, name: str) -> Function | None:
 
     def found() -> Function | None:
         for parent in own_ancestry(cls):
-            for node in parent.node.body:
+            for node in body_of(parent.node):
                 match node:
                     case ast.FunctionDef(name=defined) if defined == name:
                         if _accessor(node) == "setter":
@@ -166,7 +171,8 @@ _GENERATED: Final = frozenset(("dataclass", "define", "frozen", "mutable"))
 
 def is_dataclass(cls: Class) -> bool:
     """Whether a class gets its constructor from its annotated fields."""
-    decorators = (one for parent in own_ancestry(cls) for one in parent.node.decorator_list)
     return any(
-        ast.unparse(called(one)).rpartition(".")[2] in _GENERATED for one in decorators
+        ast.unparse(called(one)).rpartition(".")[2] in _GENERATED
+        for parent in own_ancestry(cls)
+        for one in parent.node.decorator_list
     ) or not _RECORDS.isdisjoint(library_ancestry(cls))

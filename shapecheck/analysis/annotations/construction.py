@@ -18,12 +18,13 @@ from shapecheck.analysis.annotations.classes import (
 from shapecheck.analysis.annotations.declared import TensorDecl
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.model import Class, Function
+from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import is_def
 
 
 def is_named_tuple(cls: Class) -> bool:
     """Whether a class is a `typing.NamedTuple`."""
-    return "typing.NamedTuple" in ancestry(cls)
+    return any(one == "typing.NamedTuple" for one in ancestry(cls))
 
 
 def fields(cls: Class) -> list[Field]:
@@ -50,8 +51,11 @@ def hook(cls: Class) -> Function | None:
     """Return what a generated constructor calls at its end."""
     if find_method(cls, "__init__") is not None or not is_dataclass(cls):
         return None
-    hooks = (find_method(cls, name) for name in class_fields.HOOKS)
-    return next((hook for hook in hooks if hook is not None), None)
+    for name in class_fields.HOOKS:
+        found = find_method(cls, name)
+        if found is not None:
+            return found
+    return None
 
 
 def set_by_hook(cls: Class) -> set[str]:
@@ -131,7 +135,7 @@ def taken_over(cls: Class, name: str) -> tuple[Class, ast.expr] | None:
             return None
         arguments = declarations.arguments_of(init.node)
         given = {one.arg: one.annotation for one in arguments if one.annotation is not None}
-        for node in init.node.body:
+        for node in body_of(init.node):
             match node:
                 case ast.Assign(
                     targets=[ast.Attribute(value=ast.Name(id=self), attr=attr)],

@@ -25,6 +25,7 @@ from shapecheck.analysis.annotations.generics import BARE, GENERICS
 from shapecheck.analysis.host import Span
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, ModuleRef, Value, dotted
 from shapecheck.analysis.program.modules import Module, Problem
+from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import name_of, text_of
 from shapecheck.analysis.values.model import Ref, Shaped
 from shapecheck.dims import Dim
@@ -93,8 +94,8 @@ class Reader:
                 return NoneDecl()
             case ast.Constant(value=str() as text):
                 return self._quoted(text, node)
-            case ast.BinOp(op=ast.BitOr(), left=left, right=right):
-                return union(self.read(left), self.read(right))
+            case ast.BinOp(op=ast.BitOr()):
+                return union(*map(self.read, _united(node)))
             case ast.Name() | ast.Attribute():
                 return self._named(node)
             case ast.Subscript():
@@ -171,7 +172,7 @@ class Reader:
             if inherited is not None:
                 found = {**(found or {}), **inherited}
         if found is not None:
-            for node in cls.node.body:
+            for node in body_of(cls.node):
                 match node:
                     case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation):
                         found[name] = home.read(annotation)
@@ -430,3 +431,12 @@ def _has_axis(text: spec.Spec) -> bool:
 
 def _written(node: ast.expr) -> str:
     return ast.unparse(node).replace("'", '"')
+
+
+def _united(node: ast.expr) -> list[ast.expr]:
+    """Return the options of `a | b | c`, of which there may be more than calls can be nested."""
+    options: list[ast.expr] = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        options.append(node.right)
+        node = node.left
+    return [node, *reversed(options)]

@@ -25,7 +25,7 @@ from shapecheck.analysis.program.answers import Ground, grounds
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.program.reading import name_in_module, unnoted
+from shapecheck.analysis.program.reading import body_of, name_in_module, unnoted
 from shapecheck.analysis.program.report import Reporter, group_of
 from shapecheck.analysis.program.syntax import DEFINITIONS, defs, is_def
 from shapecheck.analysis.values.state import State
@@ -146,7 +146,7 @@ def _lines(node: ast.AST) -> Lines:
 
 def _run_script(module: Module) -> None:
     """Execute the module's body as Python would."""
-    body = [n for n in module.tree.body if not isinstance(n, DEFINITIONS)]
+    body = [n for n in body_of(module.tree) if not isinstance(n, DEFINITIONS)]
     frame = Frame(module, State(), budget=Budget.of(module.syntax.length_of(*body)))
     frame.run_all(body, "this module's own code", told=lambda: _is_shaped(module))
 
@@ -199,15 +199,15 @@ def _answering(fault: Fault) -> Lines | None:
 
 def functions(module: Module) -> Iterator[tuple[Function, Class | None]]:
     """Yield the functions of the module's top level and the methods of its classes."""
-    waiting: list[tuple[ast.stmt, Class | None]] = [(node, None) for node in module.tree.body]
+    waiting: list[tuple[ast.stmt, Class | None]] = [(node, None) for node in body_of(module.tree)]
     while waiting:
         node, owner = waiting.pop(0)
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield Function(node, module, owner), owner
-            case ast.ClassDef(body=body):
+            case ast.ClassDef():
                 cls = Class(node, module)
-                waiting = [*((child, cls) for child in body), *waiting]
+                waiting = [*((child, cls) for child in body_of(node)), *waiting]
             case ast.If(body=body) | ast.Try(body=body):
                 waiting = [*((child, owner) for child in body), *waiting]
 
@@ -285,7 +285,7 @@ def nested(frame: Frame) -> Iterator[tuple[Function, State]]:
                 yield Function(node, module, None, around), state
             case Class(node=definition):
                 cls = Class(definition, module, around)
-                for method in defs(definition.body):
+                for method in defs(body_of(definition)):
                     yield Function(method, module, cls, around), state
 
 

@@ -24,6 +24,7 @@ from shapecheck.analysis.interpreter import autocast, first_class, fitting, inst
 from shapecheck.analysis.interpreter.frame import Budget, Frame
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.program.model import Dotted, Function, Value
+from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import elements, is_def, names_in
 from shapecheck.analysis.values.model import DictContent, ListContent, own_size, with_default
 from shapecheck.analysis.values.state import State
@@ -103,7 +104,7 @@ def check_body(
     given = only((frame.given.get(param.name) for param in says.params), Tensor)
     frame.state.facts.autocast = autocast.decorated(function, frame.state.facts)
     frame.state.facts.declared = tuple(one.shape for one in given)
-    frame.run_all(function.node.body, f'"{function.name}"', told=lambda: says.shaped)
+    frame.run_all(body_of(function.node), f'"{function.name}"', told=lambda: says.shaped)
     return frame
 
 
@@ -114,7 +115,7 @@ def _take_in(frame: Frame, function: Function) -> None:
     """
     if function.home is None:
         return
-    for name in sorted(own_names(function) & names_in(function.node) - frame.given.keys()):
+    for name in sorted(set(own_names(function)) & set(names_in(function.node)) - set(frame.given)):
         if type(function.home.find(name)) in (int, Size):
             frame.assign(name, own_size(name, None), function.node.lineno)
 

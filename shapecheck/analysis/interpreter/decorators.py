@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import Final
 
 from shapecheck.analysis.annotations import declarations
@@ -84,7 +83,7 @@ def _made(function: Function, node: Def, frame: Frame | None) -> Value:
         if not isinstance(value, Function):
             return UNKNOWN
         if name in _MANAGERS:
-            value = replace(value, manages=True)
+            value = value.managing(True)
         else:
             value = _apply(frame or Frame(function.module, State()), decorator, name, value)
     return value

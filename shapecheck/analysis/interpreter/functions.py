@@ -100,7 +100,7 @@ def invoke(
 ) -> Value:
     """Call a function: fit the arguments to its annotations, or look into its body."""
     if function.manages:
-        plain = replace(function, manages=False)
+        plain = function.managing(False)
         return entered(frame, function, invoke(frame, plain, args, kwargs, node, label))
     bound = bind(frame, function, args, kwargs)
     if bound is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
@@ -57,7 +58,7 @@ def _give(frame: Frame, value: Value, one: bool) -> None:
     frame.yields.append(Yielded(value, state, once))
 
 
-def outcome(frame: Frame, body: list[ast.stmt]) -> tuple[Value, State]:
+def outcome(frame: Frame, body: Sequence[ast.stmt]) -> tuple[Value, State]:
     """Run a generator's body; return an iterator over what it yields, and the state behind it.
 
     The caller goes on at any of the yields, or before the body has begun.

@@ -22,6 +22,7 @@ from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Lesson, View,
 from shapecheck.analysis.program.answers import MISSING, Memory
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
+from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.values.heap import enclosing, inside, unknowns
 from shapecheck.analysis.values.model import Content, Instance, Ref
 from shapecheck.analysis.values.paths import is_one
@@ -368,8 +369,8 @@ def _outcome(frame: Frame, function: Function) -> tuple[Value, State]:
         case ast.Lambda(body=body):
             return frame.eval(body), frame.state
     if is_generator(function):
-        return outcome(frame, function.node.body)
-    frame.run(function.node.body)
+        return outcome(frame, body_of(function.node))
+    frame.run(body_of(function.node))
     return end_of(frame)
 
 

@@ -8,7 +8,7 @@ content is; where that isn't known the `Ref` answers itself.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, Generic, NoReturn, TypeAlias, TypeVar
 
 from shapecheck.analysis.interpreter import registry
@@ -165,22 +165,14 @@ class Kind(Generic[Held_contra]):
 
 _ANYTHING: Final = Kind[object]()
 _KINDS: Final[dict[type, Kind[NoReturn]]] = {}
-_Made = TypeVar("_Made", bound=Kind[NoReturn])
 _T = TypeVar("_T")
 
 
-def kind(*types: type) -> Callable[[type[_Made]], type[_Made]]:
-    """Have a kind answer for the values, or the contents of the heap, that are of these types."""
-
-    def register(made: type[_Made]) -> type[_Made]:
-        one = made()
-        for held in types:
-            if held in _KINDS:
-                raise ValueError(f"two kinds answer for {held.__name__}")
-            _KINDS[held] = one
-        return made
-
-    return register
+def register(held: type[_T], kind: Kind[_T]) -> None:
+    """Have a kind answer for the values, or the contents of the heap, that are of a type."""
+    if held in _KINDS:
+        raise ValueError(f"two kinds answer for {held.__name__}")
+    _KINDS[held] = kind
 
 
 def kind_of(held: _T) -> Kind[_T]:

@@ -261,7 +261,7 @@ def _kind(value: Value) -> dtypes.DTypes:
     return as_tensor(value).dtype
 
 
-def _floats(symbol: str, left: float, right: float) -> Value:
+def _floats(symbol: str, left: int | float, right: int | float) -> Value:
     try:
         result = _REAL[symbol](left, right)
     except (KeyError, ZeroDivisionError, OverflowError):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from shapecheck.analysis.program.model import NOTHING, Value
@@ -55,7 +54,6 @@ Held = TypeVar("Held")
 Held_co = TypeVar("Held_co", covariant=True)
 
 
-@dataclass(slots=True)
 class LibraryCall:
     """A call of something of a library: by what name, with what, and where.
 
@@ -63,28 +61,35 @@ class LibraryCall:
     are the values of the arguments.
     """
 
-    name: str
-    arguments: Arguments
-    node: ast.Call
-    label: str
-    args: list[Value] = field(init=False)
-    kwargs: Named = field(init=False)
+    __slots__ = ("args", "arguments", "kwargs", "label", "name", "node")
 
-    def __post_init__(self) -> None:
-        self.args = self.arguments.values
-        self.kwargs = self.arguments.named
+    def __init__(self, name: str, arguments: Arguments, node: ast.Call, label: str) -> None:
+        self.name, self.arguments, self.node, self.label = name, arguments, node, label
+        self.args: list[Value] = arguments.values
+        self.kwargs: Named = arguments.named
 
     def get(self, index: int, name: str, default: Value = None) -> Value:
         """Return an argument that is given by its position or its name, or its default."""
         return self.args[index] if index < len(self.args) else self.kwargs.get(name, default)
 
 
-@dataclass(slots=True)
 class MethodCall(LibraryCall, Generic[Held_co]):
     """A call of a method of `owner`, which is `held`, or has it on the heap."""
 
-    owner: Value
-    held: Held_co
+    __slots__ = ("held", "owner")
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Arguments,
+        node: ast.Call,
+        label: str,
+        owner: Value,
+        held: Held_co,
+    ) -> None:
+        super().__init__(name, arguments, node, label)
+        self.owner = owner
+        self.held = held
 
 
 Function: TypeAlias = "Callable[[Frame, LibraryCall], Value]"

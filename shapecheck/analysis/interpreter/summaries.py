@@ -147,8 +147,10 @@ def view(
     looking = _Looking()
     try:
         given = [looking.value(value) for value in values]
-        # While they are gone through, there come to be more.
-        held = [looking.content(heap.get(ref, ref.origin)) for ref in looking.refs]
+        held = []
+        for ref in looking.refs:
+            # While they are gone through, there come to be more.
+            held.append(looking.content(heap.get(ref, ref.origin)))  # noqa: PERF401
         known = tuple(looking.known(facts))
         key = (about, *given, *held, known, looking.beside(facts.declared), *looking.told)
         hash(key)
@@ -190,7 +192,7 @@ class _Looking:
     def _itself(self, value: str | None) -> Hashable:
         return value
 
-    def _with_kind(self, value: float) -> Hashable:
+    def _with_kind(self, value: bool | int | float) -> Hashable:
         return (type(value), value)
 
     def _tensor(self, value: Tensor) -> Hashable:

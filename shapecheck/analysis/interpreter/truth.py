@@ -182,7 +182,7 @@ def ordered(op: ast.cmpop, a: Value, b: Value) -> bool | None:
     return None
 
 
-_ORDERS: Final[dict[type[ast.cmpop], Callable[[float, float], bool]]] = {
+_ORDERS: Final[dict[type[ast.cmpop], Callable[[int | float, int | float], bool]]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,

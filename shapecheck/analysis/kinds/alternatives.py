@@ -8,7 +8,7 @@ from typing import TypeVar
 from shapecheck.analysis.interpreter.calls import invoke, let_go
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another
-from shapecheck.analysis.interpreter.kinds import Kind, Spelling, kind
+from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Arguments, OneOf, Ref
 from shapecheck.analysis.values.state import State
@@ -33,21 +33,24 @@ class _Anything(Kind[_A_contra]):
         return UNKNOWN
 
 
-@kind(Unknown)
 class UnknownKind(_Anything[Unknown]):
     """What isn't known."""
 
 
-@kind(Ref)
+register(Unknown, UnknownKind())
+
+
 class ForgottenKind(_Anything[Ref]):
     """What lies on the heap, and isn't known any more."""
+
+
+register(Ref, ForgottenKind())
 
 
 _MOST = 3
 """As many are called of those that may be called."""
 
 
-@kind(OneOf)
 class OneOfKind(Kind[OneOf]):
     """One of several values."""
 
@@ -84,3 +87,6 @@ class OneOfKind(Kind[OneOf]):
     def plain(self, spelling: Spelling, value: Value, held: OneOf) -> Value:
         some = [option for option in held.options if option is not None]
         return spelling.spell(some[0]) if len(some) == 1 else UNKNOWN
+
+
+register(OneOf, OneOfKind())

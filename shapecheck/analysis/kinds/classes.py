@@ -10,7 +10,7 @@ from shapecheck.analysis.annotations.classes import ancestry, find_member
 from shapecheck.analysis.annotations.construction import is_named_tuple
 from shapecheck.analysis.interpreter import decorators, functions
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.kinds import Kind, kind
+from shapecheck.analysis.interpreter.kinds import Kind, register
 from shapecheck.analysis.interpreter.truth import TYPE
 from shapecheck.analysis.kinds.construct import construct
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
@@ -18,7 +18,6 @@ from shapecheck.analysis.values.model import Arguments, Bound, Partial
 from shapecheck.ops import UNKNOWN
 
 
-@kind(Class)
 class ClassKind(Kind[Class]):
     """A class of the program."""
 
@@ -48,6 +47,9 @@ class ClassKind(Kind[Class]):
         label: str,
     ) -> Value:
         return construct(frame, held, list(arguments.args), arguments.kwargs, node, label)
+
+
+register(Class, ClassKind())
 
 
 def _attribute(frame: Frame, owner: Class, name: str) -> Value:

@@ -7,12 +7,13 @@ from typing import Final, TypeVar
 
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.kinds import Kind, Spelling, kind
+from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
 from shapecheck.analysis.interpreter.registry import MethodCall
 from shapecheck.analysis.interpreter.truth import ATOMIC, CONSTANTS, INTEGER, NUMBER, SEQUENCE
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Bound, ListContent
-from shapecheck.dims import Dim, IntSize, Size, symbol_of, symbols
+from shapecheck.dims import Dim, IntSize, Size, symbol_of
+from shapecheck.dims.composites import symbols
 from shapecheck.ops import UNKNOWN, DType
 from shapecheck.ops.call import as_text
 from shapecheck.shapes import Item, Run
@@ -38,7 +39,6 @@ class _Constant(Kind[_C_contra]):
         return hasattr(held, name)
 
 
-@kind(type(None))
 class NoneKind(_Constant[None]):
     """None."""
 
@@ -48,7 +48,9 @@ class NoneKind(_Constant[None]):
         return ATOMIC | {"NoneType"}
 
 
-@kind(int)
+register(type(None), NoneKind())
+
+
 class IntKind(_Constant[int]):
     """A number of items that is known."""
 
@@ -58,7 +60,9 @@ class IntKind(_Constant[int]):
         return INTEGER
 
 
-@kind(bool)
+register(int, IntKind())
+
+
 class BoolKind(IntKind):
     """True or False."""
 
@@ -66,14 +70,19 @@ class BoolKind(IntKind):
         return INTEGER | {"bool"}
 
 
-@kind(float)
+register(bool, BoolKind())
+
+
 class FloatKind(_Constant[float]):
     """A number with a fraction."""
 
     family = "number"
 
-    def types(self, frame: Frame, held: float) -> frozenset[str] | None:
+    def types(self, frame: Frame, held: object) -> frozenset[str] | None:
         return NUMBER | {"float"}
+
+
+register(float, FloatKind())
 
 
 _TEXT_METHODS: Final = frozenset(
@@ -82,7 +91,6 @@ _TEXT_METHODS: Final = frozenset(
 )
 
 
-@kind(str)
 class TextKind(_Constant[str]):
     """A text."""
 
@@ -116,7 +124,9 @@ class TextKind(_Constant[str]):
         return made
 
 
-@kind(Size)
+register(str, TextKind())
+
+
 class SizeKind(Kind[Size]):
     """A number of items of which only the name is known, or what it is computed from."""
 
@@ -136,6 +146,9 @@ class SizeKind(Kind[Size]):
         return another_item(held)
 
 
+register(Size, SizeKind())
+
+
 def another_item(item: Item) -> Item:
     """Return a size like one, or a run of them: of what isn't known a different one."""
     if isinstance(item, Run):
@@ -146,7 +159,6 @@ def another_item(item: Item) -> Item:
     return item
 
 
-@kind(DType)
 class DTypeKind(Kind[DType]):
     """A dtype."""
 
@@ -159,7 +171,9 @@ class DTypeKind(Kind[DType]):
         return frozenset()
 
 
-@kind(Dim)
+register(DType, DTypeKind())
+
+
 class DimKind(Kind[Dim]):
     """A dimension as an object, `Dim("b")`."""
 
@@ -173,6 +187,9 @@ class DimKind(Kind[Dim]):
         if isinstance(held.size, int):  # then it is the same in all that the body calls
             spelling.frame.dims |= symbols(held.dim)
         return held.dim
+
+
+register(Dim, DimKind())
 
 
 _OF_DIMENSIONS: Final = frozenset(("name", "size", "kind", "labels", "ragged"))

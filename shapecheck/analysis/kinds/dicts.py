@@ -6,7 +6,7 @@ import ast
 
 from shapecheck.analysis.interpreter.dict_contents import fetch, is_key, opened, put, remove
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, kind
+from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, register
 from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.interpreter.truth import DICT, any_equal
 from shapecheck.analysis.kinds.lists import container_is_a
@@ -15,7 +15,6 @@ from shapecheck.analysis.values.model import Bound, DictContent
 from shapecheck.ops import UNKNOWN
 
 
-@kind(DictContent)
 class DictKind(Kind[DictContent]):
     """A dict; `dict_contents` says what is known of its keys."""
 
@@ -76,3 +75,6 @@ class DictKind(Kind[DictContent]):
             return UNKNOWN
         # Rules hand keys on as they are, texts or not.
         return dict(zip(held.items, values, strict=True))  # type: ignore[arg-type]
+
+
+register(DictContent, DictKind())

@@ -8,7 +8,7 @@ from typing import TypeVar
 from shapecheck.analysis.interpreter import functions, overrides
 from shapecheck.analysis.interpreter.calls import invoke, let_go
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.kinds import Kind, held_by, kind, kind_of
+from shapecheck.analysis.interpreter.kinds import Kind, held_by, kind_of, register
 from shapecheck.analysis.interpreter.registry import MethodCall
 from shapecheck.analysis.interpreter.truth import FUNCTION, PARTIAL
 from shapecheck.analysis.program.model import Function, Value
@@ -29,7 +29,6 @@ class _Callable(Kind[_F_contra]):
         return True
 
 
-@kind(Function)
 class FunctionKind(_Callable[Function]):
     """A function or lambda of the program."""
 
@@ -53,7 +52,9 @@ class FunctionKind(_Callable[Function]):
         return functions.invoke(frame, held, arguments.args, arguments.kwargs, node, label)
 
 
-@kind(Bound)
+register(Function, FunctionKind())
+
+
 class BoundKind(_Callable[Bound]):
     """A method bound to its receiver."""
 
@@ -78,7 +79,9 @@ class BoundKind(_Callable[Bound]):
         return kind_of(owner).call_method(frame, call)
 
 
-@kind(Partial)
+register(Bound, BoundKind())
+
+
 class PartialKind(_Callable[Partial]):
     """`functools.partial(function, ...)`."""
 
@@ -100,7 +103,9 @@ class PartialKind(_Callable[Partial]):
         return invoke(frame, held.function, merged, node, label)
 
 
-@kind(Callback)
+register(Partial, PartialKind())
+
+
 class CallbackKind(_Callable[Callback]):
     """A function of which only the annotation is known."""
 
@@ -115,3 +120,6 @@ class CallbackKind(_Callable[Callback]):
     ) -> Value:
         let_go(frame, arguments)
         return overrides.called(frame, held, arguments.args, node, label)
+
+
+register(Callback, CallbackKind())

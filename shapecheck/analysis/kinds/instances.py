@@ -34,7 +34,14 @@ from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import decorators, functions, registry
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
-from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, attribute, kind, special
+from shapecheck.analysis.interpreter.kinds import (
+    Iterated,
+    Kind,
+    Spelling,
+    attribute,
+    register,
+    special,
+)
 from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.kinds.construct import declared_as, run_hook
 from shapecheck.analysis.kinds.tuples import item_of
@@ -57,7 +64,6 @@ from shapecheck.ops import UNKNOWN, Scalar
 _HERE: Final = ast.Constant(None)
 
 
-@kind(Instance)
 class InstanceKind(Kind[Instance]):
     """An instance of a class of the program."""
 
@@ -69,7 +75,7 @@ class InstanceKind(Kind[Instance]):
         return found or _unless_below(held)
 
     def is_a(self, frame: Frame, held: Instance, cls: str) -> bool | None:
-        return cls in library_ancestry(held.cls) or _unless_below(held)
+        return any(one == cls for one in library_ancestry(held.cls)) or _unless_below(held)
 
     def has(self, frame: Frame, value: Value, held: Instance, name: str) -> bool | None:
         if name in held.attrs or find_member(held.cls, name) is not None:
@@ -190,6 +196,9 @@ class InstanceKind(Kind[Instance]):
         return UNKNOWN
 
 
+register(Instance, InstanceKind())
+
+
 def _unless_below(held: Instance) -> bool | None:
     """Return what `isinstance` says of a class that isn't among the ancestors that are known."""
     # Of a symbolic one, `self`, an instance of a subclass may be passed.
@@ -214,8 +223,9 @@ def _is_below(cls: Class, libraries: frozenset[str]) -> bool:
 
 def _is_open(cls: Class) -> bool:
     """Whether a class may have other ancestors than those known, behind a base that isn't."""
-    every = (base for parent in own_ancestry(cls) for base in bases(parent))
-    return not all(isinstance(base, (Class, Dotted)) for base in every)
+    return not all(
+        isinstance(base, (Class, Dotted)) for parent in own_ancestry(cls) for base in bases(parent)
+    )
 
 
 def lose_attributes(frame: Frame, owner: Value) -> None:
@@ -361,7 +371,6 @@ _CHOSEN: Final = ast.Constant(None)
 """The default of a size that may turn out to be any other one."""
 
 
-@kind(Super)
 class SuperKind(Kind[Super]):
     """`super()` in a method."""
 
@@ -374,6 +383,11 @@ class SuperKind(Kind[Super]):
         return Bound(held.receiver, name, find_method(instance.cls, name, held.owner))
 
 
-@kind(Attributes)
+register(Super, SuperKind())
+
+
 class AttributesKind(Kind[Attributes]):
     """`instance.__dict__`."""
+
+
+register(Attributes, AttributesKind())

@@ -8,7 +8,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import UNROLL, another
-from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, kind
+from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, register
 from shapecheck.analysis.interpreter.truth import any_equal
 from shapecheck.analysis.kinds.tuples import item_of
 from shapecheck.analysis.program.model import NOTHING, Value
@@ -18,7 +18,6 @@ from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import is_size, is_within
 
 
-@kind(Items)
 class ItemsKind(Kind[Items]):
     """An iterator."""
 
@@ -49,11 +48,13 @@ class ItemsKind(Kind[Items]):
         return spelling.list(held.items, held.element, held.count)
 
 
+register(Items, ItemsKind())
+
+
 _LONGEST: Final = 4096
 """As many numbers of a range are spelled out for a rule."""
 
 
-@kind(Range)
 class RangeKind(Kind[Range]):
     """A range of numbers."""
 
@@ -83,6 +84,9 @@ class RangeKind(Kind[Range]):
         return UNKNOWN if items is None else list(items)
 
 
+register(Range, RangeKind())
+
+
 def _numbers(held: Range, most: int) -> range | None:
     """Return the numbers of a range, None where they aren't known or too many."""
     match held.start, held.stop:
@@ -91,9 +95,11 @@ def _numbers(held: Range, most: int) -> range | None:
     return None
 
 
-@kind(Context)
 class ContextKind(Kind[Context]):
     """A context manager that a function under `@contextmanager` makes."""
 
     def enter(self, frame: Frame, value: Value, held: Context, node: ast.expr) -> Value:
         return held.value
+
+
+register(Context, ContextKind())

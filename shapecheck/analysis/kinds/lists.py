@@ -8,7 +8,7 @@ from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.dict_contents import any_of
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another
-from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, kind
+from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, register
 from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.interpreter.operators import certain
 from shapecheck.analysis.interpreter.truth import CONTAINERS, LIST, SEQUENCE, SET, any_equal
@@ -29,7 +29,6 @@ def container_is_a(kind: str, cls: str) -> bool | None:
     return True if cls == "torch.nn.Module" else None if made is None else made == kind
 
 
-@kind(ListContent)
 class ListKind(Kind[ListContent]):
     """A list, or what is like one; its items are known, or what any of them is."""
 
@@ -135,3 +134,6 @@ class ListKind(Kind[ListContent]):
 
     def plain(self, spelling: Spelling, value: Value, held: ListContent) -> Value:
         return spelling.list(held.items, held.element, held.count)
+
+
+register(ListContent, ListKind())

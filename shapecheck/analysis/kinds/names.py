@@ -10,7 +10,7 @@ from shapecheck import dtypes
 from shapecheck.analysis.annotations.reader import shaped_type
 from shapecheck.analysis.interpreter import escaping, op_calls, registry
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.kinds import Kind, Spelling, kind
+from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
 from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
 from shapecheck.analysis.interpreter.registry import LibraryCall
 from shapecheck.analysis.interpreter.size_labels import name_sizes
@@ -22,7 +22,6 @@ from shapecheck.ops import UNKNOWN, DType
 from shapecheck.signatures import OpClass
 
 
-@kind(Dotted)
 class DottedKind(Kind[Dotted]):
     """A function, a class or a constant of a library, of which only the name is known."""
 
@@ -88,6 +87,9 @@ class DottedKind(Kind[Dotted]):
         return _NUMBER_TYPES.get(held.name, held)
 
 
+register(Dotted, DottedKind())
+
+
 _NUMBER_TYPES: Final = {
     f"builtins.{name}": DType(dtypes.of(dtype))
     for name, dtype in (("bool", "bool"), ("int", "int64"), ("float", "float64"))
@@ -114,7 +116,6 @@ def _instance(frame: Frame, cls: OpClass, arguments: Arguments) -> Value:
     return found
 
 
-@kind(ModuleRef)
 class ModuleKind(Kind[ModuleRef]):
     """A module of the program."""
 
@@ -129,7 +130,9 @@ class ModuleKind(Kind[ModuleRef]):
         return frame.program.member(held.name, name)
 
 
-@kind(Path)
+register(ModuleRef, ModuleKind())
+
+
 class PathKind(Kind[Path]):
     """An attribute of something unknown, which may be anything."""
 
@@ -149,3 +152,6 @@ class PathKind(Kind[Path]):
 
     def plain(self, spelling: Spelling, value: Value, held: Path) -> Value:
         return own_size(held.text)
+
+
+register(Path, PathKind())

@@ -6,14 +6,13 @@ import ast
 from dataclasses import replace
 
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.kinds import Kind, Spelling, kind
+from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
 from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Attributes, Namespace
 from shapecheck.ops import UNKNOWN
 
 
-@kind(Namespace)
 class NamespaceKind(Kind[Namespace]):
     """A namespace."""
 
@@ -45,3 +44,6 @@ class NamespaceKind(Kind[Namespace]):
 
     def plain(self, spelling: Spelling, value: Value, held: Namespace) -> Value:
         return UNKNOWN
+
+
+register(Namespace, NamespaceKind())

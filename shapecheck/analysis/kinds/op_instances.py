@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.kinds import Kind, Spelling, kind
+from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.registry import MethodCall, method
 from shapecheck.analysis.program.model import Value
@@ -26,7 +26,6 @@ def _apply(
     return apply(frame, signature, arguments.values, arguments.named, site, module.attrs)
 
 
-@kind(OpInstance)
 class OpInstanceKind(Kind[OpInstance]):
     """An instance of a class of a signature file."""
 
@@ -83,3 +82,6 @@ class OpInstanceKind(Kind[OpInstance]):
 
     def plain(self, spelling: Spelling, value: Value, held: OpInstance) -> Value:
         return held.attrs
+
+
+register(OpInstance, OpInstanceKind())

@@ -10,7 +10,7 @@ from shapecheck import dtypes
 from shapecheck.analysis.interpreter import escaping, first_class
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import UNROLL
-from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, as_learned, kind
+from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, as_learned, register
 from shapecheck.analysis.interpreter.op_calls import Site, apply, write_into
 from shapecheck.analysis.interpreter.registry import MethodCall, method
 from shapecheck.analysis.interpreter.size_labels import name_sizes
@@ -53,7 +53,6 @@ def _put_back(frame: Frame, source: ast.expr | None, result: Value, node: ast.ex
             write_into(frame, source)
 
 
-@kind(Tensor)
 class TensorKind(Kind[Tensor]):
     """A tensor."""
 
@@ -143,7 +142,9 @@ class TensorKind(Kind[Tensor]):
         return as_learned(spelling.frame, held)
 
 
-@kind(Free)
+register(Tensor, TensorKind())
+
+
 class FreeKind(Kind[Free]):
     """A first-class dimension of `functorch.dim`, which has a tensor's methods."""
 
@@ -159,7 +160,9 @@ class FreeKind(Kind[Free]):
         return _call(frame, call)
 
 
-@kind(Packed)
+register(Free, FreeKind())
+
+
 class PackedKind(Kind[Packed]):
     """A `PackedSequence`."""
 
@@ -171,3 +174,6 @@ class PackedKind(Kind[Packed]):
         if name == "batch_sizes":
             return Tensor(Shape.of_rank(1), dtypes.INT64)
         return UNKNOWN if method(held, name) is None else Bound(held, name)
+
+
+register(Packed, PackedKind())

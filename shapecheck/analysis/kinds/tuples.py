@@ -8,7 +8,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another
-from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, kind
+from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, register
 from shapecheck.analysis.interpreter.truth import SEQUENCE, any_equal
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Bound
@@ -18,7 +18,6 @@ from shapecheck.ops.call import are_dims, as_shape
 from shapecheck.shapes import Item, Run, Shape, Tensor, has_run, runs_in
 
 
-@kind(tuple)
 class TupleKind(Kind[tuple[Value, ...]]):
     """A tuple."""
 
@@ -78,12 +77,17 @@ class TupleKind(Kind[tuple[Value, ...]]):
         return UNKNOWN if parts is None else like(held, parts)
 
 
-@kind(Sizes)
+register(tuple, TupleKind())
+
+
 class SizesKind(TupleKind):
     """The sizes of a tensor, a `torch.Size`."""
 
     def is_a(self, frame: Frame, held: tuple[Value, ...], cls: str) -> bool | None:
         return cls == "torch.Size"
+
+
+register(Sizes, SizesKind())
 
 
 _FIELDS: Final = {
@@ -138,7 +142,7 @@ def _learned(frame: Frame, items: tuple[Value, ...]) -> tuple[Value, ...]:
 
 def _part(items: tuple[Item, ...], index: slice) -> tuple[Value, ...] | None:
     """Slice a shape that begins or ends in a run, within the run."""
-    match (index.start, index.stop, index.step, items):
+    match (index.start, index.stop, index.step, [*items]):
         case (int(start), None, None, (*front, Run() as run)) if start >= len(front):
             return (run.part("after", start - len(front)),)
         case (None, int(stop), None, (Run() as run, *back)) if -stop >= len(back) and stop < 0:
@@ -165,8 +169,8 @@ def _outermost(items: tuple[Item, ...], index: slice) -> tuple[Value, ...] | Non
 
 
 def _any_item(items: tuple[Value, ...]) -> Value:
-    match items:
-        case (Tensor() as first, *others) if all(other == first for other in others):
+    match [*items]:
+        case [Tensor() as first, *others] if all(other == first for other in others):
             return first
     return UNKNOWN
 

@@ -91,12 +91,14 @@ def _reversed(frame: Frame, call: LibraryCall) -> Value:
 
 @function("builtins.list", "builtins.sorted", takes=(0, 1))
 def _list(frame: Frame, call: LibraryCall) -> Value:
+    items: tuple[Value, ...] | None
     items, element = iterate(frame, call.args[0]) if call.args else ((), UNKNOWN)
     match call.get(0, "iterable"):
         case tuple() as given if has_run(given):
             return given
     if call.name == "sorted":
-        items, element = None, frame.state.either(*items) if items else element
+        element = frame.state.either(*items) if items else element
+        items = None
     count = length(frame, call.args[0]) if call.args and items is None else None
     return frame.state.new(ListContent(items, element, count=count))
 

@@ -10,6 +10,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import LibraryCall, function
 from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import elements
 from shapecheck.analysis.values.model import ListContent
 from shapecheck.explain import Message
@@ -74,7 +75,7 @@ def _asked(
 
 def _names(frame: Frame, node: ast.Call) -> list[str]:
     """Return the names that the dimensions are assigned to, which is what they are called."""
-    places = (frame.at, *frame.module.tree.body)  # of a module's own, nothing runs
+    places = (frame.at, *body_of(frame.module.tree))  # of a module's own, nothing runs
     at = next((one for one in only(places, ast.Assign) if one.value is node), None)
     if at is None:
         return []

@@ -52,7 +52,7 @@ def _int(frame: Frame, call: LibraryCall) -> Value:
     return dims.unknown()
 
 
-def _is_plain(value: Value) -> TypeGuard[float]:
+def _is_plain(value: Value) -> TypeGuard[int | float]:
     return isinstance(value, (int, float))
 
 
@@ -203,7 +203,9 @@ def _isqrt(frame: Frame, call: LibraryCall) -> Value:
 @function("builtins.abs", takes=1)
 def _abs(frame: Frame, call: LibraryCall) -> Value:
     match call.args[0]:
-        case int() | float() as value:
+        case int() as whole:
+            return abs(whole)
+        case float() as value:
             return abs(value)
         case Tensor():
             torchs = frame.program.table.signature("torch.abs")

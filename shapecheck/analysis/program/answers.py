@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from shapecheck.analysis.program.reading import NOTED, Reading
 
@@ -32,6 +32,10 @@ Place = str | tuple[str, int]
 
 Ground = Place | Reading
 """What an answer rests on."""
+
+
+Found: TypeAlias = object
+"""What an answer is; who asks the question knows its type."""
 
 
 _NEVER: Final = -1
@@ -84,7 +88,7 @@ class _Origin:
     is_limited: bool
     answer: Callable[[], object]
     alike: Callable[[Any, Any], bool]
-    found: object
+    found: Found
     home: str
 
 
@@ -128,7 +132,7 @@ class _Answer:
     steps that the asker had left had a say in it; `is_chained`: who asked the asker had.
     """
 
-    found: object
+    found: Found
     rests_on: Grounds | None
     met: int = _NONE
     is_limited: bool = False

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.blame import Blame
@@ -24,21 +24,19 @@ _SHOWN: Final = 3
 """As many arguments of a call are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A call: where it stands, in which function (None: the module's body), and what it passes."""
 
-    module: Module
+    module: "Module"
     node: ast.AST
     function: Function | None
     given: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """An error inside of a function that was looked into; `calls` lead there, innermost first."""
 
-    module: Module
+    module: "Module"
     node: ast.AST
     function: Function | None
     message: Message
@@ -46,7 +44,7 @@ class Fault:
 
     def through(self, step: Step) -> Fault:
         """Return the fault as the caller sees it."""
-        return replace(self, calls=(*self.calls, step))
+        return self._replace(calls=(*self.calls, step))
 
 
 def given(values: Mapping[str, Value]) -> str:

@@ -61,7 +61,6 @@ class Scope(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function(Opaque):
     """A function or lambda of analysed source; `owner` is the class that it is a method of.
 
@@ -70,17 +69,28 @@ class Function(Opaque):
     under `@contextmanager`.
     """
 
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    module: Module
-    owner: Class | None = None
-    home: Scope | None = None
-    defaults: tuple[Value, ...] = ()
-    manages: bool = False
+    __slots__ = ("defaults", "home", "manages", "module", "node", "owner")
+
+    def __init__(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+        module: Module,
+        owner: Class | None = None,
+        home: Scope | None = None,
+        defaults: tuple[Value, ...] = (),
+        manages: bool = False,
+    ) -> None:
+        self.node, self.module, self.owner = node, module, owner
+        self.home, self.defaults, self.manages = home, defaults, manages
 
     @property
     def name(self) -> str:
         """The function's name as it is defined."""
         return getattr(self.node, "name", "lambda")
+
+    def managing(self, manages: bool) -> Function:
+        """Return the function under `@contextmanager`, or without it."""
+        return Function(self.node, self.module, self.owner, self.home, self.defaults, manages)
 
     def default(self, node: ast.expr) -> Value:
         """Return the value of a default as it was at the definition; `NOTHING` if not kept."""
@@ -128,13 +138,13 @@ def default_nodes(arguments: ast.arguments) -> list[ast.expr]:
     return [*arguments.defaults, *(node for node in arguments.kw_defaults if node is not None)]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Class(Opaque):
     """A class of analysed source; `home` holds the variables of the function around it."""
 
-    node: ast.ClassDef
-    module: Module
-    home: Scope | None = None
+    __slots__ = ("home", "module", "node")
+
+    def __init__(self, node: ast.ClassDef, module: Module, home: Scope | None = None) -> None:
+        self.node, self.module, self.home = node, module, home
 
     @property
     def name(self) -> str:

@@ -10,10 +10,10 @@ has one that can be told, otherwise what kind of thing it is.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, literal
@@ -138,7 +138,7 @@ class Shaped(Opaque):
 class Callback(Opaque):
     """A function of which only its annotation, a `CallableDecl`, is known."""
 
-    declared: object
+    declared: Hashable
 
     def __repr__(self) -> str:
         return "a function"
@@ -219,7 +219,7 @@ class Ref(Opaque):
     """
 
     __slots__ = ("origin", "serial")
-    _serial = count()
+    _serial: ClassVar[Iterator[int]] = count()
 
     def __init__(self) -> None:
         self.serial = next(Ref._serial)

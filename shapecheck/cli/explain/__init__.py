@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import ast
 import re
 import sys
 import textwrap
@@ -234,10 +234,16 @@ def _decided_by(rule: str) -> list[str]:
     from shapecheck.ops import RULES
 
     function = RULES[rule]
-    file = function.__module__.replace(".", "/")
+    file = function.__module__.replace(".", "/") + ".py"
+    source = ast.parse((Path(__file__).parents[3] / file).read_text(encoding="utf-8"))
+    says = (
+        ast.get_docstring(node) or ""  # a function that is compiled has none by itself
+        for node in source.body
+        if isinstance(node, ast.FunctionDef) and node.name == function.__name__
+    )
     return [
-        f"decided in Python, by {function.__name__} in {file}.py:",
-        *filter(None, inspect.cleandoc(function.__doc__ or "").splitlines()),
+        f"decided in Python, by {function.__name__} in {file}:",
+        *filter(None, next(says, "").splitlines()),
     ]
 
 

@@ -105,7 +105,7 @@ def _shape(tensor: torch.Tensor) -> Shape:
     """Return the sizes of the example that is traced."""
     if tensor.is_nested:
         return Shape.unknown()
-    sizes = [_size(size) for size in tensor.shape]
+    sizes = tuple(map(_size, tensor.shape))
     return Shape.unknown() if None in sizes else Shape(sizes)  # type: ignore[arg-type]
 
 

@@ -6,6 +6,7 @@ import gc
 import itertools
 
 import pytest
+from compilation import interpreted
 from repository import ROOT
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
@@ -239,6 +240,7 @@ def test_of_the_versions_of_a_file_one_is_kept() -> None:
     assert kept(range(20, 40)) - first < 2000  # the trees of 20 versions are twice that
 
 
+@interpreted
 def test_forgetting_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = shelf(PACKAGE)
     together = Shelf(sources)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from compilation import interpreted
 from repository import ROOT
 
 from shapecheck.analysis import Options, Source, analyze_module
@@ -140,6 +141,7 @@ class World:
         return None if text is None else Source(module, f"{module}.py", text)
 
 
+@interpreted
 def test_a_package_that_imports_all_it_has_is_parsed_as_far_as_it_is_needed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
