@@ -355,7 +355,7 @@ def is_make(command: str) -> bool:
     """Whether each target of a `make` command is in the Makefile."""
     program, *targets = command.split()
     makefile = (ROOT / "Makefile").read_text("utf-8")
-    known = re.findall(r"^(\w+):", makefile, re.MULTILINE)
+    known = re.findall(r"^([\w-]+):", makefile, re.MULTILINE)
     return program == "make" and set(targets) <= set(known)
 
 
