@@ -74,7 +74,8 @@ def together(
     told: list[list[Any] | None] = [None]
     try:
         for _ in range(number):
-            kind = _There if number > 1 else _Here
+            # A copy leaves nothing behind that has to be cleaned up, which takes its time.
+            kind = _There if _can_copy() and sum(costs) > _WORTH_IT else _Here
             workers.append(kind(work, items, waiting, done))
         while not (workers and workers[0].is_last):
             for one in workers:
