@@ -401,6 +401,8 @@ def _fixpoint(
             if content.items is None and initial.length is not None:
                 total = initial.length + added * rounds
                 frame.state.put(ref, replace(content, count=total))
+    if frame.alive:
+        frame.state.sweep(start)
 
 
 def _restart(frame: Frame, loop: Loop, state: State, given: tuple[int, int]) -> None:
