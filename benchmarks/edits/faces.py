@@ -13,13 +13,14 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
 from edits.trees import SETTINGS, TARGETS, modules
-from shapecheck.analysis import Options, Source, analyze_module
+from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
+from shapecheck.engine import Engine
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 # The little of torch and jaxtyping that drawn programs use: mypy reads the real ones for seconds.
@@ -149,6 +150,29 @@ class Process:
         """Nothing runs."""
 
 
+class Engaged:
+    """The engine in a process that stays, which goes on from what it knows."""
+
+    def __init__(self, place: Workplace) -> None:
+        self._host = _Edited(place.folder)
+        self._engine = Engine(self._host, Options(), stays=True)
+
+    def say(self) -> Said:
+        """Return what the engine says of each module."""
+        self._engine.renew(self._host.renew())
+
+        def check(source: Source) -> Sequence[Diagnostic]:
+            # Of a stub and a module of one name, programs see the stub.
+            if self._host.source(source.name) != source:
+                return analyze_module(source, _Folder(self._host.folder), Options())
+            return self._engine.check(source.name)
+
+        return _said(self._host, check)
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
 class Afresh:
     """The same in a new process for each tree."""
 
@@ -263,6 +287,7 @@ FACES: Final[dict[str, Kind]] = {
     "daemon": Kind("mypy", Daemon),
     "afresh": Kind("analysis", Afresh),
     "process": Kind("analysis", Process),
+    "engine": Kind("analysis", Engaged),
     "through mypy": Kind("alone", ThroughMypy),
     "alone anew": Kind("alone", AloneAnew),
     "alone": Kind("alone", Alone),
@@ -314,12 +339,18 @@ def heard(done: subprocess.CompletedProcess[str]) -> Said:
 def analysed(folder: Path) -> Said:
     """Return what the analysis says of each module below a folder, as files are now."""
     host = _Folder(folder)
+    return _said(host, lambda source: analyze_module(source, host, Options()))
+
+
+def _said(host: _Folder, check: Callable[[Source], Sequence[Diagnostic]]) -> Said:
+    """Return what a check says of each module below a folder."""
+    folder = host.folder
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*.py*")]
     said: Said = {}
     for name in modules(dict.fromkeys(names, "")):
         source = host.read(name)
         try:
-            found = analyze_module(source, host, Options())
+            found = check(source)
         except SyntaxError as error:
             said[name] = [f"{name}:{error.lineno}: {error.msg}"]
             continue
@@ -335,7 +366,7 @@ class _Folder:
     """Hands out the modules of a folder, all folders being packages."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._known: dict[str, Source | None] = {}
 
     def source(self, module: str) -> Source | None:
@@ -343,7 +374,7 @@ class _Folder:
         if module not in self._known:
             base = module.replace(".", "/")
             paths = (f"{base}/__init__.pyi", f"{base}.pyi", f"{base}/__init__.py", f"{base}.py")
-            found = (path for path in paths if (self._folder / path).is_file())
+            found = (path for path in paths if (self.folder / path).is_file())
             path = next(found, None)
             self._known[module] = None if path is None else self._read(module, path)
         return self._known[module]
@@ -354,4 +385,18 @@ class _Folder:
         return self._read(module, path)
 
     def _read(self, module: str, path: str) -> Source:
-        return Source(module, path, (self._folder / path).read_text("utf-8", errors="replace"))
+        return Source(module, path, (self.folder / path).read_text("utf-8", errors="replace"))
+
+
+class _Edited(_Folder):
+    """The same for a process that stays: a module is as it was until all are looked at again."""
+
+    def version(self, module: str) -> str | None:
+        """Return what is another text where the module's source is."""
+        source = self.source(module)
+        return source and f"{source.text} {source.path}"
+
+    def renew(self) -> list[str]:
+        """See all modules as they are now; return those that have changed, come or gone."""
+        before, self._known = self._known, {}
+        return [name for name, source in before.items() if self.source(name) != source]
