@@ -93,6 +93,15 @@ def test_no_process_outlives_an_error() -> None:
         os.waitpid(-1, os.WNOHANG)
 
 
+def test_with_one_core_much_work_is_done_in_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It leaves nothing to be cleaned up; for little work a copy isn't worth it."""
+    monkeypatch.setattr(parallel, "cores", lambda: 1)
+    here = os.getpid()
+    (much,) = set(parallel.each(lambda n: os.getpid(), range(3), lambda n: 100_000))
+    (little,) = set(parallel.each(lambda n: os.getpid(), range(3), lambda n: 1))
+    assert (much == here, little == here) == (False, True)
+
+
 def test_apart_is_in_a_copy() -> None:
     """What it leaves behind isn't here: neither what it changes, nor its threads."""
     changed: list[int] = []
