@@ -269,11 +269,16 @@ class Program:
         self._forget(gone)
 
     def _is_renewed(self, module: Module, source: Source) -> bool:
-        """Have a module go on with another text, if it can."""
+        """Have a module go on with another text, if it can.
+
+        Where the program doesn't stay, somebody may have use for the syntax of the one before.
+        """
         before = module.syntax
         if before.is_taken_over or before.source.path != source.path:
             return False
         if before.source != source:
+            if not self.memory.stays:
+                return False
             try:
                 parsed = grafted(before, source)
             except (SyntaxError, ValueError, RecursionError):
