@@ -80,7 +80,8 @@ class _Origin:
     """A question that can be asked again by itself, and what was found.
 
     `answer` finds it out, and gives `MISSING` where it can't be kept; `alike` tells whether two
-    answers are the same to all who ask.
+    answers are the same to all who ask. `is_limited`: it is `limited` that was answered; that and
+    `home` are as for `Memory.answering`.
     """
 
     question: Hashable
