@@ -66,7 +66,7 @@ def test_little_to_analyse(new_project: Callable[..., Project]) -> None:
 def test_an_edit_of_much_that_is_known(new_project: Callable[..., Project]) -> None:
     """Where all has been analysed before, one process does what an edit asks for."""
     project = new_project(FILES)
-    assert project.check() == said("second", "second")
+    project.check()
     project.write({"two.py": f"{FILES['two.py']}# and more\n"})
     assert project.check() == said("first", "first")
 
