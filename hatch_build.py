@@ -27,7 +27,8 @@ ROOMS = ("dtypes.py", "dims", "shapes", "ops", "signatures", "analysis")
 INTERPRETED = (
     "dims/objects.py",  # programs hold these objects, copy them and send them about
     "signatures/index.py",  # what it keeps on disk is Python's own
-    "analysis/host.py",  # what hosts give and get goes from one process to another
+    "analysis/host.py",  # what hosts give and get goes from one process to another,
+    "analysis/findings.py",  # and so does what is said of each part
     "analysis/coverage",  # these two don't run when a program is checked
     "analysis/study",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import traceback
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import shapecheck
 from shapecheck.analysis import Options, Source, analyze_module
 from shapecheck.analysis.host import Host
 from shapecheck.dims.algebra import atoms_of
+from shapecheck.engine import Engine
 
 PACKAGE = Path(shapecheck.__file__).parent
 ROOMS = ("dims", "shapes", "ops", "signatures", "analysis")
@@ -80,3 +82,32 @@ def _as_mypy_runs() -> Iterator[None]:
 def test_what_is_nested_deeply_ends_no_process(text: str) -> None:
     """Compiled calls aren't counted: what an analysis goes down is bounded otherwise."""
     assert not analyze_module(Source("m", "m.py", text + "\n"), Alone(), Options())
+
+
+def test_what_is_found_goes_from_one_process_to_another() -> None:
+    """The plugin's second process sends records, with all that is said of each part."""
+    text = (
+        "import torch\nfrom torch import Tensor\nfrom shapecheck import Float\n"
+        'def g(x):\n    return x @ x\n\ndef f(x: Float[Tensor, "b d"]):\n    return g(x) @ x\n\n'
+        "f(torch.zeros(2, 3))\n"
+    )
+    engine = Engine(OneModule(text), Options())
+    record = engine.record("one")
+    sent = pickle.loads(pickle.dumps(record))
+    assert sent.said == record.said != ()
+    assert (sent.text, sent.versions) == (record.text, record.versions)
+
+
+class OneModule:
+    """A program of one module."""
+
+    def __init__(self, text: str) -> None:
+        self._source = Source("one", "one.py", text)
+
+    def source(self, module: str) -> Source | None:
+        """Return the module."""
+        return self._source if module == "one" else None
+
+    def version(self, module: str) -> str | None:
+        """Return which one it is."""
+        return "1" if module == "one" else None
