@@ -273,7 +273,7 @@ _FEW: Final = 16
 
 def _rounded(steps: int) -> int:
     """Return a number of steps that is mostly the same where there are a few more or fewer."""
-    unit = max(_FEW // 2, 1 << max(steps.bit_length() - 3, 0))
+    unit = max(_FEW // 2, 1 << max(steps.bit_length() - 4, 0))
     return -(-steps // unit) * unit
 
 
