@@ -26,21 +26,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from corpus.run import CONFIGS, OPTIONS
+
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARIES = (
     "import torch\nimport torch.nn.functional\nimport numpy\nimport jaxtyping\nimport einops\n"
 )
-CONFIGS = {
-    "plain": "[mypy]\nuntyped_calls_exclude = torch\n",
-    "plugin": "[mypy]\nplugins = shapecheck.mypy_plugin\n",
-}
-OPTIONS = (
-    "--ignore-missing-imports",
-    "--follow-imports=silent",
-    "--namespace-packages",
-    "--explicit-package-bases",
-    "--no-error-summary",
-)
+# Those of the options that say which modules there are.
+FINDING = ("--follow-imports", "--namespace-packages", "--explicit-package-bases")
 # Processes that mypy leaves behind, the plugin's second one, become this one's own (Linux).
 MEMORY = """
 import ctypes, os, resource, subprocess, sys
@@ -105,7 +98,8 @@ class Measured:
         cache = self.scratch / "cache-alone"
         shutil.rmtree(cache, ignore_errors=True)
         alone = [sys.executable, "-m", "shapecheck", "check", "--only-shapes", self.folder]
-        alone += ["--", f"--cache-dir={cache}", *OPTIONS[1:4]]
+        finding = (one for one in OPTIONS if one.startswith(FINDING))
+        alone += ["--", f"--cache-dir={cache}", *finding]
         self._note("cold alone", alone)
         self._note("warm alone", alone)
         with self._edit():

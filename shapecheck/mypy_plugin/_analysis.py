@@ -58,9 +58,14 @@ class ModuleAnalysis:
             return
         found = self._reader.read(file.fullname, file.path)
         if found is not None and mentions_tensors(found[0].text):
-            # Of one that has been edited most is as it was.
-            is_new = self._engines.of(file.fullname, file.path).known(file.fullname) is None
-            self._ahead.submit(file.fullname, file.path, len(found[0].text) if is_new else 0)
+            length = len(found[0].text)
+
+            def unknown() -> int:
+                # Of one that has been edited most is as it was.
+                known = self._engines.of(file.fullname, file.path).known(file.fullname)
+                return length if known is None else 0
+
+            self._ahead.submit(file.fullname, file.path, unknown)
 
     def run(self, file: MypyFile, reporter: Reporter) -> set[str]:
         """Analyse a module and report; return the modules whose source had a say in it."""

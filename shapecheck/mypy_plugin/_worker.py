@@ -118,14 +118,19 @@ class Worker:
         # With one core there is nothing to win.
         self._is_open = cores() > 1 and bool(sys.executable)
 
-    def submit(self, module: str, path: str, unknown: int) -> None:
-        """Have a module analysed, with so many characters of which nothing is known from before."""
+    def submit(self, module: str, path: str, unknown: Callable[[], int]) -> None:
+        """Have a module analysed.
+
+        `unknown` tells of how many characters in it nothing is known from before; it is asked as
+        long as the process hasn't started.
+        """
         if not self._is_open or module in self._expected or module in self._waiting:
             return
         self._waiting[module] = path
-        self._unknown += unknown
-        if self._unknown < _WORTH_A_PROCESS:
-            return
+        if self._process is None:
+            self._unknown += unknown()
+            if self._unknown < _WORTH_A_PROCESS:
+                return
         try:
             if self._process is None:
                 self._process = _spawn()
@@ -133,12 +138,12 @@ class Worker:
                 reading = self._process.stdout, self._incoming
                 threading.Thread(target=_read, args=reading, daemon=True).start()
                 self._send(self._start)
-            for module, path in self._waiting.items():
+            for one, its_path in self._waiting.items():
                 # What a module imports is parsed after the module and checked before it.
-                self._send(_Request(-self._submitted, module, path))
+                self._send(_Request(-self._submitted, one, its_path))
                 self._submitted += 1
-                self._expected.add(module)
-                self._to_begin[module] = None
+                self._expected.add(one)
+                self._to_begin[one] = None
         except OSError:
             self._give_up()
         self._waiting.clear()

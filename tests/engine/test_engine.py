@@ -105,6 +105,13 @@ class Program:
         del self.files.sources[module]
         self.engine.renew([module])
 
+    def looked_into(self) -> list[str]:
+        """Check all modules; return the functions of which it isn't known that all is as it was."""
+        with looked_into() as functions:
+            for name in self.files.sources:
+                self.engine.check(name)
+        return functions
+
     def check(self) -> list[str]:
         """Check all modules; return which parts the analysis was asked of."""
         with noted() as asked:
@@ -206,9 +213,8 @@ def test_what_an_edit_asks_of_a_process_that_stays(name: str) -> None:
     program.check()
     module, old, new, asked = EDITS[name]
     program.edit(module, old, new)
-    with looked_into() as functions, noted() as parts_asked:
-        program.engine.check("layers")
-        program.engine.check("model")
+    with noted() as parts_asked:
+        functions = program.looked_into()
     assert sorted(parts_asked) == asked
     assert len(functions) == len(set(functions))
     assert {*functions} <= {one.partition(": ")[2] for one in asked}
@@ -243,10 +249,7 @@ def test_where_the_same_is_found_nothing_else_is_looked_into(name: str) -> None:
     program.check()
     module, old, new, expected = SAME[name]
     program.edit(module, old, new)
-    with looked_into() as functions:
-        program.engine.check("layers")
-        program.engine.check("model")
-    assert set(functions) == expected
+    assert set(program.looked_into()) == expected
     program.check()
 
 

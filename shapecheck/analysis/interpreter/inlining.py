@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -82,7 +82,7 @@ def look_into(
             memory.passing(question)
             memory.passing(limited)
         elif memory.stays:
-            again = _Asked.of(frame, function, values, matcher, seen, allowed, apart).again
+            again = _asked_again(frame, function, values, matcher, seen, allowed, apart)
         with memory.answering(question, limited=limited, again=again, alike=_are_alike) as keep:
             inner = Budget(allowed).followed(apart)
             outcome = _run(frame, function, values, matcher, inner, seen)
@@ -194,71 +194,43 @@ def _given(outcome: CallSummary, seen: View) -> Hashable:
     return None if found is None else found.key
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A call as it was made, to be run again without its caller.
+def _asked_again(
+    frame: Frame,
+    function: Function,
+    given_values: Mapping[str, Value],
+    given_matcher: Matcher | None,
+    seen: View,
+    allowed: int,
+    apart: bool,
+) -> Callable[[], object]:
+    """Return what makes a call once more as it was seen, without its caller.
 
-    `names` are what the unknowns that it sees were called then, and `active` the functions that
-    were looked into.
+    That gives `MISSING` where not every such call would give what it does.
     """
+    values, depth, active = dict(given_values), frame.depth, [*frame.budget.active]
+    heap = {ref: frame.state.content(ref) for ref in seen.refs}
+    facts = frame.state.facts.copy()
+    names = [symbol.name for symbol in seen.unknowns]
+    matcher = None
+    if given_matcher is not None:
+        matcher = Matcher(Facts(), names={**given_matcher.names}, runs={**given_matcher.runs})
 
-    function: Function
-    values: Mapping[str, Value]
-    matcher: Matcher | None
-    seen: View
-    names: tuple[str, ...]
-    heap: Mapping[Ref, Content]
-    facts: Facts
-    depth: int
-    active: tuple[ast.AST, ...]
-    allowed: int
-    apart: bool
-
-    @staticmethod
-    def of(
-        frame: Frame,
-        function: Function,
-        values: Mapping[str, Value],
-        matcher: Matcher | None,
-        seen: View,
-        allowed: int,
-        apart: bool,
-    ) -> _Asked:
-        """Return the call that a frame makes."""
-        known = None
-        if matcher is not None:
-            known = Matcher(Facts(), names={**matcher.names}, runs={**matcher.runs})
-        return _Asked(
-            function,
-            dict(values),
-            known,
-            seen,
-            tuple(symbol.name for symbol in seen.unknowns),
-            {ref: frame.state.content(ref) for ref in seen.refs},
-            frame.state.facts.copy(),
-            frame.depth,
-            (*frame.budget.active,),
-            allowed,
-            apart,
-        )
-
-    def again(self) -> object:
-        """Run it; `MISSING` where not every such call would give what it does."""
-        state = State({}, {}, dict(self.heap), self.facts.copy())
-        budget = Budget(active=[*self.active])
-        module = self.function.module
-        frame = Frame(module, state, quiet=True, depth=self.depth, budget=budget)
-        names = [symbol.name for symbol in self.seen.unknowns]
-        _call(self.seen.unknowns, self.names)
+    def again() -> object:
+        state, budget = State({}, {}, dict(heap), facts.copy()), Budget(active=[*active])
+        caller = Frame(function.module, state, quiet=True, depth=depth, budget=budget)
+        names_now = [symbol.name for symbol in seen.unknowns]
+        _call(seen.unknowns, names)
         try:
-            inner = Budget(self.allowed).followed(self.apart)
-            outcome = _run(frame, self.function, self.values, self.matcher, inner, self.seen)
+            inner = Budget(allowed).followed(apart)
+            outcome = _run(caller, function, values, matcher, inner, seen)
         finally:
-            _call(self.seen.unknowns, names)
+            _call(seen.unknowns, names_now)
         if outcome is None:
-            module.program.memory.limited()
+            caller.program.memory.limited()
             return _GIVEN_UP
         return outcome if outcome.lasts else MISSING
+
+    return again
 
 
 def _call(unknowns: Sequence[Sym], names: Sequence[str]) -> None:

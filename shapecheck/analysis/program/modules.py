@@ -258,6 +258,7 @@ class Program:
         self._modules: dict[str, Module | None] = {}
         self._unparsed: dict[str, Unparsed | None] = {}
         self._unreadable: dict[str, Reading] = {}
+        self._taken_over = Syntax.taken_over
 
     def renew(self, names: Collection[str]) -> None:
         """Forget of modules that have changed what rests on what isn't as it was."""
@@ -301,8 +302,10 @@ class Program:
     def begin(self) -> None:
         """Begin with another module; forget those of which another program has the nodes."""
         self.memory.begin()
-        modules = self._modules.items()
-        self._forget([name for name, one in modules if one and one.syntax.is_taken_over])
+        if self._taken_over != Syntax.taken_over:
+            self._taken_over = Syntax.taken_over
+            modules = self._modules.items()
+            self._forget([name for name, one in modules if one and one.syntax.is_taken_over])
 
     def add(self, source: Source) -> Module:
         """Return the module that a source is, parsed where it isn't yet; raises SyntaxError."""

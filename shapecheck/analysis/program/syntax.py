@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial, wraps
 from io import StringIO
 from itertools import islice
-from typing import Final, TypeAlias, TypeGuard, TypeVar
+from typing import ClassVar, Final, TypeAlias, TypeGuard, TypeVar
 
 from shapecheck.analysis.host import Source, Span
 from shapecheck.analysis.program.reading import (
@@ -281,6 +281,9 @@ class Syntax:
     `tree` may be given. `is_taken_over`: its nodes are another one's by now, see `grafting`.
     """
 
+    taken_over: ClassVar[int] = 0
+    """How many have been taken over so far."""
+
     def __init__(self, source: Source, tree: ast.Module | None = None) -> None:
         self.source = source
         self.is_taken_over = False
@@ -313,6 +316,7 @@ class Syntax:
     def take_over(self) -> None:
         """Give the nodes to another one: nobody notes any more who goes through them here."""
         self.is_taken_over = True
+        Syntax.taken_over += 1
         for node in self._definitions.values():
             node.body = [*quietly(node)]
 
