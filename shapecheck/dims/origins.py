@@ -27,6 +27,10 @@ class OfInstance(Origin):
 
     path: Hashable
 
+    def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
+        """Return the same of another path."""
+        return replace(self, path=path(self.path))
+
 
 @dataclass(frozen=True, slots=True)
 class NamesOf(Origin):
@@ -38,6 +42,10 @@ class NamesOf(Origin):
 
     path: Hashable
     of: Literal["fields", "keys"]
+
+    def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
+        """Return the same of another path."""
+        return replace(self, path=path(self.path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,10 @@ class Each(Origin):
     def is_one_of_several(self) -> bool:
         """Whether the symbol belongs to one thing among several alike: each has another."""
         return True
+
+    def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
+        """Return the same of another path."""
+        return Each(self.one.at(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +84,10 @@ class Default(Origin):
         """The size where nobody chooses another."""
         return self.value
 
+    def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
+        """Return the same of another path."""
+        return replace(self, of=self.of.at(path))
+
 
 @dataclass(frozen=True, slots=True)
 class ChosenToFit(Origin):
@@ -82,6 +98,10 @@ class ChosenToFit(Origin):
 
     among: Origin
     path: Hashable
+
+    def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
+        """Return the same of another path."""
+        return ChosenToFit(self.among.at(path), path(self.path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +117,10 @@ class CountAt(Origin):
     def owner(self) -> Origin:
         """The function at hand."""
         return HERE
+
+    def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
+        """Return the same of another path."""
+        return replace(self, path=path(self.path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, Final
@@ -98,6 +98,10 @@ class Origin:
 
     def following(self, renamed: Callable[[Sym], Sym]) -> Origin:
         """Return what says the same of other symbols."""
+        return self
+
+    def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
+        """Return what says the same of what is at another path, if this is of what is at one."""
         return self
 
     def again(self) -> Origin:
@@ -331,7 +335,13 @@ class Sym:
 
     def following(self, renamed: Callable[[Sym], Sym]) -> Sym:
         """Return the symbol that says the same of other symbols."""
-        origin = self.origin.following(renamed)
+        return self._from(self.origin.following(renamed))
+
+    def at(self, path: Callable[[Hashable], Hashable]) -> Sym:
+        """Return the symbol that belongs to what is at another path, if this belongs to one."""
+        return self._from(self.origin.at(path))
+
+    def _from(self, origin: Origin) -> Sym:
         return self if origin == self.origin else Sym(self.name, self.kind, origin, self.size)
 
     def __reduce__(self) -> tuple[type[Sym], tuple[str, Kind, Origin, int | None]]:

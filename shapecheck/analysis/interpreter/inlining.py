@@ -24,12 +24,11 @@ from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.values.heap import enclosing, inside, unknowns
-from shapecheck.analysis.values.model import Content, Instance, Ref
-from shapecheck.analysis.values.paths import is_one
+from shapecheck.analysis.values.model import Content, Ref
+from shapecheck.analysis.values.paths import NUMBERS
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import only
 from shapecheck.shapes import Facts, Matcher
 
 
@@ -78,10 +77,7 @@ def look_into(
         return UNKNOWN
     else:
         again = None
-        if seen.passing:
-            memory.passing(question)
-            memory.passing(limited)
-        elif memory.stays:
+        if memory.stays:
             again = _asked_again(frame, function, values, matcher, seen, allowed, apart)
         with memory.answering(question, limited=limited, again=again, alike=_are_alike) as keep:
             inner = Budget(allowed).followed(apart)
@@ -138,8 +134,9 @@ class CallSummary:
     `seen` is what the call saw. `taught` is what is known afterwards, `facts` all of it where
     something was forgotten, or what the call saw can't be told. `steps` is what it took, `needs`
     the least number of steps with which all in it can be run to its end. It `lasts` if it is what
-    any call gives that sees the same, but for the unknowns that come into being with the call, if
-    there are any `new` ones. `names` is what those that it saw were called in the end.
+    any call gives that sees the same, but for the unknowns, and the ones among several, that come
+    into being with the call, if there are `new` ones. `names` is what the unknowns that it saw were
+    called in the end.
     """
 
     value: Value
@@ -162,7 +159,7 @@ class CallSummary:
         for ref in self.changes:
             if ref not in places:
                 places[ref] = Ref()
-        same = not self.new and self.seen.unknowns == seen.unknowns
+        same = not self.new and self.seen.stands_for_itself(seen)
         same = same and self.seen.closures == seen.closures
         if same and all(one is other for one, other in places.items()):
             return self
@@ -273,6 +270,7 @@ def _run(
         promise(inner, function)
     budget.active = active = frame.budget.active
     active.append(function.node)
+    numbered = NUMBERS.given
     try:
         value, end = _outcome(inner, function)
     except BudgetExceeded:
@@ -298,11 +296,9 @@ def _run(
     met.update(unknowns(taught.values))
     kept_all = before.atoms.keys() <= end.facts.atoms.keys()
     facts = None if kept_all and before.runs.keys() <= end.facts.runs.keys() else end.facts
-    made = only((c for r, c in changes.items() if r not in heap), Instance)
     enclosed = {function for held in found for function in enclosing(held)}
     lasts = facts is None and enclosed.issubset(seen.closures)
-    lasts = lasts and not any(is_one(one.path) for one in made)
-    new = len(met) > len(seen.unknowns)
+    new = len(met) > len(seen.unknowns) or NUMBERS.given > numbered
     called = seen.names()
     return CallSummary(
         value, changes, faults, seen, taught, facts, steps, needs, lasts, new, called

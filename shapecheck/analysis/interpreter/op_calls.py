@@ -96,8 +96,6 @@ def apply(
             value = signature.apply(facts, given, named, site.label, instance)
             if seen is not None:
                 results[seen.key] = OpSummary.of(value, before, facts, seen)
-                if seen.passing:
-                    frame.program.memo.passing.append(seen.key)
         value = autocast.cast(signature, facts, given, named, instance, value)
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
         _mind_padding(frame, signature, given, named, site, value)
@@ -220,7 +218,7 @@ class OpSummary:
 
     def at(self, seen: View) -> OpSummary:
         """Return what comes of a call that sees this."""
-        if not self.is_new and self.seen.unknowns == seen.unknowns:
+        if not self.is_new and self.seen.stands_for_itself(seen):
             return self
         seen.label(self.names)
         moving = self.seen.renewing(seen, {})

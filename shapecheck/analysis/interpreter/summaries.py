@@ -17,10 +17,9 @@ from shapecheck.analysis.values.model import (
     Instance,
     Path,
     Ref,
-    of_one,
 )
 from shapecheck.analysis.values.parts import FORMS
-from shapecheck.analysis.values.paths import is_one
+from shapecheck.analysis.values.paths import renumbered
 from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
 from shapecheck.dims.origins import Met
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, symbols_of
@@ -38,16 +37,16 @@ class View:
     """What a call sees: two calls with equal keys give the same, but for what stands in for what.
 
     `refs` are the things on the heap that it can reach, `closures` the functions that see variables
-    around them, and `unknowns` the symbols of which nothing is known, in the order in which they
-    are met. Those of the one call stand where those of the other do.
+    around them, `unknowns` the symbols of which nothing is known, and `ones` the numbers of those
+    that are one among several alike, each in the order in which they are met. Those of the one call
+    stand where those of the other do.
     """
 
     key: Hashable
     refs: tuple[Ref, ...]
     closures: tuple[Function, ...]
     unknowns: tuple[Sym, ...]
-    passing: bool = False
-    """Whether it is of one thing among several alike, which no other analysis meets again."""
+    ones: tuple[int, ...]
 
     def names(self) -> tuple[str, ...]:
         """Return what the unknowns are called by now; nothing where none has a name."""
@@ -59,15 +58,20 @@ class View:
         for symbol, name in zip(self.unknowns, names, strict=False):
             symbol.label(name)
 
+    def stands_for_itself(self, seen: View) -> bool:
+        """Whether all symbols and numbers that were seen are those that are seen there."""
+        return self.unknowns == seen.unknowns and self.ones == seen.ones
+
     def renewing(self, seen: View, places: Mapping[Ref, Ref]) -> Renewing:
         """Return what brings an outcome of what was seen here to what is seen there.
 
-        Unknowns that came into being with the outcome are new ones there.
+        Unknowns, and one among several, that came into being with the outcome are new ones there.
         """
         same = dict(zip(self.closures, seen.closures, strict=True))
         made = zip(self.unknowns, seen.unknowns, strict=True)
         moved = dict[Value, Value]((*places.items(), *same.items()))
-        return Renewing(moved, _never, made)
+        ones = dict(zip(self.ones, seen.ones, strict=True))
+        return Renewing(moved, _never, made, ones)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,7 @@ def view(
     except (Unrecognisable, TypeError):
         return None
     met = (tuple(looking.numbers), tuple(looking.closures), tuple(looking.unknowns))
-    return View(key, *met, looking.passing)
+    return View(key, *met, tuple(looking.ones))
 
 
 class _Looking:
@@ -172,12 +176,15 @@ class _Looking:
         self.closures: dict[Function, int] = {}
         self.unknowns: dict[Sym, Sym] = {}
         """What stands in for the unknowns that were met."""
+        self.ones: dict[int, int] = {}
+        """What stands in for the numbers of which one of several alike something is."""
+        self.placed: dict[Sym, Sym] = {}
+        """What stands in for all symbols for which others do."""
         self.told: list[Hashable] = []
         """What is said of these unknowns, one by one."""
         self.symbols: set[Sym] = set()
         self.names_sizes = False
         """Whether sizes may come into being here that are known by a name."""
-        self.passing = False
 
     def value(self, value: Value) -> Hashable:
         kind = type(value)
@@ -218,12 +225,11 @@ class _Looking:
 
     def _path(self, value: Path) -> Hashable:
         self.names_sizes = True
-        return (Path, value)
+        return (Path, self._at(value.text))
 
     def content(self, content: Content) -> Hashable:
         if isinstance(content, Instance):
             self.names_sizes |= content.path is not None
-            self.passing |= is_one(content.path)
         return None if content is None else content.key(self.value)
 
     def known(self, facts: Facts) -> Iterator[Hashable]:
@@ -252,14 +258,13 @@ class _Looking:
         """
         found: set[Hashable] = set()
         for fixed, vague, has_size in _together(declared) if declared else ():
-            met = [dims.renamed(size, self.unknowns) for size in vague if self._has_met(size)]
+            met = [dims.renamed(size, self.placed) for size in vague if self._has_met(size)]
             if met or has_size:
                 found.add(fixed.union(met))
         return frozenset(found)
 
     def _has_met(self, size: Size) -> bool:
-        unknown = (symbol for symbol in dims.symbols(size) if symbol.kind is Kind.UNKNOWN)
-        return all(symbol in self.unknowns for symbol in unknown)
+        return all(symbol in self.placed for symbol in dims.symbols(size) if _is_vague(symbol))
 
     def _concerns(self, atom: Atom) -> bool:
         """Whether what is known of an atom is of something met, or that may be met by its name."""
@@ -281,24 +286,32 @@ class _Looking:
                 return dim
         for symbol in dims.in_order(dims.symbols(dim)):
             self._symbol(symbol)
-        return dims.renamed(dim, self.unknowns)
+        return dims.renamed(dim, self.placed)
 
     def _symbol(self, symbol: Sym) -> Sym:
-        """Return what stands in for a symbol: itself, unless nothing is known of it."""
+        """Return what stands in for a symbol: itself, for names and sizes of the one thing."""
         self.symbols.add(symbol)
+        found = self.placed.get(symbol)
+        if found is not None:
+            return found
         if symbol.kind is not Kind.UNKNOWN:
-            self.passing |= of_one(symbol.origin)
-            return symbol
-        found = self.unknowns.get(symbol)
-        if found is None:
-            found = self.unknowns[symbol] = _place(len(self.unknowns))
-            said: Hashable = symbol.origin
-            if symbol.options:
-                said = self.value(symbol.options)
-            elif symbol.is_derived:
-                said = symbol.following(self._symbol).origin
-            self.told.append((symbol.name, said))
+            found = symbol.following(self._symbol) if symbol.is_derived else symbol.at(self._at)
+            if found is not symbol:
+                self.placed[symbol] = found
+            return found
+        found = self.placed[symbol] = self.unknowns[symbol] = _place(len(self.unknowns))
+        if symbol.options:
+            said: Hashable = self.value(symbol.options)
+        elif symbol.is_derived:
+            said = symbol.following(self._symbol).origin
+        else:
+            said = symbol.origin.at(self._at)
+        self.told.append((symbol.name, said))
         return found
+
+    def _at(self, path: Hashable) -> Hashable:
+        """Return the path to what stands in for what is at one."""
+        return renumbered(path, lambda number: self.ones.setdefault(number, -1 - len(self.ones)))
 
     def _closure(self, function: Function) -> Hashable:
         """Return what is seen by a function that sees variables around it: these, too."""
@@ -328,18 +341,31 @@ def _together(
 ) -> tuple[tuple[frozenset[Hashable], tuple[Size, ...], bool], ...]:
     """Return what `Facts.stand_together` may ask of each of several shapes.
 
-    That is the numbers and sizes in it without unknowns, the sizes with some, and whether there are
-    any of the first kind.
+    That is the numbers and sizes in it that are the same for every call, the other sizes, and
+    whether there are any of the first kind.
     """
     found = []
     for shape in declared:
         sizes = [dim for dim in shape.dims if isinstance(dim, Size)]
-        vague = [s for s in sizes if any(one.kind is Kind.UNKNOWN for one in dims.symbols(s))]
+        vague = [size for size in sizes if any(map(_is_vague, dims.symbols(size)))]
         fixed = [size for size in sizes if size not in vague]
         numbers = [dim for dim in shape.dims if isinstance(dim, int) and dim != 1]
         if sizes:
             found.append((frozenset[Hashable]((*numbers, *fixed)), tuple(vague), bool(fixed)))
     return tuple(found)
+
+
+def _is_vague(symbol: Sym) -> bool:
+    """Whether another symbol stands in for one where calls are compared."""
+    if symbol.kind is Kind.UNKNOWN:
+        return True
+    if symbol.is_derived:
+        return any(map(_is_vague, symbol.origin.symbols))
+    return symbol.at(_elsewhere) is not symbol
+
+
+def _elsewhere(path: Hashable) -> Hashable:
+    return renumbered(path, lambda number: -1)
 
 
 @kept_by_node(4096)

@@ -179,7 +179,6 @@ class Memory:
         self._answers: dict[Hashable, _Answer] = {}
         self._open: dict[Hashable, int] = {}
         self._provisional: list[Hashable] = []
-        self._passing: list[Hashable] = []
         self._met = _NONE
         self._is_limited = self._is_chained = False
         self._edits = 0
@@ -196,9 +195,6 @@ class Memory:
 
     def begin(self) -> None:
         """Begin with another module."""
-        for question in self._passing:
-            self._answers.pop(question, None)
-        self._passing.clear()
         self.begin_part()
 
     def begin_part(self) -> None:
@@ -354,10 +350,6 @@ class Memory:
             return False
         self._met = min(self._met, number)
         return True
-
-    def passing(self, question: Hashable) -> None:
-        """Take note that nobody asks a question again once the module at hand is done."""
-        self._passing.append(question)
 
     def limited(self, *, by_askers: bool = False) -> None:
         """Take note that what is being found out depends on the depth or the steps that are left.

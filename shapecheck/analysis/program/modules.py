@@ -192,7 +192,7 @@ class Memo:
     """What rules and constructors of signature files gave, for calls that are alike.
 
     `minding`: whether it matters to a call of which elements its tensors are. `results` and
-    `instances` are emptied when they get large. `passing` are the calls that no other module makes.
+    `instances` are emptied when they get large.
     """
 
     _LARGEST: Final = 100_000
@@ -201,13 +201,9 @@ class Memo:
         self.results: dict[Hashable, Any] = {}
         self.instances: dict[Hashable, Value] = {}
         self.minding: dict[Hashable, bool] = {}
-        self.passing: list[Hashable] = []
 
     def trim(self) -> None:
-        """Forget what no other module asks for, and everything if there is too much."""
-        for key in self.passing:
-            self.results.pop(key, None)
-        self.passing.clear()
+        """Forget everything if there is too much."""
         if len(self.results) + len(self.instances) > self._LARGEST:
             self.results.clear()
             self.instances.clear()

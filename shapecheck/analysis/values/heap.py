@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import Class, Function, Value
-from shapecheck.analysis.values.model import Content, Ref
+from shapecheck.analysis.values.model import Content, Path, Ref
 from shapecheck.analysis.values.parts import FORMS, parts
+from shapecheck.analysis.values.paths import NUMBERS, renumbered
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, Sym
 from shapecheck.shapes import Item, Run, Tensor
 
@@ -55,6 +56,14 @@ class Moving:
         """Return the symbol that stands for that of a run."""
         return self.symbol(symbol)
 
+    def number(self, number: int) -> int:
+        """Return the number of the one of several alike that stands for another of them."""
+        return number
+
+    def at(self, path: Hashable) -> Hashable:
+        """Return the path to what stands for what another leads to."""
+        return renumbered(path, self.number)
+
     def value(self, value: Value) -> Value:
         """Return a value with all in it replaced; the same object where nothing is."""
         kind = type(value)
@@ -99,6 +108,10 @@ class Moving:
         symbol = self.run(run.symbol)
         return run if symbol is run.symbol else Run(symbol)
 
+    def _path(self, path: Path) -> Path:
+        moved = renumbered(path.text, self.number)
+        return path if moved is path.text else Path(moved)
+
     def _dim(self, dim: Size | Composite) -> DimExpr:
         moved = {symbol: self.symbol(symbol) for symbol in dims.in_order(dims.symbols(dim))}
         others = {old: new for old, new in moved.items() if old is not new}
@@ -115,6 +128,7 @@ _OF_KIND: Final[dict[type, Callable[..., Value]]] = {
     Size: Moving._dim,
     Composite: Moving._dim,
     Run: Moving.replaced,
+    Path: Moving._path,
 }
 """What is put in the place of values that have no parts, which `FORMS` has."""
 
@@ -122,7 +136,8 @@ _OF_KIND: Final[dict[type, Callable[..., Value]]] = {
 class Renewing(Moving):
     """Puts new unknowns in the place of those that `keeps` doesn't say to keep.
 
-    `made` says what is put in the place of some.
+    `made` says what is put in the place of some, and `ones` which of several alike stands where
+    another one stood; without it each is itself.
     """
 
     def __init__(
@@ -130,23 +145,38 @@ class Renewing(Moving):
         places: Mapping[Value, Value],
         keeps: Callable[[Sym], bool],
         made: Iterable[tuple[Sym, Sym]] = (),
+        ones: Mapping[int, int] | None = None,
     ) -> None:
         super().__init__(places)
         self._keeps = keeps
         self._made = dict(made)
+        self._ones = None if ones is None else dict(ones)
+
+    def number(self, number: int) -> int:
+        """Return the number of what stands where this one of several stood, a new one each."""
+        if self._ones is None:
+            return number
+        found = self._ones.get(number)
+        if found is None:
+            found = self._ones[number] = NUMBERS.another()
+        return found
 
     def symbol(self, symbol: Sym) -> Sym:
         """Return the same new unknown for the same one; what is derived from it follows."""
-        if symbol.kind is not Kind.UNKNOWN:
-            return symbol
         made = self._made.get(symbol)
         if made is None:
-            if symbol.is_derived:
-                made = symbol.following(self.symbol)
-            else:
-                made = symbol if self._keeps(symbol) else symbol.again()
-            self._made[symbol] = made
+            made = self._made[symbol] = self._renewed(symbol)
         return made
+
+    def _renewed(self, symbol: Sym) -> Sym:
+        if symbol.is_derived:
+            return symbol.following(self.symbol)
+        placed = symbol.at(self.at)
+        if placed is not symbol or symbol.kind is not Kind.UNKNOWN or self._keeps(symbol):
+            return placed
+        if symbol.options:
+            return Sym.one_of(symbol.name, tuple(map(self.value, symbol.options)))
+        return symbol.again()
 
 
 def enclosing(value: Value) -> Iterator[Function | Class]:

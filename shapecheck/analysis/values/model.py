@@ -154,14 +154,6 @@ class Path(Opaque):
         return str(self.text)
 
 
-def of_one(origin: Origin) -> bool:
-    """Whether an origin is that of sizes of one instance of several."""
-    match origin:
-        case Default(of=inner) | ChosenToFit(among=inner):
-            return of_one(inner)
-    return origin.is_one_of_several
-
-
 def names_of(path: AccessPath, of: Literal["fields", "keys"]) -> Origin:
     """Return the origin of the names in the annotations of what is at a path."""
     origin = NamesOf(path, of)
@@ -368,13 +360,19 @@ class Instance:
 
     def changed(self, change: Callable[[Value], Value]) -> Instance:
         """Return the instance with something else in the place of each value in it."""
-        attrs, like = _changed(self.attrs, change), change(self.like)
-        return replace(self, attrs=attrs, like=like if isinstance(like, Ref) else None)
+        attrs, like, path = _changed(self.attrs, change), change(self.like), self.path
+        if path is not None and is_one(path):
+            match change(Path(path)):
+                case Path(text=text):
+                    path = text
+        return replace(self, attrs=attrs, like=like if isinstance(like, Ref) else None, path=path)
 
     def key(self, of: Callable[[Value], Hashable]) -> Hashable:
         """Return what tells it from other instances, by the keys of what is in it."""
         attrs = [(name, of(value)) for name, value in self.attrs.items()]
-        return (of(self.cls), of(self.like), self.path, self.whole, *attrs)
+        path = self.path
+        at = path if path is None or not is_one(path) else of(Path(path))
+        return (of(self.cls), of(self.like), at, self.whole, *attrs)
 
     def __hash__(self) -> int:
         return id(self)

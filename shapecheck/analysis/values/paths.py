@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from itertools import count
-from typing import TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,37 @@ class AmongSeveral:
 AccessPath: TypeAlias = str | AmongSeveral
 """`self.blocks`. To go on, add `".width"` or `"[0]"`; the text of either kind is its `str`."""
 
-_numbers = count()
+
+_Path = TypeVar("_Path", bound=Hashable)
+
+
+class Numbers:
+    """Tells things that are alike from one another; `given` is how often that was asked for."""
+
+    def __init__(self) -> None:
+        self.given = 0
+
+    def another(self) -> int:
+        """Return the number of another thing."""
+        self.given += 1
+        return self.given
+
+
+NUMBERS: Final = Numbers()
 
 
 def one_of(path: AccessPath) -> AmongSeveral:
     """Return the path of an instance that is one of several, all of which are at `path`."""
-    return AmongSeveral(str(path), next(_numbers))
+    return AmongSeveral(str(path), NUMBERS.another())
+
+
+def renumbered(path: _Path, number: Callable[[int], int]) -> _Path | AmongSeveral:
+    """Return a path with another number in the place of its own; itself if it has none."""
+    match path:
+        case AmongSeveral(number=old):
+            new = number(old)
+            return path if new == old else replace(path, number=new)
+    return path
 
 
 def is_one(path: AccessPath | None) -> bool:
