@@ -78,6 +78,24 @@ class Module:
             return UNKNOWN
         return self.recall((self, name, *nodes), lambda: self._define(name, nodes), UNKNOWN)
 
+    def member(self, name: str) -> Value:
+        """Return what `from package import name` takes from this one; `NOTHING` if it hasn't it.
+
+        A module of a package is taken before a name that the package has from others by `*`, so
+        that it isn't looked for in each of them. Of `from .net import *` it may have `net` itself.
+        """
+        inner = f"{self.name}.{name}"
+        stars = () if self.syntax.bound(name) else [*only(self.syntax.bound("*"), ast.ImportFrom)]
+        if not stars or self.program.module(inner) is None:
+            found = self.resolve(name)
+        elif any(self.absolute(node) == inner for node in stars):
+            found = self.program.exported(inner, name)
+        else:
+            found = NOTHING
+        if found is NOTHING and self.program.module(inner) is not None:
+            return self.program.package(inner)
+        return found
+
     def _define(self, name: str, nodes: Sequence[ast.stmt]) -> Value:
         match nodes[-1]:
             case ast.FunctionDef() | ast.AsyncFunctionDef() as function:
@@ -375,10 +393,8 @@ class Program:
         module = self.module(base)
         if module is None:
             return self.package(f"{base}.{name}")
-        found = module.resolve(name)
-        if found is not NOTHING:
-            return found
-        return self.package(f"{base}.{name}") if self.module(f"{base}.{name}") else UNKNOWN
+        found = module.member(name)
+        return UNKNOWN if found is NOTHING else found
 
 
 _CONSTANTS: Final[dict[str, Value]] = {

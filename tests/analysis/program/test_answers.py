@@ -296,3 +296,39 @@ def test_a_call_in_a_function_with_any_number_of_axes_is_known_again() -> None:
     first = results()
     assert first
     assert results() == first
+
+
+STARRED = {
+    "big": "from big.first import *\nfrom big.net import *\nfrom big.last import *\n",
+    "big.first": "def inner(x):\n    return x\n",
+    "big.last": "def other(x):\n    return x\n",
+    "big.net": "def net(x):\n    return torch.cat([x, x])\n",
+    "big.sizes": "def flat(x):\n    return x.flatten()\n",
+}
+USER = """
+from big import sizes, net, other
+
+def f(x: Float[Tensor, "b d"]) -> None:
+    reveal_shape(sizes.flat(x))
+    reveal_shape(net(x))
+    reveal_shape(other(x))
+"""
+
+
+def test_a_module_of_a_package_is_not_looked_for_in_all_that_it_imports() -> None:
+    """Of two thousand modules that a package imports by `*` none has to be read for it."""
+    asked: list[str] = []
+
+    class Listening(Shelf):
+        def source(self, module: str) -> Source | None:
+            asked.append(module)
+            return super().source(module)
+
+    host = Listening(shelf({**STARRED, "user": USER}))
+    found = [one.message for one in analyze_module(host.sources["user"], host, Options())]
+    assert found == [f'Revealed shape is "{shape}"' for shape in ("(b d)", "2*b d", "b d")]
+    asked.clear()
+    only_sizes = "from big import sizes\n\ndef f(x: Tensor) -> None:\n    sizes.flat(x)\n"
+    host = Listening(shelf({**STARRED, "user": only_sizes}))
+    analyze_module(host.sources["user"], host, Options())
+    assert not {"big.first", "big.last", "big.net"} & set(asked)
