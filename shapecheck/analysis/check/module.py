@@ -124,6 +124,7 @@ class Checking:
 
     def __init__(self, module: Module, host: Host) -> None:
         self._module, self._host = module, host
+        self._asked: dict[str, None] = {}
         self.parts = parts_of(module)
 
     @without_collecting
@@ -142,6 +143,7 @@ class Checking:
                     rests_on[one.module, one.key] = one.digest
                 case str():
                     rests_on[one, EXISTENCE] = digest_of(self._host.source(one), EXISTENCE)
+        self._asked.update(dict.fromkeys(name for name, _ in rests_on))
         return Checked(findings, rests_on)
 
     def spelled(self, lines: Lines) -> str:
@@ -152,8 +154,7 @@ class Checking:
 
     def end(self) -> None:
         """Forget what nobody asks for any more."""
-        self._module.program.memo.trim()
-        self._module.program.memory.trim()
+        self._module.program.trim(self._asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +215,9 @@ def _begun(source: Source, host: Host, options: Options, *, stays: bool = False)
 
 def _end(module: Module, host: Host, asked: Collection[Ground]) -> None:
     """Leave a module that has been checked, and tell the host what has been asked for."""
-    module.program.memo.trim()
-    module.program.memory.trim()
-    for name in sorted(only_of(asked, str)):
+    names = sorted(only_of(asked, str))
+    module.program.trim(names)
+    for name in names:
         host.source(name)
     if isinstance(host, Tracing):
         host.consulted.update(only_of(asked, tuple))

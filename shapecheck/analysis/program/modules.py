@@ -6,7 +6,7 @@ import ast
 import builtins
 import math
 import weakref
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeVar
@@ -19,7 +19,7 @@ from shapecheck.analysis.program.grafting import grafted
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef, Value
 from shapecheck.analysis.program.reading import NOTED, Reading
 from shapecheck.analysis.program.report import Reporter
-from shapecheck.analysis.program.syntax import DEFINITIONS, Syntax, syntax
+from shapecheck.analysis.program.syntax import DEFINITIONS, Syntax, drop_parsed, syntax
 from shapecheck.analysis.program.unparsed import Unparsed
 from shapecheck.analysis.relevance import TEXT
 from shapecheck.explain import Message
@@ -246,6 +246,11 @@ class Problem:
             self.module.reporter.error_at(self.span, self.message)
 
 
+MOST_TEXT: Final = 12_000_000
+"""As many characters of modules are held when one has been checked; parsed they take 40 times
+the room."""
+
+
 class Program:
     """All modules of the program, read when they are needed.
 
@@ -273,6 +278,7 @@ class Program:
         self._unparsed: dict[str, Unparsed | None] = {}
         self._unreadable: dict[str, Reading] = {}
         self._taken_over = Syntax.taken_over
+        self._asked_last: dict[str, None] = {}
 
     def renew(self, names: Collection[str]) -> None:
         """Forget of modules that have changed what rests on what isn't as it was."""
@@ -320,6 +326,32 @@ class Program:
             self._taken_over = Syntax.taken_over
             modules = self._modules.items()
             self._forget([name for name, one in modules if one and one.syntax.is_taken_over])
+
+    def trim(self, asked: Iterable[str]) -> None:
+        """Forget what takes too much room, once a module has been checked that `asked` for some.
+
+        Of modules that is those for which nobody has asked for longest, until half as much text as
+        there may be is left. A program that stays keeps all: an edit may be of any of them.
+        """
+        self.memo.trim()
+        self.memory.trim()
+        for name in asked:
+            self._asked_last.pop(name, None)
+            self._asked_last[name] = None
+        held = {name: one.source for name, one in self._modules.items() if one is not None}
+        left = sum(len(source.text) for source in held.values())
+        if left <= MOST_TEXT or self.memory.stays:
+            return
+        gone = []
+        never = [name for name in held if name not in self._asked_last]
+        for name in (*never, *self._asked_last):
+            if name in held and left > MOST_TEXT // 2:
+                left -= len(held[name].text)
+                gone.append(name)
+        for name in gone:
+            self._asked_last.pop(name, None)
+            drop_parsed(held[name])
+        self._forget(gone)
 
     def add(self, source: Source) -> Module:
         """Return the module that a source is, parsed where it isn't yet; raises SyntaxError."""

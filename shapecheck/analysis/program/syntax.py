@@ -498,6 +498,11 @@ def keep_parsed(one: Syntax) -> None:
         del _parsed[next(iter(_parsed))]
 
 
+def drop_parsed(source: Source) -> None:
+    """Keep a source no longer; who asks for it parses it again."""
+    _parsed.pop(source.path, None)
+
+
 DEFINITIONS: Final = (
     ast.Import,
     ast.ImportFrom,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+from types import ModuleType
 
 import pytest
 from compilation import interpreted
@@ -11,7 +12,7 @@ from repository import ROOT
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
 from shapecheck.analysis.check import module
-from shapecheck.analysis.program import answers
+from shapecheck.analysis.program import answers, modules
 
 HEAD = """\
 import torch
@@ -241,10 +242,13 @@ def test_of_the_versions_of_a_file_one_is_kept() -> None:
 
 
 @interpreted
-def test_forgetting_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("forgetting", [(answers, "MOST"), (modules, "MOST_TEXT")])
+def test_forgetting_makes_no_difference(
+    monkeypatch: pytest.MonkeyPatch, forgetting: tuple[ModuleType, str]
+) -> None:
     sources = shelf(PACKAGE)
     together = Shelf(sources)
-    monkeypatch.setattr(answers, "MOST", 0)
+    monkeypatch.setattr(*forgetting, 0)
     for name in (*PACKAGE, *PACKAGE):
         found = analyze_module(sources[name], together, Options())
         assert found == analyze_module(sources[name], Shelf(sources), Options())
