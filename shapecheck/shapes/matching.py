@@ -65,7 +65,9 @@ class Matcher:
 
     `names` and `runs` hold the bindings; those of `?b` hold for one tensor. `evaluate` gives the
     value of a `{...}` expression, or None where it can't be known. `beside`: see `Facts.unify`.
-    `pending`: what waits for further names, see `settle`.
+    `pending`: what waits for further names, see `settle`. `promises`: the annotation is kept for
+    every size, so that no name may have to be a number. See decisions.md, "What is promised is
+    promised for every size".
     """
 
     facts: Facts
@@ -74,6 +76,7 @@ class Matcher:
     runs: dict[str, tuple[Item, ...]] = field(default_factory=dict)
     beside: Sequence[Shape] = ()
     pending: list[_Equation | _Spread] = field(default_factory=list)
+    promises: bool = False
 
     def match(self, text: spec.Spec, shape: Shape) -> Misfit | None:
         """Fit a shape to an annotation, binding its names; returns why it doesn't fit, or None.
@@ -231,11 +234,28 @@ class Matcher:
         for index, (expected, actual) in enumerate(zip(bound, found, strict=True)):
             assert not isinstance(expected, Run)
             assert not isinstance(actual, Run)
-            if not self.facts.unify(expected, actual, self.beside):
+            if not self._equate(expected, actual):
                 return Misfit(
                     offset + len(items) - len(found) + index, str(group), expected, actual
                 )
         return None
+
+    def _equate(self, expected: DimExpr, actual: DimExpr) -> bool:
+        """Make two dimensions equal; False where they can't be, or aren't for every size."""
+        if self.promises and self._is_narrow(expected, actual):
+            return False
+        return self.facts.unify(expected, actual, self.beside)
+
+    def _is_narrow(self, expected: DimExpr, actual: DimExpr) -> bool:
+        """Whether two dimensions are equal only where names are numbers."""
+        one, other = self.facts.dim(expected), self.facts.dim(actual)
+        if isinstance(one, int) != isinstance(other, int):
+            symbols = dims.symbols(other if isinstance(one, int) else one)
+            return all(symbol.kind is Kind.NAME for symbol in symbols)
+        match self.facts.compare(one, other).learn:
+            case Sym(kind=Kind.NAME), int():
+                return True
+        return False
 
     # Single dimensions
 
@@ -257,7 +277,7 @@ class Matcher:
             if not isinstance(expr, spec.Braces):
                 self.pending.append(_Equation(entry, actual, axis))
             return None
-        if self.facts.unify(expected, actual, self.beside):
+        if self._equate(expected, actual):
             return None
         return Misfit(axis, str(entry), expected, actual)
 
@@ -334,7 +354,7 @@ class Matcher:
         if expected is None:
             self.pending.append(equation)
             return None
-        if self.facts.unify(expected, actual, self.beside):
+        if self._equate(expected, actual):
             return None
         return Misfit(axis, str(entry.expr), expected, actual)
 

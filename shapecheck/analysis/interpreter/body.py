@@ -181,7 +181,7 @@ def _given_out(
 ) -> Value:
     """Fit a value that is returned or yielded to the result's annotation."""
     verb = "yielded" if blame.part == "yielded" else "returned"
-    matcher = Matcher(frame.state.facts, frame.matcher.evaluate)
+    matcher = Matcher(frame.state.facts, frame.matcher.evaluate, promises=not frame.depth)
     matcher.names.update(frame.matcher.names)
     matcher.runs.update(frame.matcher.runs)
     parts: list[tuple[Declared, Value, ast.expr]] = [(declared, value, node)]
