@@ -202,7 +202,7 @@ class Facts:
         if vague or not symbols or (self.under_unknown_condition and not named):
             return False
         # min(n,h) and min(n,w) are both n where that is less, and min(n,2) is 2 where n is more
-        if all(_clamped(dim) or isinstance(dim, int) for dim in now) or _is_bound(*now):
+        if all(is_clamped(dim) or isinstance(dim, int) for dim in now) or _is_bound(*now):
             return False
         return any(
             one in shape.dims and other in shape.dims
@@ -361,7 +361,8 @@ def _may_differ(size: Size, symbol: Sym, value: DimExpr, other: int) -> bool:
     return dims.substitute(size, {symbol: size_of(value)}) != other
 
 
-def _clamped(dim: DimExpr) -> bool:
+def is_clamped(dim: DimExpr) -> bool:
+    """Whether a dimension is bounded by a minimum or a maximum, `min(n,2)`."""
     return isinstance(dim, Size) and any(isinstance(atom, Extreme) for atom in dim.atoms())
 
 

@@ -13,7 +13,7 @@ from shapecheck import spec
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Relation, Size, Sym, Verdict, size_of
 from shapecheck.dims.origins import Wanted
 from shapecheck.shapes.broadcasting import Clash, broadcast
-from shapecheck.shapes.facts import Facts
+from shapecheck.shapes.facts import Facts, is_clamped
 from shapecheck.shapes.model import Item, Run, Shape, has_run
 
 Evaluate: TypeAlias = Callable[[str], IntSize | None]
@@ -250,8 +250,10 @@ class Matcher:
         """Whether two dimensions are equal only where names are numbers."""
         one, other = self.facts.dim(expected), self.facts.dim(actual)
         if isinstance(one, int) != isinstance(other, int):
-            symbols = dims.symbols(other if isinstance(one, int) else one)
-            return all(symbol.kind is Kind.NAME for symbol in symbols)
+            named = other if isinstance(one, int) else one
+            symbols = dims.symbols(named)
+            # min(n,2) is 2 for every n that isn't less
+            return not is_clamped(named) and all(s.kind is Kind.NAME for s in symbols)
         match self.facts.compare(one, other).learn:
             case Sym(kind=Kind.NAME), int():
                 return True

@@ -23,6 +23,7 @@ from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import autocast, first_class, fitting, instance_dims, strict
 from shapecheck.analysis.interpreter.frame import Budget, Frame
 from shapecheck.analysis.interpreter.generators import is_generator
+from shapecheck.analysis.interpreter.lost_names import where_lost
 from shapecheck.analysis.program.model import Dotted, Function, Value
 from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import elements, is_def, names_in
@@ -196,7 +197,11 @@ def _given_out(
         if found[0] is not None:
             text = _text(frame, where)
             subject = _subject(verb, text)
-            frame.error(where, fitting.message(frame, subject, found, matcher, text, blame))
+            said = fitting.message(frame, subject, found, matcher, text, blame)
+            if found[1] is not None and not frame.quiet:
+                lost = where_lost(frame, where, found[1], found[0])
+                said = replace(said, notes=(*lost, *said.notes))
+            frame.error(where, said)
             return value
         match part, item:
             case TensorDecl(), Tensor() if left := first_class.left_over(frame, item, value):
