@@ -240,9 +240,14 @@ class Matcher:
                 )
         return None
 
-    def _equate(self, expected: DimExpr, actual: DimExpr) -> bool:
-        """Make two dimensions equal; False where they can't be, or aren't for every size."""
-        if self.promises and self._is_narrow(expected, actual):
+    def _equate(self, expected: DimExpr, actual: DimExpr, expr: spec.Expr | None = None) -> bool:
+        """Make two dimensions equal; False where they can't be, or aren't for every size.
+
+        `expr` is what the annotation says; a number that a name in it met in the body is none that
+        is promised.
+        """
+        is_met = isinstance(expected, int) and expr is not None and any(spec.expr_names(expr))
+        if self.promises and not is_met and self._is_narrow(expected, actual):
             return False
         return self.facts.unify(expected, actual, self.beside)
 
@@ -279,7 +284,7 @@ class Matcher:
             if not isinstance(expr, spec.Braces):
                 self.pending.append(_Equation(entry, actual, axis))
             return None
-        if self._equate(expected, actual):
+        if self._equate(expected, actual, expr):
             return None
         return Misfit(axis, str(entry), expected, actual)
 
@@ -356,7 +361,7 @@ class Matcher:
         if expected is None:
             self.pending.append(equation)
             return None
-        if self._equate(expected, actual):
+        if self._equate(expected, actual, entry.expr):
             return None
         return Misfit(axis, str(entry.expr), expected, actual)
 

@@ -75,7 +75,7 @@ def f(x: Float[Tensor, "N D"]) -> Float[Tensor, "N C"]:
 ---
 def f(x: Float[Tensor, "N D"]) -> Float[Tensor, "N C"]:
     a: Float[Tensor, "N C"] = torch.zeros(x.shape[0], 5)
-    return a
+    return x
 ---
 def f(x: Float[Tensor, "N D"]) -> None:
     a: Float[Tensor, "C"] = torch.zeros(5)
