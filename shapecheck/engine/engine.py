@@ -8,7 +8,15 @@ from typing import Generic, Protocol, TypeVar
 
 from shapecheck import analysis
 from shapecheck.analysis import Diagnostic, Host, Options, Source
-from shapecheck.engine.records import Grounds, Key, ModuleRecord, PartRecord, Versions
+from shapecheck.engine.records import (
+    Grounds,
+    Key,
+    ModuleRecord,
+    Numbers,
+    PartRecord,
+    Versions,
+    numbers,
+)
 from shapecheck.engine.store import Store
 
 
@@ -170,7 +178,7 @@ class Engine(Generic[F]):
         before = (known and known.grounds) or Grounds()
         kept = {} if known is None else self._kept(known)
         digests: dict[Key, str] = {}
-        numbers: dict[Key, int] = {}
+        places: dict[Key, int] = {}
         parts: list[PartRecord] = []
         for part in checking.parts:
             record = kept.get(part.key)
@@ -179,13 +187,13 @@ class Engine(Generic[F]):
                 is_same = not record.spelled or record.spelled == checking.spelled(part.lines)
                 if is_same and _is_inside(moved.findings.said, source):
                     on = {before.readings[at]: before.digests[at] for at in record.rests_on}
-                    rests_on = _numbered(on, numbers, digests)
+                    rests_on = _numbered(on, places, digests)
                     parts.append(replace(moved, rests_on=rests_on))
                     continue
             found = checking.check(part)
             self.analysed += 1
             spelled = checking.spelled(part.lines) if found.findings else ""
-            rests_on = _numbered(found.rests_on, numbers, digests)
+            rests_on = _numbered(found.rests_on, places, digests)
             parts.append(PartRecord(part.key, part.lines[0], spelled, rests_on, found.findings))
         checking.end()
         return ModuleRecord(
@@ -211,9 +219,7 @@ def _is_inside(said: Iterable[Diagnostic], source: Source | None) -> bool:
     return source is not None and min(lines) > 0 and max(lines) <= len(source.text.splitlines())
 
 
-def _numbered(
-    rests_on: dict[Key, str], numbers: dict[Key, int], digests: dict[Key, str]
-) -> tuple[int, ...]:
+def _numbered(rests_on: dict[Key, str], places: dict[Key, int], digests: dict[Key, str]) -> Numbers:
     """Return the numbers of readings, among those of the whole module."""
     digests.update(rests_on)
-    return tuple(numbers.setdefault(key, len(numbers)) for key in rests_on)
+    return numbers(places.setdefault(key, len(places)) for key in rests_on)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -26,6 +27,15 @@ Key: TypeAlias = tuple[str, str]
 """What was read: a module and a part of it, by the key of its `Reading`."""
 
 Versions: TypeAlias = dict[str, str | None]
+
+
+Numbers: TypeAlias = "array[int]"
+"""Which of the readings of a module: there are thousands of them for each part of a large one."""
+
+
+def numbers(some: Iterable[int]) -> Numbers:
+    """Return numbers of readings; raises OverflowError for what can't be one."""
+    return array("I", some)
 
 
 def digest(content: bytes) -> str:
@@ -47,13 +57,13 @@ class PartRecord:
 
     `line` is its first line then, and `spelled` a digest of its lines as they are spelled: what is
     said moves with them. It is "" where nothing is said. `rests_on` counts in the readings of the
-    module's record.
+    module's record; see `numbers`.
     """
 
     key: str
     line: int
     spelled: str
-    rests_on: tuple[int, ...]
+    rests_on: Numbers
     findings: Findings
 
     def moved(self, line: int) -> PartRecord:
@@ -170,7 +180,7 @@ def versions_from_text(text: str) -> Versions:
 def _grounds_to_text(grounds: Grounds) -> str:
     readings = [[*key, what] for key, what in zip(grounds.readings, grounds.digests, strict=True)]
     parts = [
-        [one.key, one.line, one.spelled, one.rests_on, _findings(one.findings)]
+        [one.key, one.line, one.spelled, [*one.rests_on], _findings(one.findings)]
         for one in grounds.parts
     ]
     return json.dumps([readings, parts])
@@ -181,11 +191,11 @@ def _grounds_from_text(text: str) -> Grounds:
         readings, parts = json.loads(text)
         found = tuple(
             PartRecord(
-                str(key), _number(line), str(spelled), tuple(map(int, on)), _read_findings(what)
+                str(key), _number(line), str(spelled), numbers(map(int, on)), _read_findings(what)
             )
             for key, line, spelled, on, what in parts
         )
-        if any(not 0 <= at < len(readings) for part in found for at in part.rests_on):
+        if any(at >= len(readings) for part in found for at in part.rests_on):
             raise ValueError("a part rests on what isn't there")
         keys = tuple((str(name), str(key)) for name, key, _ in readings)
         return Grounds(keys, tuple(str(what) for _, _, what in readings), found)
