@@ -169,11 +169,21 @@ class Facts:
         verdict = self.compare(a, b)
         if verdict.relation is not Relation.POSSIBLE:
             return verdict.relation is Relation.SAME
-        if self.stand_together(a, b, beside):
+        if self.stand_together(a, b, beside) or self._is_one_by_need(verdict):
             return False
         if verdict.learn is not None:
             self.learn(*verdict.learn)
         return True
+
+    def _is_one_by_need(self, verdict: Verdict) -> bool:
+        """Whether a name would have to be 1; under a condition that can't be read, it may be.
+
+        See decisions.md, "What is promised is promised for every size".
+        """
+        match verdict.learn:
+            case Sym(kind=Kind.NAME), 1:
+                return not self.under_unknown_condition
+        return False
 
     def stand_together(self, a: DimExpr, b: DimExpr, beside: Sequence[Shape]) -> bool:
         """Whether two dimensions, at least one of them symbolic, are axes of one tensor.

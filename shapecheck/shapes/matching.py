@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -65,9 +65,9 @@ class Matcher:
 
     `names` and `runs` hold the bindings; those of `?b` hold for one tensor. `evaluate` gives the
     value of a `{...}` expression, or None where it can't be known. `beside`: see `Facts.unify`.
-    `pending`: what waits for further names, see `settle`. `promises`: the annotation is kept for
-    every size, so that no name may have to be a number. See decisions.md, "What is promised is
-    promised for every size".
+    `pending`: what waits for further names, see `settle`. `promises`: these names, and numbers,
+    are kept for every size, so that no name may have to be a number in them. See decisions.md,
+    "What is promised is promised for every size".
     """
 
     facts: Facts
@@ -76,7 +76,7 @@ class Matcher:
     runs: dict[str, tuple[Item, ...]] = field(default_factory=dict)
     beside: Sequence[Shape] = ()
     pending: list[_Equation | _Spread] = field(default_factory=list)
-    promises: bool = False
+    promises: Collection[str] | None = None
 
     def match(self, text: spec.Spec, shape: Shape) -> Misfit | None:
         """Fit a shape to an annotation, binding its names; returns why it doesn't fit, or None.
@@ -234,20 +234,19 @@ class Matcher:
         for index, (expected, actual) in enumerate(zip(bound, found, strict=True)):
             assert not isinstance(expected, Run)
             assert not isinstance(actual, Run)
-            if not self._equate(expected, actual):
+            if not self._equate(expected, actual, (group.name or "",)):
                 return Misfit(
                     offset + len(items) - len(found) + index, str(group), expected, actual
                 )
         return None
 
-    def _equate(self, expected: DimExpr, actual: DimExpr, expr: spec.Expr | None = None) -> bool:
+    def _equate(self, expected: DimExpr, actual: DimExpr, names: Iterable[str]) -> bool:
         """Make two dimensions equal; False where they can't be, or aren't for every size.
 
-        `expr` is what the annotation says; a number that a name in it met in the body is none that
-        is promised.
+        `names` are those in what the annotation says.
         """
-        is_met = isinstance(expected, int) and expr is not None and any(spec.expr_names(expr))
-        if self.promises and not is_met and self._is_narrow(expected, actual):
+        promised = self.promises is not None and all(name in self.promises for name in names)
+        if promised and self._is_narrow(expected, actual):
             return False
         return self.facts.unify(expected, actual, self.beside)
 
@@ -284,7 +283,7 @@ class Matcher:
             if not isinstance(expr, spec.Braces):
                 self.pending.append(_Equation(entry, actual, axis))
             return None
-        if self._equate(expected, actual, expr):
+        if self._equate(expected, actual, spec.expr_names(expr)):
             return None
         return Misfit(axis, str(entry), expected, actual)
 
@@ -361,7 +360,7 @@ class Matcher:
         if expected is None:
             self.pending.append(equation)
             return None
-        if self._equate(expected, actual, entry.expr):
+        if self._equate(expected, actual, spec.expr_names(entry.expr)):
             return None
         return Misfit(axis, str(entry.expr), expected, actual)
 

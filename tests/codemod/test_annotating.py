@@ -819,7 +819,7 @@ def test_a_name_that_a_caller_has_a_number_for_is_no_guess(tmp_path: Path) -> No
         "        return with_token(self.project(x), self.token)\n"
     )
     found = annotated(tmp_path, text, "static")
-    assert 'def with_token(x, token: Float[torch.Tensor, "b _ width"]):' in found
+    assert 'def with_token(x: Float[torch.Tensor, "b2 N width"], token)' in found
     assert (
         'forward(self, x: Float[torch.Tensor, "B N width"]) -> Float[torch.Tensor, "B N+1 width"]:'
     ) in found

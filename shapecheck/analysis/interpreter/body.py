@@ -100,6 +100,8 @@ def check_body(
     matcher.runs.update(runs or {})
     matcher.runs.pop("...", None)
     frame.given = dict(frame.state.vars)
+    own = instance_dims.instance_names(function.owner)
+    frame.promised = frozenset({*matcher.names, *matcher.runs}.difference(own))
     _take_over(frame, matcher)
     _take_in(frame, function)
     given = only((frame.given.get(param.name) for param in says.params), Tensor)
@@ -182,7 +184,7 @@ def _given_out(
 ) -> Value:
     """Fit a value that is returned or yielded to the result's annotation."""
     verb = "yielded" if blame.part == "yielded" else "returned"
-    matcher = Matcher(frame.state.facts, frame.matcher.evaluate, promises=not frame.depth)
+    matcher = Matcher(frame.state.facts, frame.matcher.evaluate, promises=frame.promised)
     matcher.names.update(frame.matcher.names)
     matcher.runs.update(frame.matcher.runs)
     parts: list[tuple[Declared, Value, ast.expr]] = [(declared, value, node)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias, TypeVar
 
@@ -29,6 +29,7 @@ from shapecheck.analysis.interpreter.dict_contents import values
 from shapecheck.analysis.interpreter.dtype_evidence import mind_declared
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
+from shapecheck.analysis.interpreter.lost_names import where_lost
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
     DictContent,
@@ -299,11 +300,11 @@ def _declare_local(frame: Frame, declared: Declared, value: Value, node: ast.Ann
     assert node.value is not None
     match declared:
         case TensorDecl():
-            return teach(frame, declared, value, node.value, blame)
+            return teach(frame, declared, value, node.value, blame, promises=frame.promised)
         case AnyDecl():
             return value
     if value is not UNKNOWN:
-        matcher = frame.fit()
+        matcher = replace(frame.fit(), promises=frame.promised)
         found = check(frame, declared, value, matcher)
         if found[0] is None:
             return value
@@ -322,11 +323,16 @@ def teach(
     value: Value,
     node: ast.expr,
     blame: Blame = UNFIT,
+    promises: Collection[str] | None = None,
 ) -> Value:
-    """Check a tensor against an annotation; what was unknown takes the annotation."""
+    """Check a tensor against an annotation; what was unknown takes the annotation.
+
+    `promises`: see `Matcher`.
+    """
     if declared.text is None:
         return Tensor(Shape.unknown(), declared.dtype) if value is UNKNOWN else value
     matcher = frame.fit()
+    matcher.promises = promises
     bind_objects(declared, matcher, frame.dims, own=True)
     if not isinstance(value, Tensor):
         if value is not UNKNOWN:
@@ -338,7 +344,10 @@ def teach(
     misfit = found[0]
     if misfit is not None:
         subject = f'"{_short(frame.segment(node))}"'
-        frame.error(node, message(frame, subject, found, matcher, frame.segment(node), blame))
+        said = message(frame, subject, found, matcher, frame.segment(node), blame)
+        if promises is not None:
+            said = replace(said, notes=(*where_lost(frame, node, value, misfit), *said.notes))
+        frame.error(node, said)
         matcher.pending = []
         return Tensor(_build(frame, matcher, declared), declared.dtype)
     built = _build(frame, matcher, declared)

@@ -9,7 +9,7 @@ from shapecheck.shapes import Misfit, Tensor
 
 
 def where_lost(frame: Frame, node: ast.expr, tensor: Tensor, misfit: Misfit) -> tuple[str, ...]:
-    """Return a note that tells it of what is returned; nothing where it can't be told.
+    """Return a note that tells it of what is given out; nothing where it can't be told.
 
     `misfit` is about the axis, which is a number: that is of interest where a name was promised.
     """

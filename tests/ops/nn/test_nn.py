@@ -356,8 +356,14 @@ def test_unpacked_results_of_what_is_not_known() -> None:
         ),
         (
             "cross_entropy",
-            ("n c", "n 1"),
+            ("n c", "n"),
             None,
+        ),
+        (
+            "cross_entropy",
+            ("n c", "n 1"),
+            "can't score (n c) against (n 1): the classes are axis 1 of \"input\" (c), "
+            'so "target" is expected to be (n c)',
         ),
         (
             "cross_entropy",
