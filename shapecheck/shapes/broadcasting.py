@@ -10,7 +10,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, Kind, Relation, Size, Sym
 from shapecheck.dims.origins import spanning
-from shapecheck.shapes.facts import Facts
+from shapecheck.shapes.facts import Facts, is_clamped
 from shapecheck.shapes.model import Item, Run, Shape, either, has_run
 
 COORDINATES: Final = 4
@@ -90,8 +90,12 @@ def broadcast_dim(
 
 
 def _if_one(facts: Facts, x: DimExpr, y: DimExpr, axis: int) -> DimExpr:
-    """Broadcast two dimensions that differ: one of them is a 1, of which nothing else is known."""
-    ones = [_loose(dim) and not facts.differ(dim, 1) for dim in map(facts.dim, (x, y))]
+    """Broadcast two dimensions that differ: one is a 1, of which nothing else is known, or a bound.
+
+    `min(n,3)-2`, as of `x[:, :3][:, 2:]`, is 1 where `n` is 3 or more.
+    """
+    found = [*map(facts.dim, (x, y))]
+    ones = [(_loose(one) or is_clamped(one)) and not facts.differ(one, 1) for one in found]
     if not any(ones):
         raise Clash(axis, x, y)
     return dims.unknown() if all(ones) else y if ones[0] else x

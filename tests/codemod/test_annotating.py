@@ -823,6 +823,7 @@ def test_a_name_that_a_caller_has_a_number_for_is_no_guess(tmp_path: Path) -> No
     assert (
         'forward(self, x: Float[torch.Tensor, "B N width"]) -> Float[torch.Tensor, "B N+1 width"]:'
     ) in found
+    found = f"from shapecheck import Float\n{found}"
     assert annotated(tmp_path, found, "static") == found
 
 

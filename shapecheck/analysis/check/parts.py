@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.check import groups, symbolic
@@ -29,6 +30,8 @@ from shapecheck.analysis.program.reading import body_of, name_in_module, unnoted
 from shapecheck.analysis.program.report import Reporter, group_of
 from shapecheck.analysis.program.syntax import DEFINITIONS, defs, is_def
 from shapecheck.analysis.values.state import State
+from shapecheck.dims import size_of
+from shapecheck.shapes import Facts
 from shapecheck.signatures import StubError
 
 ANNOTATIONS: Final = "<annotations>"
@@ -282,11 +285,27 @@ def nested(frame: Frame) -> Iterator[tuple[Function, State]]:
         around = _Around(state.vars, outer)
         match made:
             case Function(node=node):
-                yield Function(node, module, None, around), state
+                inner, called = Function(node, module, None, around), state.copy()
+                called.facts = _named_alike(frame, inner, state.facts)
+                yield inner, called
             case Class(node=definition):
                 cls = Class(definition, module, around)
                 for method in defs(body_of(definition)):
                     yield Function(method, module, cls, around), state
+
+
+def _named_alike(frame: Frame, inner: Function, facts: Facts) -> Facts:
+    """Return what is known around an inner function, its own names being other dimensions.
+
+    A name that an annotated local of the outer function has brought is the same one in the inner.
+    """
+    names, facts = declarations.own_names(inner), facts.copy()
+    facts.forget(names)
+    for name in sorted(names & frame.introduced.keys()):
+        bound, symbol = frame.matcher.names.get(name), dims.name(name).symbol
+        if bound is not None and symbol is not None and symbol not in dims.symbols(bound):
+            facts.learn(symbol, size_of(bound))
+    return facts
 
 
 def start(
@@ -298,9 +317,7 @@ def start(
     """
     node = function.node
     if around is not None and owner is None:
-        facts = around.facts.copy()
-        facts.forget(declarations.own_names(function))
-        return State(heap=dict(around.heap), facts=facts), {}
+        return State(heap=dict(around.heap), facts=around.facts.copy()), {}
     if owner is None or not is_def(node) or not node.args.args:
         return State(), {}
     kinds = set(declarations.decorator_names(function.module, node))

@@ -179,14 +179,32 @@ def _subject(verb: str, text: str | None) -> str:
     return f'{verb} value "{text}"' if text and len(text) <= 40 else f"{verb} value"
 
 
+def _absent(frame: Frame) -> set[str]:
+    """Return the names of parameters that are None here: a result may bind them anew."""
+    if frame.depth or frame.function is None:
+        return set()
+    params = declaration(frame.function).params
+    missing = [one for one in params if frame.state.vars.get(one.name, one) is None]
+    if not missing:
+        return set()
+    there = {n for one in params if one not in missing for n in _names_of(one)}
+    return {n for one in missing for n in _names_of(one)} - there - frame.introduced.keys()
+
+
+def _names_of(param: Parameter) -> set[str]:
+    return {name for text in param.declared.texts() for name in text.names()}
+
+
 def _given_out(
     frame: Frame, declared: Declared, node: ast.expr, value: Value, blame: Blame
 ) -> Value:
     """Fit a value that is returned or yielded to the result's annotation."""
     verb = "yielded" if blame.part == "yielded" else "returned"
-    matcher = Matcher(frame.state.facts, frame.matcher.evaluate, promises=frame.promised)
-    matcher.names.update(frame.matcher.names)
-    matcher.runs.update(frame.matcher.runs)
+    absent = _absent(frame)
+    promised = None if frame.promised is None else frame.promised - absent
+    matcher = Matcher(frame.state.facts, frame.matcher.evaluate, promises=promised)
+    matcher.names.update({n: d for n, d in frame.matcher.names.items() if n not in absent})
+    matcher.runs.update({n: r for n, r in frame.matcher.runs.items() if n not in absent})
     parts: list[tuple[Declared, Value, ast.expr]] = [(declared, value, node)]
     match declared, value:
         case TupleDecl(items=tuple(items)), tuple() if len(items) == len(value):

@@ -203,7 +203,7 @@ class Frame:
         self.check_yield: Callable[[ast.expr, Value], Value] | None = None
         self.sources: dict[str, ast.expr] = {}
         self.given: dict[str, Value] = {}
-        self.promised: Collection[str] | None = None
+        self.promised: frozenset[str] | None = None
         self.nested: list[tuple[Function | Class, State]] = []
         self.outer_names: set[str] = set()
         self.shared: dict[str, bool] = {}

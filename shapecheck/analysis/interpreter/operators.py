@@ -84,8 +84,10 @@ def operate(
     if 1 < len(ways) <= 4:
         results = [frame.hush(operate, node, op, a, b, nodes, inplace) for a, b in ways]
         return frame.state.either(*results)
-    left, right = certain(left, right), certain(right, left)
     symbol = dims.SYMBOLS[type(op)]
+    if symbol == "@" and any(isinstance(one, Path) for one in (left, right)):
+        return UNKNOWN  # no number
+    left, right = certain(left, right), certain(right, left)
     if _is_tensor(left) or _is_tensor(right):
         return _of_tensors(frame, node, symbol, left, right, nodes, inplace, label)
     match left, right:

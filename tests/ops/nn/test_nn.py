@@ -362,7 +362,7 @@ def test_unpacked_results_of_what_is_not_known() -> None:
         (
             "cross_entropy",
             ("n c", "n 1"),
-            "can't score (n c) against (n 1): the classes are axis 1 of \"input\" (c), "
+            'can\'t score (n c) against (n 1): the classes are axis 1 of "input" (c), '
             'so "target" is expected to be (n c)',
         ),
         (
