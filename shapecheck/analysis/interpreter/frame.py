@@ -166,11 +166,11 @@ class Frame:
     `nested` are the functions and classes that the body defines, with the state at their
     definition; `outer_names` the names that it declares `nonlocal`; `supposed` what strict mode has
     told to be supposed equal to something; `heads` the identities of what loops begin with; `given`
-    what the parameters are when the body begins, where it is checked on its own, `promised` the names
-    that they have in their annotations; `introduced` which
-    annotated assignment the names were bound by that the parameters don't have; `dims` the
-    dimension objects that its annotations are made of, `made` the first-class dimensions that the
-    body makes; `shared` the variables that code out of sight uses, and whether it rebinds them.
+    what the parameters are when the body begins, where it is checked on its own, `promised` the
+    names that they have in their annotations; `introduced` which annotated assignment the names
+    were bound by that the parameters don't have; `dims` the dimension objects that its annotations
+    are made of, `made` the first-class dimensions that the body makes; `shared` the variables that
+    code out of sight uses, and whether it rebinds them.
     With more than `most` errors it ends at the next statement by `TooManyErrors`.
     """
 
