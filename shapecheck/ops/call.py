@@ -158,7 +158,8 @@ class Call:
     `label` is the op as the user wrote it (`@`, `F.softmax`, `view`), for messages.
     `operands` are the shapes of all tensor arguments before the op; see `Facts.unify`.
     `extra` holds the constants of `Rule["name", constant...]`. `meant` says that the
-    program means an outer product where it broadcasts, as in `x[:, None] - x`.
+    program means an outer product where it broadcasts, as in `x[:, None] - x`; `of_module` that it
+    is a module that is called, see `Facts.unify`.
     """
 
     facts: Facts
@@ -166,6 +167,7 @@ class Call:
     operands: Sequence[Shape] = ()
     extra: tuple[Value, ...] = field(default=())
     meant: bool = False
+    of_module: bool = False
 
     def number(self, index: int = 0) -> int:
         """Return a constant of the signature that is a number or a flag."""
@@ -181,7 +183,7 @@ class Call:
 
     def unify(self, a: DimExpr, b: DimExpr) -> bool:
         """Make two dimensions equal, learning what that needs; False where they can't be."""
-        return self.facts.unify(a, b, self.operands)
+        return self.facts.unify(a, b, self.operands, self.of_module)
 
     def broadcast(
         self, tensors: Iterable[Tensor], headline: str = "", strict: bool = True, behind: int = 0

@@ -160,16 +160,19 @@ class Facts:
         """Whether two dimensions certainly differ."""
         return self.compare(a, b).relation is Relation.DIFFERENT
 
-    def unify(self, a: DimExpr, b: DimExpr, beside: Sequence[Shape] = ()) -> bool:
+    def unify(
+        self, a: DimExpr, b: DimExpr, beside: Sequence[Shape] = (), of_module: bool = False
+    ) -> bool:
         """Make two dimensions equal, learning what that needs; False where they can't be.
 
         `beside`: the operands as they were before the operation. A name is never made equal to
-        what it stands beside: two axes of one tensor are different dimensions.
+        what it stands beside: two axes of one tensor are different dimensions. `of_module`: one
+        may be a number that a module was made with.
         """
         verdict = self.compare(a, b)
         if verdict.relation is not Relation.POSSIBLE:
             return verdict.relation is Relation.SAME
-        if self.stand_together(a, b, beside) or self._is_one_by_need(verdict):
+        if self.stand_together(a, b, beside) or (not of_module and self._is_one_by_need(verdict)):
             return False
         if verdict.learn is not None:
             self.learn(*verdict.learn)
@@ -275,6 +278,10 @@ class Facts:
             assert not isinstance(item, Run) and not isinstance(known, Run)
             self.unify(item, known)
         return fits[0]
+
+    def of_running_program(self) -> bool:
+        """Whether the program runs: torch itself warns then of what nobody is likely to mean."""
+        return False
 
     def exclude(self, size: IntSize, other: IntSize) -> None:
         """Record that a size isn't another, where that leaves out some of what it may be."""

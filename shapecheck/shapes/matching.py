@@ -67,7 +67,7 @@ class Matcher:
     value of a `{...}` expression, or None where it can't be known. `beside`: see `Facts.unify`.
     `pending`: what waits for further names, see `settle`. `promises`: these names, and numbers,
     are kept for every size, so that no name may have to be a number in them. See decisions.md,
-    "What is promised is promised for every size".
+    "What is promised is promised for every size". `of_module`: see `Facts.unify`.
     """
 
     facts: Facts
@@ -77,6 +77,7 @@ class Matcher:
     beside: Sequence[Shape] = ()
     pending: list[_Equation | _Spread] = field(default_factory=list)
     promises: Collection[str] | None = None
+    of_module: bool = False
 
     def match(self, text: spec.Spec, shape: Shape) -> Misfit | None:
         """Fit a shape to an annotation, binding its names; returns why it doesn't fit, or None.
@@ -248,7 +249,7 @@ class Matcher:
         promised = self.promises is not None and all(name in self.promises for name in names)
         if promised and self._is_narrow(expected, actual):
             return False
-        return self.facts.unify(expected, actual, self.beside)
+        return self.facts.unify(expected, actual, self.beside, self.of_module)
 
     def _is_narrow(self, expected: DimExpr, actual: DimExpr) -> bool:
         """Whether two dimensions are equal only where names are numbers."""

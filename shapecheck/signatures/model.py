@@ -266,9 +266,11 @@ class Signature:
             if isinstance(value, (tuple, list)):
                 operands += [item.shape for item in value if isinstance(item, Tensor)]
         operands = facts.resolved(operands)
-        call = Call(facts, label, operands, self.result.extra, meant)
+        of_module = instance is not None
+        call = Call(facts, label, operands, self.result.extra, meant, of_module)
         scope = bound if instance is None else {**bound, "self": instance}
         matcher = Matcher(facts, lambda source: self.evaluator.size(source, scope), beside=operands)
+        matcher.of_module = of_module
         kind = self._match(bound, matcher, call)
         for param in self.params:
             if param.axis is not None and (items := matcher.runs.get(param.axis)) is not None:

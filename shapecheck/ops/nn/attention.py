@@ -159,6 +159,10 @@ def multihead(
         _same(call, (k, v), batch, ("key", "value"), headline)
     if rank == 3 and isinstance(key_padding_mask, Tensor):
         _padding(call, key_padding_mask.shape, (k.at(batch), k.at(length)), headline)
+    if isinstance(attn_mask, Tensor):
+        pairs = q.at(length), k.at(length)
+        rows = None if rank == 2 else q.at(batch)
+        _pairs_mask(call, attn_mask.shape, rows, size(self.get("num_heads")), pairs, headline)
     result = Tensor(q, parts[0].dtype)
     if need_weights is False:
         return (result, None)
@@ -205,6 +209,31 @@ def _padding(
     for axis, (one, other) in enumerate(zip(found, wanted, strict=True)):
         if other is not None:
             fits_axis(call, "key_padding_mask", axis, one, other, headline)
+
+
+def _pairs_mask(
+    call: Call,
+    mask: Shape,
+    batch: DimExpr | None,
+    heads: DimExpr,
+    pairs: tuple[DimExpr | None, DimExpr | None],
+    headline: str,
+) -> None:
+    """Check a mask of queries against keys, one for all or one for each head of each batch row."""
+    found = call.facts.shape(mask).known
+    if found is None:
+        return
+    if len(found) not in (2, 3):
+        raise mismatch(
+            f'"attn_mask" has {counted(len(found), "axis")}, where 2 or 3 are expected', headline
+        )
+    wanted: tuple[DimExpr | None, ...] = pairs
+    if len(found) == 3:
+        rows = heads if batch is None else size_of(batch) * size_of(heads)
+        wanted = (rows, *pairs)
+    for axis, (one, other) in enumerate(zip(found, wanted, strict=True)):
+        if other is not None:
+            fits_axis(call, "attn_mask", axis, one, other, headline)
 
 
 _WIDTHS = ("kdim", "vdim")

@@ -50,6 +50,14 @@ def pointwise(call: Call, input: Value, target: Value, **rest: Value) -> Value:
             "shape-dtype",
         )
     shape = call.broadcast(parts, headline)
+    if a.rank != b.rank and not call.facts.of_running_program() and _is_outer(a, b, shape):
+        raise mismatch(
+            f"the shorter is padded on its left, so that each element meets others too, as {shape}",
+            headline,
+            "shape-broadcast",
+            "squeeze",
+            "unsqueeze",
+        )
     variance = rest.get("var")
     if isinstance(variance, Tensor):
         _variance(call, variance, a)
@@ -62,6 +70,12 @@ def pointwise(call: Call, input: Value, target: Value, **rest: Value) -> Value:
         shape = _rows(shape)
     kind = _kind(first, second)
     return _reduced(shape, dtypes.to_real(kind) if "real" in call.extra else kind, rest)
+
+
+def _is_outer(one: Shape, other: Shape, result: Shape) -> bool:
+    """Whether both of two shapes of known sizes are stretched by broadcasting to a third."""
+    known = all(isinstance(dim, int) for dim in (*one.dims, *other.dims))
+    return known and result.dims not in (one.dims, other.dims)
 
 
 def _variance(call: Call, variance: Tensor, shape: Shape) -> None:

@@ -352,6 +352,9 @@ def _align(
                 result[place] = dims.merge(left)  # the last group is equal, as the others are
         elif len(left) > 1:
             _refuse_scrambling(call, before, after, whole, left, right)
+            if _is_shift(call, left, right):
+                for place in places[at_b : at_b + len(right)]:
+                    result[place] = dims.unknown()
         at_a, at_b = at_a + len(left), at_b + len(right)
     return tuple(result)
 
@@ -367,8 +370,8 @@ def _refuse_scrambling(
     """Raise `Mismatch` where a named axis would have to move, as in `b h t d` as `b t h*d`.
 
     A regrouping moves no axis, so the axis of that size in the result holds something else. Two
-    axes that merely trade places are let through, unless a composite says what it is made of: that
-    is how relative positions are shifted. See decisions.md, "An axis of the input doesn't move in a
+    axes that merely trade places are let through where one of them isn't a plain name: that is how
+    relative positions are shifted. See decisions.md, "An axis of the input doesn't move in a
     `view`".
     """
     moved = [
@@ -378,7 +381,7 @@ def _refuse_scrambling(
     ]
     if len(moved) == len(left) == len(right):
         composed = any(isinstance(owner, Composite) for owner in owners)
-        if (len(left) == 2 and not composed) or not _plain(left):
+        if (len(left) == 2 and not composed and not all(map(_is_name, left))) or not _plain(left):
             return
     for owner, factor in moved:
         if not dims.symbols(factor) or _loose(factor):
@@ -400,6 +403,19 @@ def _refuse_scrambling(
             f"scrambles {Shape(tuple(source))} into {Shape(tuple(targets))}",
             about=(factor, *ahead),
         )
+
+
+def _is_shift(call: Call, left: Sequence[IntSize], right: Sequence[IntSize]) -> bool:
+    """Whether `t u+1` is regrouped as `u+1 t`, as relative positions are."""
+    if len(left) != 2 or len(right) != 2 or any(map(_loose, left)):
+        return False
+    traded = _is_that(call, left[0], right[1]) and _is_that(call, left[1], right[0])
+    return traded and not all(isinstance(f, int) or f.symbol is not None for f in left)
+
+
+def _is_name(size: IntSize) -> bool:
+    symbol = size.symbol if isinstance(size, Size) else None
+    return symbol is not None and symbol.kind is Kind.NAME
 
 
 def _loose(size: IntSize) -> bool:

@@ -148,6 +148,10 @@ class ValueFacts(Facts):
             return left is not None and left == right
         return verdict.relation is Relation.SAME
 
+    def of_running_program(self) -> bool:
+        """Whether the program runs."""
+        return True
+
     def stand_together(self, a: Any, b: Any, beside: Sequence[Shape]) -> bool:
         """Two axes of one tensor may be of one size: here the sizes are known."""
         return False

@@ -129,6 +129,9 @@ def test_attention(seed: int) -> None:
     init.update(kdim=None, vdim=None)
     options = {"need_weights": rng.random() < 0.5, "average_attn_weights": rng.random() < 0.5}
     check_module("MultiheadAttention", init, q, q, q, **options)
+    rows = 2 * lead[0] if lead else 2
+    for shape in ((5, 5), (4, 5), (rows, 5, 5), (rows + 1, 5, 5), (rows, 5, 4), (5,)):
+        check_module("MultiheadAttention", init, q, q, q, attn_mask=torch.zeros(shape))
 
 
 def test_attention_with_an_output_of_another_size() -> None:

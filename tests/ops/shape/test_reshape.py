@@ -104,7 +104,7 @@ def _merged(part: list[int], composite: bool) -> Any:
         ("b t (h d)", "b t h -1", "b t h d"),
         ("b t (h d)", "-1 h*d", "(b t) (h d)"),
         ("b t (h d)", "b*t h d", "(b t) h d"),
-        ("b t c", "b c t", "b c t"),
+        ("b t c+1", "b c+1 t", "b _ _"),
         ("b c h w", "b c -1", "b c (h w)"),
         ("b c h w", "b -1", "b (c h w)"),
         ("b 1 28 28", "-1 784", "b 784"),

@@ -134,7 +134,7 @@ def test_a_view_by_the_wrong_sizes() -> None:
         b, h, w = like.shape
         return like.view(b, w, h) + like
 
-    with pytest.raises(ShapeError, match=r"axis -1 is mixed\(h w\) on the left and w on the right"):
+    with pytest.raises(ShapeError, match=r'"view" scrambles \(b h w\) into \(b w h\): h is axis 1'):
         restore(torch.rand(2, 9, 4), torch.rand(2, 3, 3))
 
     @shapecheck
