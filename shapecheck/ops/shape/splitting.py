@@ -65,10 +65,15 @@ def split(call: Call, input: Value, split_size: Value, dim: Value = 0, **rest: V
 
 
 def _some_pieces(tensor: Tensor, shape: Shape, position: int, sizes: Sequence[IntSize]) -> Value:
-    """Return pieces of which neither number nor sizes are known; numbers make too many to list."""
+    """Return pieces of which the number isn't known; numbers make too many to list.
+
+    Those of size 1 are as many as there is to split, of others the last one may be smaller.
+    """
     if all(isinstance(one, int) for one in sizes):
         return UNKNOWN
-    return Repeated(Tensor(replace(shape, position, dims.unknown()), tensor.dtype), dims.unknown())
+    whole, piece = sizes
+    each, count = (1, whole) if piece == 1 else (dims.unknown(), dims.unknown())
+    return Repeated(Tensor(replace(shape, position, each), tensor.dtype), count)
 
 
 def _like(shape: Shape) -> Shape:
