@@ -6,6 +6,7 @@ strict = true                        # also report equations that an annotation 
 stubs = ["my_stubs"]                 # folders with signature files of your own
 wrappers = ["my_project.typing.Float"]   # names that stand for an annotation: Float["b n d"]
 shared = "s3://bucket/shapecheck"    # where the team keeps what was found
+typed_calls = true                   # have mypy check calls of modules by their forward
 ```
 """
 
@@ -49,12 +50,14 @@ class Config:
     `wrappers`: dotted names that stand for an annotation, such as `my_project.typing.Float`.
     `shared`: where the team keeps what was found, a URL or the absolute path of a folder; "" for
     nowhere. It has no say in what is found.
+    `typed_calls`: mypy types the call of a module as its `forward`, where torch says Any.
     """
 
     strict: bool = False
     stubs: tuple[str, ...] = ()
     wrappers: tuple[str, ...] = ()
     shared: str = ""
+    typed_calls: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +173,7 @@ _READERS: Final[dict[str, Callable[[object, Path], object]]] = {
     "stubs": _folders,
     "wrappers": _dotted_names,
     "shared": _place,
+    "typed_calls": _bool,
 }
 
 

@@ -1,9 +1,10 @@
-"""`model(x)` is typed as the model's `forward`, where torch says `Callable[..., Any]`."""
+"""What mypy takes `model(x)` for, where torch says `Callable[..., Any]`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from mypy.subtypes import is_subtype
 from mypy.types import (
     AnyType,
     CallableType,
@@ -43,6 +44,23 @@ def call_as_forward(ctx: MethodSigContext) -> FunctionLike:
         return ctx.default_signature
     module = checker.modules.get(owner.module_name)
     return _relaxed(forward, module is not None and is_library(module.path))
+
+
+def result_as_expected(ctx: MethodSigContext) -> FunctionLike:
+    """Return a signature that takes anything and gives what `forward` does, where that is expected.
+
+    So `return self.head(x)` returns no Any from a function that is declared to return a tensor, and
+    nothing is an error that isn't one without the plugin.
+    """
+    expected = get_proper_type(ctx.api.type_context[-1]) if ctx.api.type_context else None
+    whole = ctx.default_signature
+    if expected is None or isinstance(expected, AnyType) or not isinstance(whole, CallableType):
+        return whole
+    forward = call_as_forward(ctx)
+    if forward is whole or not isinstance(forward, CallableType):
+        return whole
+    result = forward.ret_type
+    return whole.copy_modified(ret_type=result) if is_subtype(result, expected) else whole
 
 
 def _owner_of_forward(info: TypeInfo) -> TypeInfo | None:

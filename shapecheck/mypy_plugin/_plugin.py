@@ -21,7 +21,7 @@ from shapecheck.mypy_plugin._engines import Engines
 from shapecheck.mypy_plugin._first_class import indexed
 from shapecheck.mypy_plugin._isinstance import IsInstance
 from shapecheck.mypy_plugin._keeping import store_in, tell
-from shapecheck.mypy_plugin._module_call import call_as_forward
+from shapecheck.mypy_plugin._module_call import call_as_forward, result_as_expected
 from shapecheck.mypy_plugin._project import read_project
 from shapecheck.mypy_plugin._reporting import Reporter
 from shapecheck.mypy_plugin._sources import ModuleFinder, SourceReader
@@ -57,10 +57,10 @@ class ShapecheckPlugin(Plugin):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        # What a module's call returns was Any and is a tensor now: under `disallow_untyped_calls`
-        # its `backward()`, which torch hasn't annotated, would be an error in correct code.
-        options.untyped_calls_exclude = [*options.untyped_calls_exclude, names.TORCH]
         self._project = project = read_project(options)
+        # Under `disallow_untyped_calls` the `backward()` of a tensor, which torch hasn't annotated,
+        # would be an error in correct code.
+        options.untyped_calls_exclude = [*options.untyped_calls_exclude, names.TORCH]
         forgotten.restart_for_another(
             project.fingerprint, _STARTED_WITH, is_daemon=options.fine_grained_incremental
         )
@@ -175,7 +175,9 @@ class ShapecheckPlugin(Plugin):
         self, fullname: str
     ) -> Callable[[MethodSigContext], FunctionLike] | None:
         """Answer for calls of instances, which mypy names after the class of the instance."""
-        return call_as_forward if fullname.endswith(names.CALL_METHOD) else None
+        if not fullname.endswith(names.CALL_METHOD):
+            return None
+        return call_as_forward if self._project.settings.typed_calls else result_as_expected
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """Answer for methods whose results torch's annotations don't tell."""

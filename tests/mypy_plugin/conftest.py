@@ -27,6 +27,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 CACHE = ROOT / ".cache" / "tests-mypy-plugin"
 
+TYPED_CALLS = "[tool.shapecheck]\ntyped_calls = true\n"
 SETTINGS = "[mypy]\nplugins = shapecheck.mypy_plugin\ncache_dir = cache\n"
 WARM_UP = {
     "torch": "import einops, jaxtyping, numpy, torch, torch.nn.functional\n",
@@ -158,7 +159,7 @@ def new_project(
         plain = files and not any("import torch" in one or "from torch" in one for one in texts)
         shutil.copytree(warm_cache("plain" if plain else "torch"), folder / "cache")
         project = Project(folder, {"PYTHONPATH": str(fake_package if fake else package)})
-        project.write({"mypy.ini": SETTINGS + settings, **files})
+        project.write({"mypy.ini": SETTINGS + settings, "pyproject.toml": TYPED_CALLS, **files})
         return project
 
     return make

@@ -279,3 +279,33 @@ def test_case(printed: dict[str, list[str]], name: str) -> None:
         for kind, message in re.findall(r" # ([EN]): (.*?)(?= # |$)", line)
     ]
     assert printed.get(f"{name}.py", []) == expected
+
+
+UNTYPED_CALLS = """\
+from typing import Optional
+from torch import LongTensor, Tensor, nn
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(3, 4)
+
+    def forward(self, ids: LongTensor, mask: Optional[Tensor] = None) -> Tensor:
+        total = 0.0
+        for _ in range(2):
+            total += self.head(ids)
+        return self.head(ids)
+
+def use(net: Net, ids: Tensor) -> Tensor:
+    net(ids, mask=3, more=4).anything
+    reveal_type(net(ids))
+    x: int = net(ids)
+    return net(ids)
+"""
+
+
+def test_calls_of_modules_add_nothing_by_default(new_project: Callable[..., Project]) -> None:
+    """They are Any, as torch says, and a tensor where one is expected."""
+    files = {"m.py": UNTYPED_CALLS, "pyproject.toml": ""}
+    found = new_project(files, settings="warn_return_any = True\n").check()
+    assert found == {"m.py": ['17: note: Revealed type is "Any"']}
