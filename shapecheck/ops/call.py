@@ -181,9 +181,12 @@ class Call:
         assert isinstance(found, str)
         return found
 
-    def unify(self, a: DimExpr, b: DimExpr) -> bool:
-        """Make two dimensions equal, learning what that needs; False where they can't be."""
-        return self.facts.unify(a, b, self.operands, self.of_module)
+    def unify(self, a: DimExpr, b: DimExpr, told: bool = False) -> bool:
+        """Make two dimensions equal, learning what that needs; False where they can't be.
+
+        `told`: see `Facts.unify`.
+        """
+        return self.facts.unify(a, b, self.operands, told or self.of_module)
 
     def broadcast(
         self, tensors: Iterable[Tensor], headline: str = "", strict: bool = True, behind: int = 0

@@ -161,18 +161,18 @@ class Facts:
         return self.compare(a, b).relation is Relation.DIFFERENT
 
     def unify(
-        self, a: DimExpr, b: DimExpr, beside: Sequence[Shape] = (), of_module: bool = False
+        self, a: DimExpr, b: DimExpr, beside: Sequence[Shape] = (), told: bool = False
     ) -> bool:
         """Make two dimensions equal, learning what that needs; False where they can't be.
 
         `beside`: the operands as they were before the operation. A name is never made equal to
-        what it stands beside: two axes of one tensor are different dimensions. `of_module`: one
-        may be a number that a module was made with.
+        what it stands beside: two axes of one tensor are different dimensions. `told`: one may
+        be a number that the program itself says, as what a module was made with.
         """
         verdict = self.compare(a, b)
         if verdict.relation is not Relation.POSSIBLE:
             return verdict.relation is Relation.SAME
-        if self.stand_together(a, b, beside) or (not of_module and self._is_one_by_need(verdict)):
+        if self.stand_together(a, b, beside) or (not told and self._is_one_by_need(verdict)):
             return False
         if verdict.learn is not None:
             self.learn(*verdict.learn)

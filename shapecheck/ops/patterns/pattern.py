@@ -177,7 +177,7 @@ class Binding:
             self.sizes[wanted] = self.quotient(dim, before, after, text, index)
             self.keep_names(dim, axis)
         merged = dims.merge(found for part in axis if (found := self.part(part)) is not None)
-        if not missing and not self.call.unify(dim, merged):
+        if not missing and not self.call.unify(dim, merged, told=bool(axis)):
             wanted = f"{text} is {merged}" if axis else "1 is expected"
             self.fail(f"axis {index} is {dim}, where {wanted}", "transpose", about=(dim, merged))
         if missing and not _anywhere(dim, before, after) and self.call.facts.differ(dim, merged):
@@ -241,7 +241,7 @@ class Binding:
             """Whether a part is what is known: (h d) with h=8 says that h is 8, (8 d) doesn't."""
             if not one_by_one or (isinstance(known, int) and known in dim.parts):
                 return facts.same(part, known)
-            return self.call.unify(part, known)
+            return self.call.unify(part, known, told=True)
 
         for part in first:
             if not parts or not agree(parts[0], part):
