@@ -36,6 +36,9 @@ plugins = shapecheck.mypy_plugin
 untyped_calls_exclude = torch
 """
 
+# To --strict, what a module's call gives is Any, and no tensor to return, unless it is typed.
+SETTINGS = "[tool.shapecheck]\ntyped_calls = true\n"
+
 
 @dataclass(frozen=True, slots=True)
 class Bug:
@@ -217,6 +220,7 @@ def main() -> int:
         folder = Path(name)
         config = folder / "mypy.ini"
         config.write_text(MYPY_CONFIG, encoding="utf-8")
+        (folder / "pyproject.toml").write_text(SETTINGS, encoding="utf-8")
         results.append(check_correct(list(bugs), config))
         results.append(check_bugs(shown, folder, config, brief=every))
         results.append(run_correct(list(bugs)))

@@ -61,8 +61,9 @@ class ShapecheckPlugin(Plugin):
         # Under `disallow_untyped_calls` the `backward()` of a tensor, which torch hasn't annotated,
         # would be an error in correct code.
         options.untyped_calls_exclude = [*options.untyped_calls_exclude, names.TORCH]
+        self._settings = f"{project.fingerprint} {project.settings.typed_calls}"
         forgotten.restart_for_another(
-            project.fingerprint, _STARTED_WITH, is_daemon=options.fine_grained_incremental
+            self._settings, _STARTED_WITH, is_daemon=options.fine_grained_incremental
         )
         self._folder = folder = _folder(options)
         self._finder = ModuleFinder((*options.mypy_path, *_environment_path()))
@@ -125,7 +126,7 @@ class ShapecheckPlugin(Plugin):
             return None
         if ctx.is_check and not self._cached.is_current(ctx.id, ctx.path):
             return None
-        return [self._project.fingerprint, self._token]
+        return [self._settings, self._token]
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """Have a module analysed ahead; mypy calls this for each that it has parsed."""

@@ -307,5 +307,8 @@ def use(net: Net, ids: Tensor) -> Tensor:
 def test_calls_of_modules_add_nothing_by_default(new_project: Callable[..., Project]) -> None:
     """They are Any, as torch says, and a tensor where one is expected."""
     files = {"m.py": UNTYPED_CALLS, "pyproject.toml": ""}
-    found = new_project(files, settings="warn_return_any = True\n").check()
-    assert found == {"m.py": ['17: note: Revealed type is "Any"']}
+    project = new_project(files, settings="warn_return_any = True\n")
+    assert project.check() == {"m.py": ['17: note: Revealed type is "Any"']}
+    project.write({"pyproject.toml": "[tool.shapecheck]\ntyped_calls = true\n"})
+    typed = '17: note: Revealed type is "torch._tensor.Tensor"'
+    assert typed in project.check()["m.py"]  # mypy doesn't keep to what it had said of the file
