@@ -67,6 +67,12 @@ def symbol_of(dim: object) -> Sym | None:
     return dim.symbol if isinstance(dim, Size) else None
 
 
+def is_name(dim: object) -> bool:
+    """Whether a dimension is a name, and nothing else."""
+    symbol = symbol_of(dim)
+    return symbol is not None and symbol.kind is Kind.NAME
+
+
 @lru_cache(maxsize=4096)
 def name(text: str, origin: Origin = HERE) -> Size:
     """Return the size that a dimension name stands for."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.dims import Composite, DimExpr, IntSize, Kind, size_of, symbol_of
+from shapecheck.dims import Composite, DimExpr, IntSize, Kind, is_name, size_of
 from shapecheck.ops.call import Call, Repeated, Value, as_dim, as_tensor
 from shapecheck.shapes import Clash, Facts, Item, Run, Shape, Tensor, has_run, mismatch
 
@@ -28,14 +28,9 @@ def loose(dim: Item) -> bool:
 
 def apart(facts: Facts, a: Item, b: Item) -> bool:
     """Whether two dimensions are names that annotations keep apart."""
-    if isinstance(a, Run) or isinstance(b, Run) or not (_is_name(a) and _is_name(b)):
+    if isinstance(a, Run) or isinstance(b, Run) or not (is_name(a) and is_name(b)):
         return False
     return facts.differ(a, b)
-
-
-def _is_name(dim: DimExpr) -> bool:
-    symbol = symbol_of(dim)
-    return symbol is not None and symbol.kind is Kind.NAME
 
 
 def fits_bias(call: Call, bias: Value, out: DimExpr, headline: str) -> None:

@@ -21,6 +21,7 @@ from shapecheck.dims import (
     Sym,
     Verdict,
     compare,
+    is_name,
     size_of,
     symbol_of,
 )
@@ -206,7 +207,7 @@ class Facts:
                 if any(name in shape.dims and number in shape.dims for shape in self.declared):
                     return True
         # names of which one is an own size by now, and the other would become the same one
-        if _is_name(a) and _is_name(b) and any({a, b} <= {*one.dims} for one in self.declared):
+        if is_name(a) and is_name(b) and any({a, b} <= {*one.dims} for one in self.declared):
             return True
         named = any(s.kind is Kind.NAME for dim in (a, b) for s in dims.symbols(dim))
         now = self.dim(a), self.dim(b)
@@ -392,11 +393,6 @@ def _is_bound(a: DimExpr, b: DimExpr) -> bool:
     return any(dims.substitute(gap, {atom: arg}) == 0 for atom in clamps for arg in atom.args)
 
 
-def _is_name(dim: DimExpr) -> bool:
-    symbol = symbol_of(dim)
-    return symbol is not None and symbol.kind is Kind.NAME
-
-
 def _numbered(parts: Sequence[IntSize]) -> Sequence[IntSize]:
     """Return sizes with the numbers that dimension objects are promised to be."""
     sized: dict[Atom, IntSize] = {
@@ -431,7 +427,7 @@ def _ordering(a: Sequence[IntSize], b: Sequence[IntSize]) -> tuple[Sym, IntSize]
             continue
         for one, other in (*zip(left, right, strict=True), *zip(right, left, strict=True)):
             symbol = symbol_of(one)
-            if symbol is None or symbol.kind is not Kind.OWN or not _is_name(other):
+            if symbol is None or symbol.kind is not Kind.OWN or not is_name(other):
                 continue
             if (one in a and one in b) or (symbol.name in names and str(other) != symbol.name):
                 continue

@@ -269,8 +269,8 @@ class Signature:
         of_module = instance is not None
         call = Call(facts, label, operands, self.result.extra, meant, of_module)
         scope = bound if instance is None else {**bound, "self": instance}
-        matcher = Matcher(facts, lambda source: self.evaluator.size(source, scope), beside=operands)
-        matcher.of_module = of_module
+        evaluate = lambda source: self.evaluator.size(source, scope)  # noqa: E731
+        matcher = Matcher(facts, evaluate, beside=operands, of_module=of_module)
         kind = self._match(bound, matcher, call)
         for param in self.params:
             if param.axis is not None and (items := matcher.runs.get(param.axis)) is not None:

@@ -159,7 +159,7 @@ def new_project(
         plain = files and not any("import torch" in one or "from torch" in one for one in texts)
         shutil.copytree(warm_cache("plain" if plain else "torch"), folder / "cache")
         project = Project(folder, {"PYTHONPATH": str(fake_package if fake else package)})
-        project.write({"mypy.ini": SETTINGS + settings, "pyproject.toml": TYPED_CALLS, **files})
+        project.write({"mypy.ini": SETTINGS + settings, **files})
         return project
 
     return make

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from seeded_bugs import MODELS, Bug, analyzed, bugs, example, with_jaxtyping
 
-from tests.mypy_plugin.conftest import strict
+from tests.mypy_plugin.conftest import TYPED_CALLS, strict
 
 if TYPE_CHECKING:
     from tests.mypy_plugin.conftest import Project
@@ -21,6 +21,7 @@ def printed(new_project: Callable[..., Project]) -> dict[str, list[str]]:
     files |= {f"{model}_jaxtyping.py": with_jaxtyping(example(model)) for model in MODELS}
     files |= {f"{bug.module}.py": bug.source for bug in first_bugs()}
     settings = strict(name.removesuffix(".py") for name in files)
+    files["pyproject.toml"] = TYPED_CALLS
     return new_project(files, fake=False, settings=settings).check()
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.mypy_plugin.conftest import TYPED_CALLS
+
 if TYPE_CHECKING:
     from tests.mypy_plugin.conftest import Project
 
@@ -65,7 +67,11 @@ EDITS = {
 @pytest.fixture(scope="module")
 def project(new_project: Callable[..., Project]) -> Project:
     """The programs, in the user's own hands: nothing stands in for anything."""
-    return new_project(FILES, fake=False, settings="[mypy-one]\nwarn_unused_ignores = True\n")
+    return new_project(
+        {**FILES, "pyproject.toml": TYPED_CALLS},
+        fake=False,
+        settings="[mypy-one]\nwarn_unused_ignores = True\n",
+    )
 
 
 @pytest.mark.parametrize("how", [("use.py", "one.py"), ("-n", "2", ".")], ids=["all", "parallel"])

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.mypy_plugin.conftest import TYPED_CALLS
+
 if TYPE_CHECKING:
     from tests.mypy_plugin.conftest import Project
 
@@ -266,7 +268,7 @@ def wrong(x: object) -> None:
 def printed(new_project: Callable[..., Project]) -> dict[str, list[str]]:
     """What mypy prints about all cases."""
     files = {f"{name}.py": text for name, text in CASES.items()}
-    return new_project(files, settings=SETTINGS).check()
+    return new_project({**files, "pyproject.toml": TYPED_CALLS}, settings=SETTINGS).check()
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -306,9 +308,8 @@ def use(net: Net, ids: Tensor) -> Tensor:
 
 def test_calls_of_modules_add_nothing_by_default(new_project: Callable[..., Project]) -> None:
     """They are Any, as torch says, and a tensor where one is expected."""
-    files = {"m.py": UNTYPED_CALLS, "pyproject.toml": ""}
-    project = new_project(files, settings="warn_return_any = True\n")
+    project = new_project({"m.py": UNTYPED_CALLS}, settings="warn_return_any = True\n")
     assert project.check() == {"m.py": ['17: note: Revealed type is "Any"']}
-    project.write({"pyproject.toml": "[tool.shapecheck]\ntyped_calls = true\n"})
+    project.write({"pyproject.toml": TYPED_CALLS})
     typed = '17: note: Revealed type is "torch._tensor.Tensor"'
     assert typed in project.check()["m.py"]  # mypy doesn't keep to what it had said of the file

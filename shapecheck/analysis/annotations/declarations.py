@@ -98,7 +98,11 @@ def arguments_of(node: Def | ast.Lambda, *, stars: bool = False) -> list[ast.arg
 def own_names(function: Function) -> set[str]:
     """Return the dimension names in a function's annotations."""
     says = declaration(function)
-    declared = (*(param.declared for param in says.params), says.result)
+    return names_of(*(param.declared for param in says.params), says.result)
+
+
+def names_of(*declared: Declared) -> set[str]:
+    """Return the dimension names in the texts of declarations."""
     return {name for one in declared for text in one.texts() for name in text.names()}
 
 

@@ -285,9 +285,8 @@ def nested(frame: Frame) -> Iterator[tuple[Function, State]]:
         around = _Around(state.vars, outer)
         match made:
             case Function(node=node):
-                inner, called = Function(node, module, None, around), state.copy()
-                called.facts = _named_alike(frame, inner, state.facts)
-                yield inner, called
+                inner = Function(node, module, None, around)
+                yield inner, State(heap=state.heap, facts=_named_alike(frame, inner, state.facts))
             case Class(node=definition):
                 cls = Class(definition, module, around)
                 for method in defs(body_of(definition)):

@@ -118,8 +118,8 @@ def _supposed(init: Function) -> dict[str, Value]:
     """
     arguments = declarations.arguments_of(init.node)
     bare = {one.arg for one in arguments[1:] if one.annotation is None}
-    if not init.module.program.supposing:
-        bare &= {*_sizes_of_layers(init)} if bare else set()
+    if bare and not init.module.program.supposing:
+        bare.intersection_update(_sizes_of_layers(init))
     found: dict[str, Value] = {}
     for param in declarations.declaration(init).params:
         default = param.default

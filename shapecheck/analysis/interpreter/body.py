@@ -15,6 +15,7 @@ from shapecheck.analysis.annotations.declarations import (
     Parameter,
     arguments_of,
     declaration,
+    names_of,
     own_names,
     speaks,
 )
@@ -187,12 +188,8 @@ def _absent(frame: Frame) -> set[str]:
     missing = [one for one in params if frame.state.vars.get(one.name, one) is None]
     if not missing:
         return set()
-    there = {n for one in params if one not in missing for n in _names_of(one)}
-    return {n for one in missing for n in _names_of(one)} - there - frame.introduced.keys()
-
-
-def _names_of(param: Parameter) -> set[str]:
-    return {name for text in param.declared.texts() for name in text.names()}
+    there = names_of(*(one.declared for one in params if one not in missing))
+    return names_of(*(one.declared for one in missing)) - there - frame.introduced.keys()
 
 
 def _given_out(

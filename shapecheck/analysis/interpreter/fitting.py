@@ -304,7 +304,7 @@ def _declare_local(frame: Frame, declared: Declared, value: Value, node: ast.Ann
         case AnyDecl():
             return value
     if value is not UNKNOWN:
-        matcher = replace(frame.fit(), promises=frame.promised)
+        matcher = frame.fit(promises=frame.promised)
         found = check(frame, declared, value, matcher)
         if found[0] is None:
             return value
@@ -331,8 +331,7 @@ def teach(
     """
     if declared.text is None:
         return Tensor(Shape.unknown(), declared.dtype) if value is UNKNOWN else value
-    matcher = frame.fit()
-    matcher.promises = promises
+    matcher = frame.fit(promises=promises)
     bind_objects(declared, matcher, frame.dims, own=True)
     if not isinstance(value, Tensor):
         if value is not UNKNOWN:

@@ -447,11 +447,17 @@ class Frame:
 
     # Annotations --------------------------------------------------------------------------------
 
-    def fit(self, evaluate: Evaluate | None = None) -> Matcher:
-        """Return a matcher for this body's annotations, bound to what the names are here."""
+    def fit(
+        self, evaluate: Evaluate | None = None, promises: Collection[str] | None = None
+    ) -> Matcher:
+        """Return a matcher for this body's annotations, bound to what the names are here.
+
+        `promises`: see `Matcher`.
+        """
         matcher = self.matcher
         matcher.facts = self.state.facts
         matcher.pending = []
+        matcher.promises = promises
         if evaluate is not None:
             matcher.evaluate = evaluate
         return matcher

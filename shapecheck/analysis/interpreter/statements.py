@@ -205,7 +205,7 @@ def _reached(
 def _count(frame: Frame, count: int, value: Value, source: ast.expr) -> None:
     """Equate the number of items, where it is a dimension, with the number of names."""
     found = length(frame, value)
-    if found is None or frame.state.facts.unify(found, count, (Shape((found,)),)):
+    if found is None or frame.state.facts.unify(found, count, (Shape((found,)),), told=True):
         return
     text = f'"{frame.segment(source)}" can\'t be unpacked into {count} names: it has {found} items'
     frame.error(source, Message(text))

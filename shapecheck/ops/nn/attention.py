@@ -206,9 +206,7 @@ def _padding(
     found = call.facts.shape(mask).known
     if found is None or len(found) != 2:
         return
-    for axis, (one, other) in enumerate(zip(found, wanted, strict=True)):
-        if other is not None:
-            fits_axis(call, "key_padding_mask", axis, one, other, headline)
+    _fits_axes(call, "key_padding_mask", found, wanted, headline)
 
 
 def _pairs_mask(
@@ -231,9 +229,20 @@ def _pairs_mask(
     if len(found) == 3:
         rows = heads if batch is None else size_of(batch) * size_of(heads)
         wanted = (rows, *pairs)
+    _fits_axes(call, "attn_mask", found, wanted, headline)
+
+
+def _fits_axes(
+    call: Call,
+    name: str,
+    found: Sequence[DimExpr],
+    wanted: Sequence[DimExpr | None],
+    headline: str,
+) -> None:
+    """Refuse a mask of which an axis is another size; of what is wanted, None isn't known."""
     for axis, (one, other) in enumerate(zip(found, wanted, strict=True)):
         if other is not None:
-            fits_axis(call, "attn_mask", axis, one, other, headline)
+            fits_axis(call, name, axis, one, other, headline)
 
 
 _WIDTHS = ("kdim", "vdim")

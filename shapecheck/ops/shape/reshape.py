@@ -7,7 +7,17 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, shapes
-from shapecheck.dims import Composite, DimExpr, FloorDiv, IntSize, Kind, Relation, Size, size_of
+from shapecheck.dims import (
+    Composite,
+    DimExpr,
+    FloorDiv,
+    IntSize,
+    Kind,
+    Relation,
+    Size,
+    is_name,
+    size_of,
+)
 from shapecheck.dims.origins import ElementsOf
 from shapecheck.ops.call import Call, DType, Value, as_dim, as_tensor, replace, rule
 from shapecheck.ops.saying import written
@@ -381,7 +391,8 @@ def _refuse_scrambling(
     ]
     if len(moved) == len(left) == len(right):
         composed = any(isinstance(owner, Composite) for owner in owners)
-        if (len(left) == 2 and not composed and not all(map(_is_name, left))) or not _plain(left):
+        is_pair = len(left) == 2 and not composed
+        if not _plain(left) or (is_pair and not all(map(is_name, left))):
             return
     for owner, factor in moved:
         if not dims.symbols(factor) or _loose(factor):
@@ -411,11 +422,6 @@ def _is_shift(call: Call, left: Sequence[IntSize], right: Sequence[IntSize]) -> 
         return False
     traded = _is_that(call, left[0], right[1]) and _is_that(call, left[1], right[0])
     return traded and not all(isinstance(f, int) or f.symbol is not None for f in left)
-
-
-def _is_name(size: IntSize) -> bool:
-    symbol = size.symbol if isinstance(size, Size) else None
-    return symbol is not None and symbol.kind is Kind.NAME
 
 
 def _loose(size: IntSize) -> bool:

@@ -44,7 +44,7 @@ def split(call: Call, input: Value, split_size: Value, dim: Value = 0, **rest: V
             return UNKNOWN
         sizes = [size(one) for one in split_size]
         total: IntSize = sum(sizes)
-        if not call.unify(total, item):
+        if not call.unify(total, item, told=True):
             pieces = ", ".join(map(str, sizes))
             raise mismatch(
                 f"the pieces add up to {total}, axis {written(dim)} is {item}",
