@@ -25,7 +25,7 @@ torch.zeros(3, 4) @ torch.zeros(5, 6)
 
 
 @pytest.fixture
-def watching(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def watching(tmp_path: Path, interruptible: None) -> Iterator[subprocess.Popen[str]]:
     """A process that watches a folder with one file, in which nothing is wrong."""
     (tmp_path / "one.py").write_text("import torch\n")
     with subprocess.Popen(
