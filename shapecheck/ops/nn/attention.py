@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, size_of
-from shapecheck.ops.agree import counted, fits_axis, promote_all, size
+from shapecheck.ops.agree import counted, fits_axis, promote_all, rank_of, size, spell
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, rule
+from shapecheck.ops.nn.attention_masks import Masks, Rows
 from shapecheck.shapes import Item, Mismatch, Run, Shape, Tensor, mismatch
 
 
@@ -146,35 +147,86 @@ def multihead(
     q, k, v = shapes
     headline = f"can't attend from {q} to {k} and {v}"
     _fits_module(call, self, shapes, headline)
-    first = self.get("batch_first")
-    rank = next((shape.rank for shape in shapes if shape.rank is not None), None)
-    if rank is None or not isinstance(first, bool):
-        return (Tensor(q, parts[0].dtype), UNKNOWN)
-    batch, length = (0, 1) if first else (1, 0)
-    if rank == 2:
-        length = 0
-    _same(call, (k, v), length, ("key", "value"), headline)
-    if rank == 3:
-        _same(call, (q, k), batch, ("query", "key"), headline)
-        _same(call, (k, v), batch, ("key", "value"), headline)
-    if rank == 3 and isinstance(key_padding_mask, Tensor):
-        _padding(call, key_padding_mask.shape, (k.at(batch), k.at(length)), headline)
-    if isinstance(attn_mask, Tensor):
-        pairs = q.at(length), k.at(length)
-        rows = None if rank == 2 else q.at(batch)
-        _pairs_mask(call, attn_mask.shape, rows, size(self.get("num_heads")), pairs, headline)
+    masks = Masks(attn_mask, key_padding_mask, rest.get("is_causal"))
+    _attend(call, shapes, masks, self.get("batch_first"), self.get("num_heads"), headline)
+    extra = self.get("add_bias_kv"), self.get("add_zero_attn")
     result = Tensor(q, parts[0].dtype)
     if need_weights is False:
         return (result, None)
-    if need_weights is not True or not isinstance(average_attn_weights, bool):
+    rows = _rows(shapes, self.get("batch_first"))
+    if need_weights is not True or not isinstance(average_attn_weights, bool) or rows is None:
         return (result, UNKNOWN)
-    queries, keys = _known(q.at(length)), _known(k.at(length))
-    for extra in (self.get("add_bias_kv"), self.get("add_zero_attn")):
-        if extra is not False:
-            keys = size_of(keys) + 1 if extra is True else dims.unknown()
-    lead = (_known(q.at(batch)),) if rank == 3 else ()
     heads = () if average_attn_weights else (size(self.get("num_heads")),)
-    return (result, Tensor(Shape((*lead, *heads, queries, keys)), parts[0].dtype))
+    return (result, Tensor(_weights(rows, heads, extra), parts[0].dtype))
+
+
+@rule("multi-head attention function")
+def multihead_function(
+    call: Call,
+    query: Value,
+    key: Value,
+    value: Value,
+    num_heads: Value,
+    out_proj_weight: Value,
+    **rest: Value,
+) -> Value:
+    """Judge what `nn.MultiheadAttention` calls: query `l b e` or `l e`, a weight `e_out e`."""
+    parts = [as_tensor(one) for one in (query, key, value)]
+    shapes = [call.facts.shape(part.shape) for part in parts]
+    headline = "can't attend from {} to {} and {}".format(*shapes)
+    masks = Masks(rest.get("attn_mask"), rest.get("key_padding_mask"), rest.get("is_causal"))
+    if rest.get("static_k") is None and rest.get("static_v") is None:
+        _attend(call, shapes, masks, False, num_heads, headline)
+    width = as_tensor(out_proj_weight).shape.at(0)
+    if shapes[0].at(-1) is None or width is None:
+        return (Tensor(Shape.unknown(), parts[0].dtype), UNKNOWN)
+    return (Tensor(Shape((*shapes[0].dims[:-1], width)), parts[0].dtype), UNKNOWN)
+
+
+def _rows(shapes: Sequence[Shape], batch_first: Value) -> tuple[Rows, Rows, Rows] | None:
+    """Return the rows of queries, keys and values, None where nothing is known of them."""
+    rank = rank_of(shapes)
+    if rank is None or not isinstance(batch_first, bool):
+        return None
+    q, k, v = (Rows.of(spell(shape, rank) or shape, batch_first) for shape in shapes)
+    return q, k, v
+
+
+def _attend(
+    call: Call,
+    shapes: Sequence[Shape],
+    masks: Masks,
+    batch_first: Value,
+    heads: Value,
+    headline: str,
+) -> None:
+    """Refuse queries, keys and values of different rows, and masks that don't fit."""
+    rows = _rows(shapes, batch_first)
+    if rows is None:
+        masks.check(call, Rows(), Rows(), heads, headline)
+        return
+    q, k, v = rows
+    batch, length = (0, 1) if batch_first else (1, 0)
+    if q.rank == 2:
+        length = 0
+    _same(call, (k.length, v.length), length, ("key", "value"), headline)
+    if q.rank == 3:
+        _same(call, (q.batch, k.batch), batch, ("query", "key"), headline)
+        _same(call, (k.batch, v.batch), batch, ("key", "value"), headline)
+    masks.check(call, q, k, heads, headline)
+
+
+def _weights(
+    rows: tuple[Rows, Rows, Rows], heads: tuple[DimExpr, ...], extra: tuple[Value, Value]
+) -> Shape:
+    """Return how much each query attends to each key; `extra` are keys that a module adds."""
+    q, k, _ = rows
+    queries, keys = _known(q.length), _known(k.length)
+    for one in extra:
+        if one is not False:
+            keys = size_of(keys) + 1 if one is True else dims.unknown()
+    lead = (_known(q.batch),) if q.rank == 3 else ()
+    return Shape((*lead, *heads, queries, keys))
 
 
 def _known(dim: DimExpr | None) -> DimExpr:
@@ -199,59 +251,17 @@ def _fits_module(
         fits_axis(call, name, -1, shape.at(-1), wanted, headline, "transpose")
 
 
-def _padding(
-    call: Call, mask: Shape, wanted: tuple[DimExpr | None, DimExpr | None], headline: str
-) -> None:
-    """Check a mask of the keys: the batch, then their number, whatever `batch_first` says."""
-    found = call.facts.shape(mask).known
-    if found is None or len(found) != 2:
-        return
-    _fits_axes(call, "key_padding_mask", found, wanted, headline)
-
-
-def _pairs_mask(
-    call: Call,
-    mask: Shape,
-    batch: DimExpr | None,
-    heads: DimExpr,
-    pairs: tuple[DimExpr | None, DimExpr | None],
-    headline: str,
-) -> None:
-    """Check a mask of queries against keys, one for all or one for each head of each batch row."""
-    found = call.facts.shape(mask).known
-    if found is None:
-        return
-    if len(found) not in (2, 3):
-        raise mismatch(
-            f'"attn_mask" has {counted(len(found), "axis")}, where 2 or 3 are expected', headline
-        )
-    wanted: tuple[DimExpr | None, ...] = pairs
-    if len(found) == 3:
-        rows = heads if batch is None else size_of(batch) * size_of(heads)
-        wanted = (rows, *pairs)
-    _fits_axes(call, "attn_mask", found, wanted, headline)
-
-
-def _fits_axes(
-    call: Call,
-    name: str,
-    found: Sequence[DimExpr],
-    wanted: Sequence[DimExpr | None],
-    headline: str,
-) -> None:
-    """Refuse a mask of which an axis is another size; of what is wanted, None isn't known."""
-    for axis, (one, other) in enumerate(zip(found, wanted, strict=True)):
-        if other is not None:
-            fits_axis(call, name, axis, one, other, headline)
-
-
 _WIDTHS = ("kdim", "vdim")
 
 
 def _same(
-    call: Call, both: tuple[Shape, Shape], axis: int, names: tuple[str, str], headline: str
+    call: Call,
+    both: tuple[DimExpr | None, DimExpr | None],
+    axis: int,
+    names: tuple[str, str],
+    headline: str,
 ) -> None:
-    one, other = both[0].at(axis), both[1].at(axis)
+    one, other = both
     if one is not None and other is not None and not call.unify(one, other):
         raise mismatch(
             f'axis {axis} is {one} in "{names[0]}" and {other} in "{names[1]}"',

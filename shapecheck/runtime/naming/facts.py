@@ -180,9 +180,15 @@ class ValueFacts(Facts):
             if len(one) == len(other) == 1:
                 if self.compare(one[0], other[0]).relation is Relation.DIFFERENT:
                     return False
-            elif one != other and sorted(map(str, one)) == sorted(map(str, other)):
+            elif one != other and self._reordered(one, other):
                 return False
         return True
+
+    def _reordered(self, a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:
+        """Whether parts stand in another order; a number may be the size of a name."""
+        named = {part for part in a if not isinstance(part, int)}
+        sizes = (sorted(map(self._number, parts)) for parts in (a, b))
+        return not named.isdisjoint(b) and next(sizes) == next(sizes)
 
     def _number(self, size: IntSize) -> int:
         found = value_of(size, self.values)

@@ -132,6 +132,12 @@ def test_attention(seed: int) -> None:
     rows = 2 * lead[0] if lead else 2
     for shape in ((5, 5), (4, 5), (rows, 5, 5), (rows + 1, 5, 5), (rows, 5, 4), (5,)):
         check_module("MultiheadAttention", init, q, q, q, attn_mask=torch.zeros(shape))
+    batch = q.shape[0 if first else 1] if lead else 1
+    for shape in ((batch, 5), (5, batch), (5,), (4,), (batch, 5, 5)):
+        check_module("MultiheadAttention", init, q, q, q, key_padding_mask=torch.zeros(shape))
+    batch = q.shape[0 if first else 1] if lead else 1
+    for shape in ((batch, 5), (5, batch), (5,), (4,), (batch, 5, 5)):
+        check_module("MultiheadAttention", init, q, q, q, key_padding_mask=torch.zeros(shape))
 
 
 def test_attention_with_an_output_of_another_size() -> None:
@@ -161,6 +167,40 @@ def test_transformers() -> None:
     check_module("TransformerEncoderLayer", init, torch.zeros(5, 2, 9))
     small = {"num_encoder_layers": 1, "num_decoder_layers": 1}
     check_module("Transformer", {**init, **small}, x, y)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_masks_of_transformers(seed: int) -> None:
+    rng = random.Random(seed)
+    first = rng.random() < 0.5
+    batch, t, s, heads = rng.choice(((), (3,))), 4, 5, 2
+
+    def rows(length: int) -> torch.Tensor:
+        one = torch.zeros(*batch, length, 8)
+        return one if first or not batch else one.transpose(0, 1)
+
+    def masks(prefix: str, length: int, keys: int) -> dict[str, Any]:
+        rank = rng.choice((2, 2, 3))
+        many = heads * (batch[0] if batch else 1)
+        pairs = (many, length, keys) if rank == 3 else (length, keys)
+        padding = (*batch, keys)
+        if rng.random() < 0.2:
+            pairs = rng.choice(((1, *pairs[-2:]), (keys + 1, *pairs[1:]), (length,)))
+        if rng.random() < 0.2:
+            padding = rng.choice(((keys, *batch), (*batch, keys + 1), (1, *batch, keys)))
+        made = {
+            f"{prefix}mask": torch.zeros(pairs),
+            f"{prefix}key_padding_mask": torch.zeros(padding),
+        }
+        return {name: mask for name, mask in made.items() if rng.random() < 0.5}
+
+    init = {"d_model": 8, "nhead": heads, "dim_feedforward": 4, "batch_first": first}
+    src, tgt = rows(s), rows(t)
+    of_src, of_tgt, of_memory = masks("src_", s, s), masks("tgt_", t, t), masks("memory_", t, s)
+    check_module("TransformerEncoderLayer", init, src, **of_src)
+    check_module("TransformerDecoderLayer", init, tgt, src, **of_tgt, **of_memory)
+    small = {"num_encoder_layers": 1, "num_decoder_layers": 1}
+    check_module("Transformer", {**init, **small}, src, tgt, **of_src, **of_tgt, **of_memory)
 
 
 @pytest.mark.parametrize("seed", range(40))
