@@ -1,52 +1,33 @@
 """From a mismatch to what a person reads, the same text from both sides.
 
 The first line says which op or boundary, and what met what, by name and axis. Notes say where
-each side got its shape and which one edit would fix it; an edit is tried before it is told.
+each side got its shape and which one edit would fix it (`hints`).
 """
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
-from shapecheck import spec
+from shapecheck import hints, spec
 from shapecheck.blame import OPERATION, Blame
 from shapecheck.dims import Kind, Size, Sym, in_order
 from shapecheck.dims.composites import symbols
 from shapecheck.dims.origins import StandIn
+from shapecheck.hints import Operand, Retry, Wanted
 from shapecheck.shapes import (
-    CertainFacts,
     Evaluate,
     Facts,
     Free,
     Matcher,
     Misfit,
-    Mismatch,
     Problem,
     Run,
     Shape,
     Tensor,
     Topic,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """A tensor that takes part, as the reader sees it.
-
-    `role`: what it is to the op (`right operand`, `argument "weight"`). `text`: its source text.
-    `since`: the line that gave it its shape. `kept`: what it would be had the reduction that made
-    it been told `keepdim=True`, and the text of that reduction.
-    """
-
-    role: str
-    value: Tensor
-    text: str | None = None
-    since: int | None = None
-    kept: tuple[Tensor, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +44,18 @@ class Message:
     reason: str = ""
 
 
-Retry = Callable[[Mapping[int, Tensor]], "Tensor | None"]
-"""Runs the op again with some operands replaced; None where it still fails."""
-
-
 def operation(
     label: str,
     problem: Problem,
     operands: Sequence[Operand] = (),
     retry: Retry | None = None,
     facts: Facts | None = None,
+    wanted: Wanted | None = None,
 ) -> Message:
     """Explain an op that can't be: `"@" can't multiply (b n) by (m k): ...`.
 
-    `facts`: what was learned before of the sizes that the operands have.
+    `facts`: what was learned before of the sizes that the operands have. `wanted`: what the result
+    has to be, where an annotation says it.
     """
     text = f'"{label}" {problem.headline}: {problem.reason}'
     notes = [
@@ -87,9 +66,8 @@ def operation(
     if facts is not None:
         notes += _learned(problem, operands, facts)
     if retry is not None:
-        fix = next(_fixes(label, problem, operands, retry), None)
-        if fix is not None:
-            notes.append(fix)
+        fix = hints.of_operation(label, problem, operands, retry, wanted)
+        notes += [] if fix is None else [fix]
     return Message(text, problem.code, tuple(dict.fromkeys(notes)))
 
 
@@ -115,106 +93,6 @@ def _symbols(topic: Topic) -> frozenset[Sym]:
 
 def _stands_in(symbol: Sym, other: Sym) -> bool:
     return isinstance(symbol.origin, StandIn) and symbol.origin.symbol is other
-
-
-def _fixes(
-    label: str, problem: Problem, operands: Sequence[Operand], retry: Retry
-) -> Iterator[str]:
-    """Yield the edits that would help; of a broadcast, those that leave one operand's shape."""
-    shapes = [operand.value.shape for operand in operands]
-    broadcast = "keepdim" in problem.hints or problem.code == "shape-broadcast"
-    for hint in problem.hints:
-        for indices, values, edit in _EDITS[hint](operands, label):
-            if any(operands[index].text is None for index in indices):
-                continue
-            result = retry(values)
-            if result is None:
-                continue
-            reduced = problem.code == "shape-broadcast" and not result.shape.dims  # of a loss
-            if broadcast and result.shape not in shapes and not reduced:
-                continue
-            gives = f"give {result.shape}" if result.shape.dims else "fit"
-            yield f'"{edit}" would {gives}'
-
-
-Edits = Iterator[tuple[tuple[int, ...], dict[int, Tensor], str]]
-
-
-def _transpose(operands: Sequence[Operand], label: str) -> Edits:
-    for index in reversed(range(len(operands))):
-        operand = operands[index]
-        rank = operand.value.shape.rank
-        if rank is None or rank < 2:
-            continue
-        pairs = [(rank - 2, rank - 1)]
-        pairs += [pair for pair in combinations(range(rank), 2) if pair not in pairs]
-        for i, j in pairs:
-            names = (i - rank, j - rank) if (i, j) == pairs[0] else (i, j)
-            moved = Tensor(_swapped(operand.value.shape, i, j), operand.value.dtype)
-            text = f"{_receiver(operand.text)}.transpose({names[0]}, {names[1]})"
-            yield (index,), {index: moved}, text
-
-
-def _swap(operands: Sequence[Operand], label: str) -> Edits:
-    if len(operands) == 2:
-        first, second = operands
-        between = ", " if label.replace(".", "").isidentifier() else f" {label} "
-        edit = f"{second.text}{between}{first.text}"
-        yield (0, 1), {0: second.value, 1: first.value}, edit
-
-
-def _unsqueeze(operands: Sequence[Operand], label: str) -> Edits:
-    for index, operand in enumerate(operands):
-        dims = operand.value.shape.dims
-        rank = len(dims)
-        known = operand.value.shape.rank is not None
-        for position in range(rank, -1 if known else rank - 1, -1):
-            grown = Shape((*dims[:position], 1, *dims[position:]))
-            axis = -1 if position == rank else position
-            text = f"{_receiver(operand.text)}.unsqueeze({axis})"
-            yield (index,), {index: Tensor(grown, operand.value.dtype, True)}, text
-
-
-def _squeeze(operands: Sequence[Operand], label: str) -> Edits:
-    for index, operand in enumerate(operands):
-        dims = operand.value.shape.dims
-        for position in range(len(dims) - 1, -1, -1):
-            if dims[position] == 1 and operand.value.shape.rank is not None:
-                axis = -1 if position == len(dims) - 1 else position
-                less = Shape((*dims[:position], *dims[position + 1 :]))
-                text = f"{_receiver(operand.text)}.squeeze({axis})"
-                yield (index,), {index: Tensor(less, operand.value.dtype)}, text
-
-
-def _keepdim(operands: Sequence[Operand], label: str) -> Edits:
-    for index, operand in enumerate(operands):
-        if operand.kept is not None:
-            yield (index,), {index: operand.kept[0]}, operand.kept[1]
-
-
-_EDITS: Mapping[str, Callable[[Sequence[Operand], str], Edits]] = {
-    edit.__name__.removeprefix("_"): edit
-    for edit in (_transpose, _swap, _unsqueeze, _squeeze, _keepdim)
-}
-"""What a hint tries, by its name; an edit may have to know how the op is written."""
-
-
-def _swapped(shape: Shape, i: int, j: int) -> Shape:
-    dims = list(shape.dims)
-    dims[i], dims[j] = dims[j], dims[i]
-    return Shape(tuple(dims))
-
-
-def _receiver(text: str | None) -> str:
-    """Return source text so that `.method()` can follow it."""
-    try:
-        node = ast.parse(str(text), mode="eval").body
-    except SyntaxError:
-        return f"({text})"
-    return str(text) if isinstance(node, _PRIMARIES) else f"({text})"
-
-
-_PRIMARIES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 def boundary(
@@ -252,11 +130,8 @@ def boundary(
         reason = f"axis {misfit.axis} is {misfit.actual}, declared {misfit.expected}{here}"
     notes: list[str] = []
     if facts is not None and text is not None:
-        for i, j in combinations(range(len(shape.dims)), 2):
-            moved = _swapped(shape, i, j)
-            if shape.rank is not None and _fits(declared, moved, facts, names, evaluate):
-                notes.append(f'"{_receiver(text)}.transpose({i}, {j})" would fit')
-                break
+        fix = hints.of_value(text, shape, declared, names, evaluate)
+        notes += [] if fix is None else [fix]
     given = Tensor(shape, free=tuple(free))
     said = f'{subject} is {given}, declared "{declared}": {reason}'
     return Message(said, notes=tuple(notes), reason=reason)
@@ -287,22 +162,6 @@ def with_origins(
         )
         said.append(f'{shown} from argument "{origin[name]}"')
     return replace(message, notes=(*said, *message.notes))
-
-
-def _fits(
-    declared: spec.Spec,
-    shape: Shape,
-    facts: Facts,
-    names: Mapping[str, object] | None,
-    evaluate: Evaluate | None,
-) -> bool:
-    matcher = Matcher(CertainFacts.of(facts))
-    matcher.evaluate = evaluate or matcher.evaluate
-    matcher.names.update(names or {})  # type: ignore[arg-type]  # bindings of a Matcher
-    try:
-        return matcher.match(declared, shape) is None and matcher.settle() is None
-    except Mismatch:
-        return False
 
 
 def _count(axes: int) -> str:

@@ -44,7 +44,7 @@ LAYERS = {
     ),
     "shapes": Layer(modules=frozenset({"shapes"}), on=("language",), packages=COMPILED),
     "rules": Layer(
-        modules=frozenset({"signatures", "ops", "blame", "explain"}),
+        modules=frozenset({"signatures", "ops", "blame", "explain", "hints"}),
         on=("shapes",),
         packages=COMPILED,
     ),

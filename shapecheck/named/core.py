@@ -23,6 +23,7 @@ from shapecheck.dims import Composite, Dim, DimExpr, Kind, Size, Sym, symbol_of
 from shapecheck.dims.objects import alone
 from shapecheck.dims.origins import NamedAgain, OfAnotherSize
 from shapecheck.explain import Message
+from shapecheck.hints import Operand
 from shapecheck.ops import UNKNOWN, Call, Other
 from shapecheck.ops.saying import PYTHONS, said
 from shapecheck.runtime.compiling import names_in_trace
@@ -256,7 +257,7 @@ def _error(refused: Mismatch, shapes: Sequence[Shape], place: Place | None) -> S
             text = ast.unparse(node)
             if place is not None and isinstance(node, ast.Name):
                 since = place.since(node.id)
-        operands.append(explain.Operand("argument", Tensor(shape), text, since))
+        operands.append(Operand("argument", Tensor(shape), text, since))
     message = explain.operation(label, refused.problem, operands)
     return ShapeError(message, state.here.names, None if place is None else str(place))
 

@@ -154,6 +154,7 @@ def promise(frame: Frame, function: Function) -> None:
                 )
     elif speaks(result):
         returned = Blame("unfit", "result", function.name)
+        frame.fits_result = fitting.wanted(frame, result)
         frame.check_return = lambda node, value: _given_out(frame, result, node, value, returned)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias, TypeVar
 
 import shapecheck.dims as dims
-from shapecheck import dtypes, explain
+from shapecheck import dtypes, explain, hints
 from shapecheck.analysis.annotations.declared import (
     AnyDecl,
     CallableDecl,
@@ -41,8 +41,9 @@ from shapecheck.analysis.values.paths import AccessPath
 from shapecheck.blame import UNFIT, Blame
 from shapecheck.dims import Kind, Size, Sym, symbol_of
 from shapecheck.explain import Message
+from shapecheck.hints import Wanted
 from shapecheck.ops import UNKNOWN
-from shapecheck.shapes import Item, Matcher, Misfit, Run, Shape, Tensor
+from shapecheck.shapes import CertainFacts, Item, Matcher, Misfit, Run, Shape, Tensor
 
 
 def declare(
@@ -275,6 +276,21 @@ def message(
         tensor.free,
     )
     return replace(said, blame=blame)
+
+
+def wanted(frame: Frame, declared: Declared) -> Wanted | None:
+    """Return what says whether a tensor certainly is what is declared; None where no shape is."""
+    match declared:
+        case TensorDecl(text=text) if text is not None:
+
+            def fits(tensor: Tensor) -> bool:
+                facts = CertainFacts.of(frame.state.facts)
+                return hints.fits(
+                    text, tensor.shape, frame.matcher.names, frame.matcher.evaluate, facts
+                )
+
+            return fits
+    return None
 
 
 def declare_local(frame: Frame, declared: Declared, value: Value, node: ast.AnnAssign) -> Value:

@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, Protocol
 
-from shapecheck import explain
 from shapecheck.analysis.interpreter.registry import EXPRESSIONS, STATEMENTS
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
@@ -35,6 +34,7 @@ from shapecheck.analysis.values.parts import GROWING, bounded
 from shapecheck.analysis.values.state import State, Yielded
 from shapecheck.dims import Atom, Size, Sym
 from shapecheck.explain import Message
+from shapecheck.hints import Operand, Wanted
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Evaluate, Free, Matcher, Tensor
 
@@ -164,13 +164,14 @@ class Frame:
     `handled` the `try` statements that may swallow an error, `caught` what expects one.
 
     `nested` are the functions and classes that the body defines, with the state at their
-    definition; `outer_names` the names that it declares `nonlocal`; `supposed` what strict mode has
-    told to be supposed equal to something; `heads` the identities of what loops begin with; `given`
-    what the parameters are when the body begins, where it is checked on its own, `promised` the
-    names that they have in their annotations; `introduced` which annotated assignment the names
-    were bound by that the parameters don't have; `dims` the dimension objects that its annotations
-    are made of, `made` the first-class dimensions that the body makes; `shared` the variables that
-    code out of sight uses, and whether it rebinds them.
+    definition; `destination` the expression that goes to an annotated place, and what would fit
+    there, `fits_result` what would as the result; `outer_names` the names that it declares
+    `nonlocal`; `supposed` what strict mode has told to be supposed equal to something; `heads` the
+    identities of what loops begin with; `given` what the parameters are when the body begins, where
+    it is checked on its own, `promised` the names that they have in their annotations; `introduced`
+    which annotated assignment the names were bound by that the parameters don't have; `dims` the
+    dimension objects that its annotations are made of, `made` the first-class dimensions that the
+    body makes; `shared` the variables that code out of sight uses, and whether it rebinds them.
     With more than `most` errors it ends at the next statement by `TooManyErrors`.
     """
 
@@ -201,6 +202,8 @@ class Frame:
         self.yields: list[Yielded] = []
         self.check_return: Callable[[ast.expr, Value], Value] | None = None
         self.check_yield: Callable[[ast.expr, Value], Value] | None = None
+        self.fits_result: Wanted | None = None
+        self.destination: tuple[ast.expr, Wanted] | None = None
         self.sources: dict[str, ast.expr] = {}
         self.given: dict[str, Value] = {}
         self.promised: frozenset[str] | None = None
@@ -420,12 +423,18 @@ class Frame:
             return self.module.lines.segment(node)
         return ast.unparse(node) if isinstance(node, ast.expr) else ""
 
-    def operand(self, role: str, node: ast.expr | None, value: Tensor) -> explain.Operand:
+    def wanted(self, node: ast.AST) -> Wanted | None:
+        """Return what an annotation wants of a node's value; None where none is about it."""
+        if self.destination is None or self.destination[0] is not node:
+            return None
+        return self.destination[1]
+
+    def operand(self, role: str, node: ast.expr | None, value: Tensor) -> Operand:
         """Return a tensor operand as messages show it."""
         if node is None:
-            return explain.Operand(role, value)
+            return Operand(role, value)
         since = self.state.since.get(name_of(node) or "")
-        return explain.Operand(role, value, self.segment(node), since, self._kept(node, since))
+        return Operand(role, value, self.segment(node), since, self._kept(node, since))
 
     def _kept(self, node: ast.expr, since: int | None) -> tuple[Tensor, str] | None:
         """Return what a reduction, or the variable it is assigned to, would be under keepdim."""

@@ -25,6 +25,7 @@ from shapecheck.analysis.values.model import (
     OpInstance,
 )
 from shapecheck.dims import Size, Sym
+from shapecheck.hints import Operand
 from shapecheck.ops import UNKNOWN, DType, Repeated
 from shapecheck.ops.math import ragged
 from shapecheck.ops.outer_products import outer
@@ -118,6 +119,7 @@ def apply(
             _operands(frame, given, site),
             lambda changed: _again(signature, before, given, named, site, instance, changed),
             before,
+            frame.wanted(site.node),
         )
         frame.error(site.node, message)
         return _listed(frame, rest)
@@ -245,7 +247,7 @@ def _tensors(given: Sequence[Value]) -> list[tuple[int, Tensor]]:
     return [(at, value) for at, value in enumerate(given) if isinstance(value, Tensor)]
 
 
-def _operands(frame: Frame, given: Sequence[Value], site: Site) -> list[explain.Operand]:
+def _operands(frame: Frame, given: Sequence[Value], site: Site) -> list[Operand]:
     found = []
     for index, tensor in _tensors(given):
         known = index < len(site.operands)

@@ -73,6 +73,9 @@ def _annotated(frame: Frame, node: ast.AnnAssign) -> None:
     declared = reader(frame.module).read(node.annotation)
     if node.value is None:
         return
+    wanted = fitting.wanted(frame, declared)
+    if wanted is not None:
+        frame.destination = node.value, wanted
     value = frame.eval(node.value)
     value = fitting.declare_local(frame, declared, value, node)
     store(frame, node.target, value, node.value)
@@ -246,6 +249,8 @@ def _is_op(frame: Frame, source: ast.expr) -> bool:
 @statement(ast.Return)
 def _return(frame: Frame, node: ast.Return) -> None:
     errors = frame.errors
+    if node.value is not None and frame.fits_result is not None:
+        frame.destination = node.value, frame.fits_result
     value = None if node.value is None else frame.eval(node.value)
     blamed = frame.errors > errors
     if frame.check_return is not None and node.value is not None and not blamed:

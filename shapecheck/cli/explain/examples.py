@@ -22,6 +22,7 @@ from shapecheck.cli.explain.invented import invented
 from shapecheck.cli.explain.lookup import Op
 from shapecheck.cli.explain.programs import PROGRAMS
 from shapecheck.dims import Size
+from shapecheck.hints import Operand
 from shapecheck.ops import UNKNOWN, DType, Repeated, Value
 from shapecheck.ops import Scalar as Number
 from shapecheck.shapes import Facts, Matcher, Mismatch, Shape, Tensor, has_run
@@ -309,7 +310,7 @@ def _spoiled(shape: tuple[Item, ...]) -> Iterator[tuple[Item, ...]]:
 
 def _explained(table: Table, call: _Call, error: Mismatch) -> Example:
     """Return the example of a mistake, with the error that the plugin has for it."""
-    operands = [explain.Operand("", tensor, name) for name, tensor in call.tensors.items()]
+    operands = [Operand("", tensor, name) for name, tensor in call.tensors.items()]
 
     def again(changes: Mapping[int, Tensor]) -> Tensor | None:
         names = list(call.tensors)

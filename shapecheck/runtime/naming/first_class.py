@@ -23,6 +23,7 @@ from shapecheck import explain
 from shapecheck.dims import Kind, Sym, size_of, symbols
 from shapecheck.dims.origins import FirstClass
 from shapecheck.explain import Message
+from shapecheck.hints import Operand
 from shapecheck.ops import RULES, UNKNOWN, Call, Value
 from shapecheck.ops.shape.first_class import bound_as, bound_to
 from shapecheck.runtime.annotations.hints import dtype_mask
@@ -388,7 +389,7 @@ class _Question:
         spoken = []
         if isinstance(value, Tensor) and isinstance(node, ast.Name) and place is not None:
             since = place.since(node.id)
-            spoken.append(explain.Operand("tensor", value, node.id, since))
+            spoken.append(Operand("tensor", value, node.id, since))
         message = explain.operation(label, refused.problem, spoken)
         known: Mapping[str, int] = {s.name: v for s, v in self.values.items()}
         here = {**self.frame.names, **{k: v for k, v in known.items() if k not in self.frame.names}}

@@ -13,6 +13,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck import explain
 from shapecheck.dims import Sym
+from shapecheck.hints import Operand
 from shapecheck.ops.math import ragged
 from shapecheck.runtime.errors import (
     RaggedWarning,
@@ -163,15 +164,15 @@ def _call(asked: Question, node: ast.Call) -> Spelled:
 
 def _operands(
     asked: Question, texts: Sequence[tuple[str, ast.expr | None]], place: Place | None
-) -> list[explain.Operand]:
+) -> list[Operand]:
     """Return the op's tensors as messages show them."""
-    spoken: list[explain.Operand] = []
+    spoken: list[Operand] = []
     for known, (role, node) in zip(asked.known, _paired(asked, texts), strict=True):
         if node is None:
-            spoken.append(explain.Operand(role, known))
+            spoken.append(Operand(role, known))
             continue
         since = place.since(node.id) if place is not None and isinstance(node, ast.Name) else None
-        spoken.append(explain.Operand(role, known, ast.unparse(node), since))
+        spoken.append(Operand(role, known, ast.unparse(node), since))
     return spoken
 
 
