@@ -98,19 +98,26 @@ def of(name: str) -> DTypes:
 
 @lru_cache(maxsize=256)
 def describe(dtypes: DTypes) -> str:
-    """Return how a person says a set of dtypes: `float32`, `Float`, or `int64 or bool`."""
+    """Return how a person says a set of dtypes: `float32`, `Float`, or `Float or int64`."""
     if not dtypes:
         return "no dtype"
-    for label in ("Float", "Int", "Integer", "Complex", "Num", "Shaped", "Real", "Inexact", "UInt"):
+    for label in ("Float", "Int", "Integer", "Complex", "Num", "Shaped", "Real", "UInt"):
         if CATEGORIES[label] == dtypes:
             return label
-    if dtypes == BOOL | INTEGER:
-        return "Integer or bool"
-    names = [name for name in NAMES if dtypes & _BIT[name]]
     others = [name for name in NAMES if not dtypes & _BIT[name]]
-    if len(others) < len(names) - 1:
+    if len(others) < len(NAMES) - len(others) - 1:
         return f"not {' or '.join(others)}"
-    return " or ".join(names)
+    return " or ".join(_parts(dtypes))
+
+
+def _parts(dtypes: DTypes) -> list[str]:
+    """Return the names of the whole kinds that a set holds, then of the dtypes beside them."""
+    said = []
+    for label in ("Integer", "Int", "UInt", "Float", "Complex"):
+        if dtypes & CATEGORIES[label] == CATEGORIES[label]:
+            said.append(label)
+            dtypes &= ~CATEGORIES[label]
+    return [*said, *(name for name in NAMES if dtypes & _BIT[name])]
 
 
 _CATEGORY: Final = {BOOL: 0, INTEGER: 1, FLOAT: 2, COMPLEX: 3, ANY: 4}

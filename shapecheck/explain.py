@@ -116,9 +116,9 @@ def boundary(
         left = _count(misfit.actual)
         reason = f"it leaves {left} to {misfit.expected}, which has {misfit.value} here"
     elif misfit.axis is None:
-        many = "at least " if declared.groups else ""
         count = len(declared.entries) - declared.groups
-        reason = f"it has {_count(len(shape.dims))}, declared {many}{count}"
+        had = f"{_at_least(shape.rank is None)}{_count(shape.least_rank)}"
+        reason = f"it has {had}, declared {_at_least(declared.groups > 0)}{count}"
     elif misfit.value is None:
         reason = f"axis {misfit.axis} is {misfit.actual}, which no {misfit.expected} can be"
     else:
@@ -162,6 +162,10 @@ def with_origins(
         )
         said.append(f'{shown} from argument "{origin[name]}"')
     return replace(message, notes=(*said, *message.notes))
+
+
+def _at_least(more: bool) -> str:
+    return "at least " if more else ""
 
 
 def _count(axes: int) -> str:

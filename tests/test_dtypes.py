@@ -144,9 +144,13 @@ def test_every_spelling_of_torchs(spelling: str, name: str) -> None:
         (dtypes.ANY, "Shaped"),
         (dtypes.BOOL, "bool"),
         (dtypes.BOOL | dtypes.INT64, "bool or int64"),
+        (dtypes.FLOAT | dtypes.COMPLEX, "Float or Complex"),
+        (dtypes.FLOAT | dtypes.INT64, "Float or int64"),
+        (dtypes.INTEGER | dtypes.BOOL, "Integer or bool"),
+        (dtypes.ANY & ~dtypes.BOOL, "not bool"),
         (0, "no dtype"),
     ],
 )
 def test_description(mask: dtypes.DTypes, text: str) -> None:
-    """A set of dtypes is said by its category where it is one."""
+    """A set of dtypes is said by its category where it is one, else by those it holds."""
     assert dtypes.describe(mask) == text

@@ -150,7 +150,7 @@ class Facts:
             if verdict.learn is not None:
                 learned = Facts(dict([verdict.learn]))
                 if learned.compare(a, b).relation is Relation.DIFFERENT:
-                    return Verdict(Relation.DIFFERENT)
+                    return _part_by_part(a, b)
         return verdict
 
     def same(self, a: DimExpr, b: DimExpr) -> bool:
@@ -177,6 +177,9 @@ class Facts:
             return False
         if verdict.learn is not None:
             self.learn(*verdict.learn)
+            composites = isinstance(a, Composite) and isinstance(b, Composite)
+            if composites and self.compare(a, b).learn != verdict.learn:
+                return self.unify(a, b, beside, told)  # the parts that follow
         return True
 
     def _is_one_by_need(self, verdict: Verdict) -> bool:
@@ -413,6 +416,27 @@ def _disordered(a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:
             if known and not all(isinstance(part, int) for part in parts):
                 return True
     return False
+
+
+def _part_by_part(a: Composite, b: Composite) -> Verdict:
+    """Decide whether two ordered composites are equal because their parts are, one by one.
+
+    Sizes of two objects of a class are called alike: crosswise they aren't the same.
+    """
+    if len(a.parts) != len(b.parts):
+        return Verdict(Relation.DIFFERENT)
+    called = [[str(part) for part in side.parts] for side in (a, b)]
+    for one, other in zip(a.parts, b.parts, strict=True):
+        verdict = compare(one, other)
+        if verdict.relation is Relation.SAME:
+            continue
+        crosswise = str(one) != str(other) and (str(one) in called[1] or str(other) in called[0])
+        if verdict.learn is None or crosswise:
+            break
+        if Facts(dict([verdict.learn])).compare(a, b).relation is Relation.DIFFERENT:
+            break
+        return verdict
+    return Verdict(Relation.DIFFERENT)
 
 
 def _ordering(a: Sequence[IntSize], b: Sequence[IntSize]) -> tuple[Sym, IntSize] | None:

@@ -496,7 +496,7 @@ def test_module_errors(
 def test_dtypes() -> None:
     ids = parse("b t", dtypes.INT64)
     assert refusal(forward, "torch.nn.Linear", ((3, 4), {}), ids).endswith(
-        'doesn\'t take int64: "input" must be Inexact'
+        'doesn\'t take int64: "input" must be Float or Complex'
     )
     assert refusal(forward, "torch.nn.Conv2d", ((3, 4, 3), {}), parse("b 3 h w", dtypes.INT64)) == (
         'doesn\'t take int64: "input" must be Float'
@@ -515,12 +515,12 @@ def test_dtypes() -> None:
 @pytest.mark.parametrize(
     ("name", "real", "others", "reason"),
     [
-        ("torch.softmax", torch.softmax, (-1,), '"input" must be Inexact'),
-        ("torch.linalg.inv", torch.linalg.inv, (), '"input" must be Inexact'),
-        ("torch.linalg.svd", torch.linalg.svd, (), '"input" must be Inexact'),
-        ("torch.std", torch.std, (), '"input" must be Inexact'),
+        ("torch.softmax", torch.softmax, (-1,), '"input" must be Float or Complex'),
+        ("torch.linalg.inv", torch.linalg.inv, (), '"input" must be Float or Complex'),
+        ("torch.linalg.svd", torch.linalg.svd, (), '"input" must be Float or Complex'),
+        ("torch.std", torch.std, (), '"input" must be Float or Complex'),
         ("torch.norm", torch.norm, (), '"input" must be Float'),
-        (FN + "normalize", F.normalize, (), '"input" must be Inexact'),
+        (FN + "normalize", F.normalize, (), '"input" must be Float or Complex'),
         (FN + "layer_norm", F.layer_norm, ((3,),), '"input" must be Float'),
     ],
 )
