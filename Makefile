@@ -72,7 +72,7 @@ soak: $(INSTALLED) ## Run ten million ops with names, and compare the memory on 
 	$(BIN)/python benchmarks/soak.py $(SOAK_OPS)
 
 corpus: $(INSTALLED) ## Fetch public repositories, and run mypy and the analysis over them
-	$(BIN)/python benchmarks/corpus/run.py --fetch $(CORPUS_ARGS)
+	$(BIN)/python benchmarks/corpus/run.py --fetch --page benchmarks/corpus/results.md $(CORPUS_ARGS)
 
 same: $(INSTALLED) ## Compare what the working tree says of all programs with what a commit says
 	$(BIN)/python benchmarks/same.py $(SAME_ARGS)

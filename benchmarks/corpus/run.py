@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,10 @@ else:
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE)]
+
+from page import page  # noqa: E402
+
 CACHE = ROOT / ".cache" / "corpus"
 SECONDS = 3600
 CONFIGS = {
@@ -45,6 +50,7 @@ OPTIONS = (
     "--no-pretty",
 )
 REPORT = re.compile(r"^(?P<place>[^:]+:\d+): error: (?P<text>.*)  \[(?P<code>shape(-\w+)?)\]$")
+ERROR = re.compile(r"^[^:]+:\d+: error: .*$")
 VERDICTS = ("bug", "annotation", "ours")
 
 
@@ -68,6 +74,8 @@ class Result:
     alone: float = 0
     reports: list[str] = field(default_factory=list)
     mypy_only: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
     crashes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     shapes: dict[str, int] | None = None
@@ -166,6 +174,12 @@ def mypy(kind: str, base: Path, folder: Path, files: list[str], cache: Path) -> 
     return seconds, printed
 
 
+def errors_of_mypy(printed: str) -> Counter[str]:
+    """Return the errors that aren't the plugin's."""
+    lines = printed.splitlines()
+    return Counter(line for line in lines if ERROR.match(line) and not REPORT.match(line))
+
+
 def with_mypy(result: Result, folder: Path, base: Path) -> None:
     """Run mypy without and with the plugin, torch in the cache of both."""
     files, result.left_out = checkable(folder)
@@ -181,6 +195,9 @@ def with_mypy(result: Result, folder: Path, base: Path) -> None:
         finally:
             shutil.rmtree(cache)
         setattr(result, kind, seconds)
+    before, after = (errors_of_mypy(printed[kind]) for kind in ("plain", "plugin"))
+    result.added = sorted((after - before).elements())
+    result.removed = sorted((before - after).elements())
     alone = set(result.reports)
     for line in printed["plugin"].splitlines():
         if "internal error in shapecheck" in line or "INTERNAL ERROR" in line:
@@ -239,6 +256,7 @@ def row(member: Member, result: Result, judged: dict[str, tuple[str, str]]) -> l
         f"{result.alone:.1f}",
         str(len(every)),
         *(str(verdicts.count(verdict)) for verdict in (*VERDICTS, "open")),
+        *(str(len(one)) if result.plain > 0 else "-" for one in (result.added, result.removed)),
         str(len(result.crashes)),
         f"{shapes['known'] / total:.0%}" if total else "-",
     ]
@@ -246,7 +264,7 @@ def row(member: Member, result: Result, judged: dict[str, tuple[str, str]]) -> l
 
 HEADS = [
     "member", "lines", "mypy s", "plugin s", "ratio", "alone s", "reports",
-    "bug", "annotation", "ours", "open", "crashes", "known",
+    "bug", "annotation", "ours", "open", "added", "removed", "crashes", "known",
 ]  # fmt: skip
 
 
@@ -301,6 +319,9 @@ def summary(results: dict[str, Result], before: dict[str, Any]) -> int:
     section("Said under mypy only", [
         f"{name}/{report}" for name, result in results.items() for report in result.mypy_only
     ])  # fmt: skip
+    section("Added to mypy's own errors", [
+        f"{name}/{error}" for name, result in results.items() for error in result.added
+    ])  # fmt: skip
     section("Crashes", crashes)
     return 1 if crashes else 0
 
@@ -312,6 +333,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=CACHE, help="where the repositories lie")
     parser.add_argument("--fetch", action="store_true", help="get what is missing, by git")
     parser.add_argument("--no-mypy", action="store_true", help="run the analysis only")
+    parser.add_argument("--page", type=Path, help="write what was found in every member here")
     parser.add_argument("--last", type=Path, default=CACHE / "last.json", help="the last result")
     options = parser.parse_args()
     chosen = [m for m in members() if not options.members or m.name in options.members]
@@ -343,6 +365,8 @@ def main() -> int:
     options.last.parent.mkdir(parents=True, exist_ok=True)
     kept = {**before, **{name: asdict(result) for name, result in results.items()}}
     options.last.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    if options.page is not None:
+        options.page.write_text(page(members(), kept, judged, key), "utf-8")
     return status
 
 

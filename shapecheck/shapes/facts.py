@@ -139,6 +139,8 @@ class Facts:
         if a is b or a == b:
             return _SAME
         a, b = self.dim(a), self.dim(b)
+        if self._other_name(a, b) or self._other_name(b, a):
+            return Verdict(Relation.DIFFERENT)
         verdict = compare(size_of(a), size_of(b))
         if verdict.own and self.under_unknown_condition:
             return Verdict(Relation.POSSIBLE)
@@ -152,6 +154,14 @@ class Facts:
                 if learned.compare(a, b).relation is Relation.DIFFERENT:
                     return _part_by_part(a, b)
         return verdict
+
+    def _other_name(self, dim: DimExpr, name: DimExpr) -> bool:
+        """Whether a dimension is one of several names, `i|j` after a branch, none of them this one."""
+        symbol = symbol_of(dim)
+        if symbol is None or symbol.kind is not Kind.UNKNOWN or not is_name(name):
+            return False
+        options = [self.dim(size_of(option)) for option in symbol.options]
+        return bool(options) and all(is_name(option) and option != name for option in options)
 
     def same(self, a: DimExpr, b: DimExpr) -> bool:
         """Whether two dimensions are certainly equal."""
