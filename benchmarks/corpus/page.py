@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 HEADS = (
     "repository", "commit", "lines", "reports", "bug", "annotation", "ours", "open", "mended",
-    "added", "removed",
+    "mypy's", "added", "removed",
 )  # fmt: skip
 INTRO = """\
 # What was found in the corpus
@@ -48,6 +48,7 @@ def _row(
         if entry.split("/")[0] == member.name and verdict == "ours" and entry not in reports
     ]
     ran = result["plugin"] > 0
+    of_mypy = result["errors"], len(result["added"]), len(result["removed"])
     return [
         f"[{member.name}]({member.url})",
         member.commit[:10],
@@ -55,7 +56,7 @@ def _row(
         str(len(reports)),
         *(str(verdicts.count(verdict)) for verdict in ("bug", "annotation", "ours", "open")),
         str(len(gone)),
-        *(str(len(result[kind])) if ran else "" for kind in ("added", "removed")),
+        *(str(n) if ran else "" for n in of_mypy),
     ]
 
 

@@ -74,6 +74,7 @@ class Result:
     alone: float = 0
     reports: list[str] = field(default_factory=list)
     mypy_only: list[str] = field(default_factory=list)
+    errors: int = 0
     added: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     crashes: list[str] = field(default_factory=list)
@@ -129,7 +130,9 @@ def checkable(folder: Path) -> tuple[list[str], list[str]]:
         except (SyntaxError, ValueError):
             bad.append(f"{relative}: Python can't parse it")
             continue
-        if all(part.isidentifier() for part in parts):
+        if path.with_suffix("").joinpath("__init__.py").is_file():
+            bad.append(f"{relative}: a package has its name")
+        elif all(part.isidentifier() for part in parts):
             good.append(str(relative))
         else:
             bad.append(f"{relative}: a module can't have this name")
@@ -196,6 +199,7 @@ def with_mypy(result: Result, folder: Path, base: Path) -> None:
             shutil.rmtree(cache)
         setattr(result, kind, seconds)
     before, after = (errors_of_mypy(printed[kind]) for kind in ("plain", "plugin"))
+    result.errors = before.total()
     result.added = sorted((after - before).elements())
     result.removed = sorted((before - after).elements())
     alone = set(result.reports)
@@ -246,6 +250,7 @@ def row(member: Member, result: Result, judged: dict[str, tuple[str, str]]) -> l
     verdicts = [judged.get(key(member.name, report), ("open", ""))[0] for report in every]
     shapes = result.shapes or {}
     total = sum(shapes.values())
+    of_mypy = result.errors, len(result.added), len(result.removed)
     ratio = f"{result.plugin / result.plain:.2f}" if result.plain > 0 else "-"
     return [
         member.name,
@@ -256,7 +261,7 @@ def row(member: Member, result: Result, judged: dict[str, tuple[str, str]]) -> l
         f"{result.alone:.1f}",
         str(len(every)),
         *(str(verdicts.count(verdict)) for verdict in (*VERDICTS, "open")),
-        *(str(len(one)) if result.plain > 0 else "-" for one in (result.added, result.removed)),
+        *(str(n) if result.plain > 0 else "-" for n in of_mypy),
         str(len(result.crashes)),
         f"{shapes['known'] / total:.0%}" if total else "-",
     ]
@@ -264,7 +269,7 @@ def row(member: Member, result: Result, judged: dict[str, tuple[str, str]]) -> l
 
 HEADS = [
     "member", "lines", "mypy s", "plugin s", "ratio", "alone s", "reports",
-    "bug", "annotation", "ours", "open", "added", "removed", "crashes", "known",
+    "bug", "annotation", "ours", "open", "mypy's", "added", "removed", "crashes", "known",
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ annotated functions, results, and the run time's slow path.
 """
 
 from shapecheck.shapes.broadcasting import Clash, broadcast, broadcast_dim
-from shapecheck.shapes.facts import CertainFacts, Facts, groups
+from shapecheck.shapes.facts import CertainFacts, Facts
 from shapecheck.shapes.matching import Evaluate, Matcher, Misfit
 from shapecheck.shapes.model import (
     Free,
@@ -27,6 +27,7 @@ from shapecheck.shapes.model import (
     runs_in,
     symbols_of,
 )
+from shapecheck.shapes.ordered import groups
 
 __all__ = [
     "CertainFacts",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
@@ -28,6 +28,7 @@ from shapecheck.dims import (
 from shapecheck.dims.origins import Arbitrary, LengthOf, PartOf
 from shapecheck.dtypes import DTypes
 from shapecheck.shapes.model import Item, Run, Shape, either, has_run
+from shapecheck.shapes.ordered import crosswise, disordered, numbered, ordering
 
 _MOST_AXES: Final = 64
 _SAME: Final = Verdict(Relation.SAME)
@@ -145,9 +146,9 @@ class Facts:
         if verdict.own and self.under_unknown_condition:
             return Verdict(Relation.POSSIBLE)
         if isinstance(a, Composite) and isinstance(b, Composite):
-            parts = _numbered(a.parts), _numbered(b.parts)
-            if verdict.relation is Relation.SAME and _disordered(*parts):
-                learn = _ordering(*parts)
+            parts = numbered(a.parts), numbered(b.parts)
+            if verdict.relation is Relation.SAME and disordered(*parts):
+                learn = ordering(*parts)
                 return Verdict(Relation.POSSIBLE if learn else Relation.DIFFERENT, learn)
             if verdict.learn is not None:
                 learned = Facts(dict([verdict.learn]))
@@ -156,7 +157,7 @@ class Facts:
         return verdict
 
     def _other_name(self, dim: DimExpr, name: DimExpr) -> bool:
-        """Whether a dimension is one of several names, `i|j` after a branch, none of them this one."""
+        """Whether a dimension is one of several names, `i|j` after a branch, all of them others."""
         symbol = symbol_of(dim)
         if symbol is None or symbol.kind is not Kind.UNKNOWN or not is_name(name):
             return False
@@ -406,113 +407,20 @@ def _is_bound(a: DimExpr, b: DimExpr) -> bool:
     return any(dims.substitute(gap, {atom: arg}) == 0 for atom in clamps for arg in atom.args)
 
 
-def _numbered(parts: Sequence[IntSize]) -> Sequence[IntSize]:
-    """Return sizes with the numbers that dimension objects are promised to be."""
-    sized: dict[Atom, IntSize] = {
-        s: s.size for part in parts for s in dims.symbols(part) if s.size is not None
-    }
-    return [dims.substitute(part, sized) for part in parts] if sized else parts
-
-
-def _disordered(a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:
-    """Whether two ordered composites of equal size merge different dimensions, or in other order.
-
-    A part that is a plain product matches the parts that it is the product of.
-    """
-    for left, right in groups(a, b):
-        if len(left) > 1 and len(right) > 1:
-            parts = (*left, *right)
-            known = all(s.kind is not Kind.UNKNOWN for part in parts for s in dims.symbols(part))
-            if known and not all(isinstance(part, int) for part in parts):
-                return True
-    return False
-
-
 def _part_by_part(a: Composite, b: Composite) -> Verdict:
-    """Decide whether two ordered composites are equal because their parts are, one by one.
-
-    Sizes of two objects of a class are called alike: crosswise they aren't the same.
-    """
+    """Decide whether two ordered composites are equal because their parts are, one by one."""
     if len(a.parts) != len(b.parts):
         return Verdict(Relation.DIFFERENT)
-    called = [[str(part) for part in side.parts] for side in (a, b)]
     for one, other in zip(a.parts, b.parts, strict=True):
         verdict = compare(one, other)
         if verdict.relation is Relation.SAME:
             continue
-        crosswise = str(one) != str(other) and (str(one) in called[1] or str(other) in called[0])
-        if verdict.learn is None or crosswise:
+        if verdict.learn is None or crosswise(one, other, a.parts, b.parts):
             break
         if Facts(dict([verdict.learn])).compare(a, b).relation is Relation.DIFFERENT:
             break
         return verdict
     return Verdict(Relation.DIFFERENT)
-
-
-def _ordering(a: Sequence[IntSize], b: Sequence[IntSize]) -> tuple[Sym, IntSize] | None:
-    """Return the equation for one of the program's own sizes under which composites agree in order.
-
-    `(c*g//<k> <k>)` is `(c g)` where `<k>` is `g`. A size that is called like a name in the
-    composites is no other name.
-    """
-    names = {s.name for part in (*a, *b) for s in dims.symbols(part) if s.kind is Kind.NAME}
-    for left, right in groups(a, b):
-        if len(left) != len(right):
-            continue
-        for one, other in (*zip(left, right, strict=True), *zip(right, left, strict=True)):
-            symbol = symbol_of(one)
-            if symbol is None or symbol.kind is not Kind.OWN or not is_name(other):
-                continue
-            if (one in a and one in b) or (symbol.name in names and str(other) != symbol.name):
-                continue
-            parts = ([dims.substitute(part, {symbol: other}) for part in side] for side in (a, b))
-            if not _disordered(*parts):
-                return symbol, other
-    return None
-
-
-def groups(
-    a: Sequence[IntSize],
-    b: Sequence[IntSize],
-    same: Callable[[IntSize, IntSize], bool] | None = None,
-) -> Iterator[tuple[Sequence[IntSize], Sequence[IntSize]]]:
-    """Cut two factorisations of one product into the shortest groups of equal product.
-
-    This is how a row-major reshape relates the dimensions of its input to those of its result:
-    `b (t c)` against `(b t) c` gives `[b t c] [b t c]`, and `b t c` against `b t h d` with
-    `c == h*d` gives `[b] [b]`, `[t] [t]`, `[c] [h d]`.
-
-    `same` says whether two products are equal where they aren't as polynomials.
-    """
-    i = j = 0
-    while i < len(a) or j < len(b):
-        cut = _next_cut(a, b, i, j, same)
-        yield a[i : cut[0]], b[j : cut[1]]
-        i, j = cut
-
-
-def _next_cut(
-    a: Sequence[IntSize],
-    b: Sequence[IntSize],
-    i: int,
-    j: int,
-    same: Callable[[IntSize, IntSize], bool] | None,
-) -> tuple[int, int]:
-    seen: dict[IntSize, int] = {}
-    product: IntSize = 1
-    for end in range(i, len(a)):
-        product = product * a[end]
-        seen.setdefault(product, end + 1)
-    product = 1
-    for end in range(j, len(b)):
-        product = product * b[end]
-        if product in seen:
-            return seen[product], end + 1
-        if same is not None:
-            for other, cut in seen.items():
-                if same(other, product):
-                    return cut, end + 1
-    return len(a), len(b)
 
 
 class CertainFacts(Facts):
