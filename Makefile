@@ -19,7 +19,7 @@ TESTS_COMPILED := tests/test_compiled.py \
 	$(addprefix tests/,dims shapes spec ops signatures analysis engine project cli runtime named)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit compiled test-compiled conformance agreement bench soak corpus same structure mutants fuzz edits clean
+.PHONY: help install demo test lint typecheck unit compiled test-compiled conformance agreement bench soak corpus same messages structure mutants fuzz edits clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ corpus: $(INSTALLED) ## Fetch public repositories, and run mypy and the analysis
 
 same: $(INSTALLED) ## Compare what the working tree says of all programs with what a commit says
 	$(BIN)/python benchmarks/same.py $(SAME_ARGS)
+
+messages: $(INSTALLED) ## Write docs/messages.md anew, with what is said of common mistakes
+	PYTHONPATH=benchmarks $(BIN)/python -m messages.page
 
 structure: $(INSTALLED) ## Count circles of imports, ladders of isinstance and the like (STRUCTURE_ARGS="--help")
 	$(BIN)/python benchmarks/structure.py $(STRUCTURE_ARGS)

@@ -80,7 +80,7 @@ def _lead(
         if enable_gqa is True:
             _groups(call, fronts, headline)
         return fronts[0]
-    return call.broadcast([Tensor(Shape(front)) for front in fronts], headline, False).dims
+    return call.broadcast([Tensor(Shape(front)) for front in fronts], headline, False, 2).dims
 
 
 def _groups(call: Call, fronts: list[tuple[Item, ...]], headline: str) -> None:

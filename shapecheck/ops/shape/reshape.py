@@ -410,10 +410,38 @@ def _refuse_scrambling(
             places = [f"stands behind {ahead[0]}", f"behind {ahead[1]}"]
         raise mismatch(
             f"{factor} {places[0]} before and {places[1]} after, but a regrouping moves no axis; "
-            "transpose first",
+            + _moving(call, source, targets),
             f"scrambles {Shape(tuple(source))} into {Shape(tuple(targets))}",
             about=(factor, *ahead),
         )
+
+
+def _moving(call: Call, source: Sequence[Item], targets: Sequence[Item]) -> str:
+    """Say what puts the axes into the order of the result, as code where that is certain."""
+    order = _order(call, source, targets)
+    moved = [axis for place, axis in enumerate(order) if place != axis]
+    if not moved:
+        return f"transpose {'afterwards' if len(targets) > len(source) else 'first'}"
+    edit = f"permute({', '.join(map(str, order))})"
+    if len(moved) == 2:
+        edit = f"transpose({moved[1]}, {moved[0]})"
+    return f"{edit} {'does' if len(order) == len(targets) else 'first'}"
+
+
+def _order(call: Call, source: Sequence[Item], targets: Sequence[Item]) -> list[int]:
+    """Return the axes in the order of the targets, each of which merges some; else nothing."""
+    sizes = [size_of(item) for item in source if not isinstance(item, Run)]
+    if len({s for s in sizes if is_name(s)}) < len(source):
+        return []
+    order: list[int] = []
+    for target in targets:
+        merged = size_of(_as_dim(target))
+        symbols = dims.symbols(merged)
+        group = [axis for axis, size in enumerate(sizes) if dims.symbols(size) <= symbols]
+        if not _equal(call, dims.product([sizes[axis] for axis in group]), merged):
+            return []
+        order += group
+    return order if sorted(order) == list(range(len(source))) else []
 
 
 def _is_shift(call: Call, left: Sequence[IntSize], right: Sequence[IntSize]) -> bool:

@@ -157,7 +157,7 @@ def test_a_view_by_the_wrong_sizes() -> None:
             scramble(torch.rand(2, 3, 3, 4))
     assert str(caught.value).splitlines()[0] == (
         '"reshape" scrambles (b h t d) into (b t d*h): t is axis 2 before and axis 1 after, but a '
-        "regrouping moves no axis; transpose first  [shape]"
+        "regrouping moves no axis; transpose(1, 2) first  [shape]"
     )
 
 
