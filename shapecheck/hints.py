@@ -261,7 +261,7 @@ def of_value(
     count = len(declared.entries) - declared.groups
     if rank == count + 1 and not declared.groups:
         less = [i for i, item in enumerate(shape.dims) if item == 1 and does(_without(shape, i))]
-        return f'"{receiver(text)}.squeeze({less[0]})" would fit' if len(less) == 1 else None
+        return f'"{squeezed(text, less[0], rank)}" would fit' if len(less) == 1 else None
     orders = permutations(range(rank)) if rank <= _MOST_AXES else _moves(rank)
     fitting = [order for order in orders if _moved(order) and does(_in_order(shape, order))]
     order = _simplest(fitting)
@@ -389,6 +389,40 @@ def _order_by(
         return (inner, axes) if sorted(axes) == list(range(rank)) else None
     is_torch = isinstance(inner, ast.Name) and inner.id in _NAMESPACES
     return (inner, list(_swap_of(rank, *axes))) if len(axes) == 2 and not is_torch else None
+
+
+def squeezed(text: str, axis: int, rank: int) -> str:
+    """Return source text without an axis of size 1 of its value.
+
+    Where a reduction was told to keep that axis, it isn't told so: `x.sum(1)`, not
+    `x.sum(1, keepdim=True).squeeze(1)`.
+    """
+    node = _expression(text)
+    if isinstance(node, ast.Call) and _kept_axis(node, rank) == axis:
+        others = [one for one in node.keywords if one.arg != "keepdim"]
+        return ast.unparse(ast.Call(node.func, node.args, others))
+    return f"{receiver(text)}.squeeze({axis})"
+
+
+def _kept_axis(call: ast.Call, rank: int) -> int | None:
+    """Return the one axis that a reduction is told to keep, by `dim` or its only number."""
+    told = {one.arg: one.value for one in call.keywords}
+    match told.get("keepdim"):
+        case ast.Constant(value=True):
+            given = [told["dim"]] if "dim" in told else call.args
+        case _:
+            return None
+    axes = [axis for axis in map(_number, given) if axis is not None]
+    return axes[0] % rank if len(axes) == 1 else None
+
+
+def _number(node: ast.expr) -> int | None:
+    """Return the integer that an expression is, with its sign."""
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return value if type(value) is int else None
 
 
 _NAMESPACES: Collection[str] = ("torch", "np", "numpy")
