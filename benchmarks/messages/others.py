@@ -126,7 +126,8 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=Path, help=f"the virtual environment with {name}")
     environments = {n: p.resolve() for n, p in vars(parser.parse_args()).items() if p is not None}
     before = json.loads(MEASURED.read_text("utf-8"))
-    before["date"] = f"{datetime.datetime.now(datetime.UTC).date()}"
+    today = f"{datetime.datetime.now(datetime.timezone.utc).date()}"
+    before["dates"] |= dict.fromkeys(("torch", *environments), today)
     before["versions"]["torch"] = [f"torch {torch.__version__}"]
     said = {bug.title: before["said"].get(bug.title, {}) for bug in bugs()}
     for bug in bugs():

@@ -114,9 +114,9 @@ def head() -> str:
     )
     return HEAD.read_text("utf-8").format(
         count=len(found),
-        date=measured()["date"],
-        versions=", ".join(
-            dict.fromkeys(v for tool in measured()["versions"].values() for v in tool)
+        measured="; ".join(
+            f"{', '.join(measured()['versions'][tool])} on {date}"
+            for tool, date in measured()["dates"].items()
         ),
         right=f"{right}; shapecheck reports none.",
         tally=" | ".join(("said something", *tally)),
