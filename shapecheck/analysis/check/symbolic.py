@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import defaults, find_method
 from shapecheck.analysis.annotations.construction import assigned, is_builder
-from shapecheck.analysis.annotations.reader import reader
+from shapecheck.analysis.check.size_evidence import sizes_of
 from shapecheck.analysis.interpreter import body, first_class
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.summaries import view
 from shapecheck.analysis.kinds.construct import tell
-from shapecheck.analysis.program.model import Class, Function, Value, dotted, literal
+from shapecheck.analysis.program.model import Class, Function, Value, literal
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
     Instance,
@@ -112,14 +112,14 @@ def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> 
 
 
 def _supposed(init: Function) -> dict[str, Value]:
-    """Return what parameters without annotation hold: sizes, where layers are made of them.
+    """Return what parameters without annotation hold: sizes, where they are used as such.
 
     Where the program is to suppose it, all are sizes that are used as such.
     """
     arguments = declarations.arguments_of(init.node)
     bare = {one.arg for one in arguments[1:] if one.annotation is None}
     if bare and not init.module.program.supposing:
-        bare.intersection_update(_sizes_of_layers(init))
+        bare.intersection_update(sizes_of(init))
     found: dict[str, Value] = {}
     for param in declarations.declaration(init).params:
         default = param.default
@@ -128,38 +128,6 @@ def _supposed(init: Function) -> dict[str, Value]:
         elif param.name in bare and type(literal(default)) is int:
             found[param.name] = own_size(param.name, literal(default))
     return found
-
-
-def _sizes_of_layers(init: Function) -> Iterator[str]:
-    """Yield the names in what layers are told of their features, `nn.Linear(dim, 4 * dim)`."""
-    table, read = init.module.program.table, reader(init.module)
-    for call in ast.walk(init.node):
-        match call:
-            case ast.Call(func=ast.Attribute() | ast.Name() as func, args=args, keywords=words):
-                layer = table.lookup_class(dotted(read.resolve(func)) or "")
-                made = None if layer is None else layer.method("__init__")
-                if made is not None:
-                    given = dict(zip((param.name for param in made.params), args, strict=False))
-                    given.update({word.arg: word.value for word in words if word.arg})
-                    for name in _FEATURES & given.keys():
-                        yield from _factors(given[name])
-
-
-def _factors(node: ast.expr) -> Iterator[str]:
-    """Yield the names that a product or a sum of names and numbers is made of."""
-    match node:
-        case ast.Name(id=name):
-            yield name
-        case ast.BinOp(left=left, op=ast.Mult() | ast.Add() | ast.FloorDiv(), right=right):
-            yield from _factors(left)
-            yield from _factors(right)
-
-
-_FEATURES: Final = frozenset(
-    "in_features out_features in_channels out_channels num_features input_size hidden_size "
-    "embedding_dim embed_dim d_model".split()
-)
-"""What layers call the sizes of axes, which no tuple can be."""
 
 
 def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:

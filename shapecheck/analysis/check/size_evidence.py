@@ -1,0 +1,158 @@
+"""Which parameters of a constructor are sizes, where only what is done with them says it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from shapecheck.analysis.annotations.classes import members
+from shapecheck.analysis.annotations.reader import reader
+from shapecheck.analysis.program.model import Function, dotted
+from shapecheck.analysis.program.syntax import is_def
+
+
+def sizes_of(init: Function) -> set[str]:
+    """Return the names of a constructor's parameters that nothing but whole numbers can be.
+
+    A layer's features are made of them, they are one of several sizes of a shape, are counted up
+    to or divided with, there or in another method; also behind what they are assigned to.
+    """
+    return init.module.recall(("sizes of", init.node), lambda: _found(init), set[str]())
+
+
+def _found(init: Function) -> set[str]:
+    uses = _Uses(init)
+    uses.read(init.node, "")
+    for name, method in members(init.owner).items() if init.owner is not None else ():
+        if is_def(method) and method is not init.node:
+            uses.read(method, f"{name} ")
+    return uses.found()
+
+
+class _Uses:
+    """What is used as a size, and what is made of what.
+
+    A variable is called by its method and its name, that of a constructor by its name alone, and
+    an attribute by the name with a dot in front.
+    """
+
+    def __init__(self, init: Function) -> None:
+        self._reader = reader(init.module)
+        self._table = init.module.program.table
+        self._sizes: set[str] = set()
+        self._made: list[tuple[str, set[str]]] = []
+        self._taken_apart: set[str] = set()
+
+    def found(self) -> set[str]:
+        """Return what is a size, or is what sizes are made of."""
+        while any(
+            target in self._sizes and not parts <= self._sizes for target, parts in self._made
+        ):
+            for target, parts in self._made:
+                self._sizes |= parts if target in self._sizes else set()
+        for target, parts in reversed(self._made):
+            self._taken_apart |= parts if target in self._taken_apart else set()
+        return self._sizes - self._taken_apart
+
+    def read(self, function: ast.AST, prefix: str) -> None:
+        """Note what a method does with its variables and with attributes."""
+        for node in ast.walk(function):
+            match node:
+                case (
+                    ast.Subscript(value=several)
+                    | ast.Starred(value=several)
+                    | ast.For(iter=several)
+                    | ast.comprehension(iter=several)
+                    | ast.Assign(
+                        targets=[ast.Tuple()], value=(ast.Name() | ast.Attribute()) as several
+                    )
+                    | ast.Call(func=ast.Name(id="isinstance" | "len"), args=[several, *_])
+                ):
+                    self._taken_apart.add(_key(several, prefix) or "")
+                case ast.Call():
+                    for one in self._whole(node):
+                        self._sizes.update(_factors(one, prefix))
+                case ast.BinOp(op=ast.FloorDiv()):
+                    self._sizes.update(_factors(node, prefix))
+                case ast.Assign(targets=[target], value=value):
+                    self._made += _pairs(target, value, prefix)
+                case ast.AnnAssign(target=target, value=ast.expr() as value):
+                    self._made += _pairs(target, value, prefix)
+
+    def _whole(self, call: ast.Call) -> Iterator[ast.expr]:
+        """Yield the arguments that have to be whole numbers."""
+        name = dotted(self._reader.resolve(call.func))
+        if name == "range":
+            yield from call.args
+        elif name is not None and name.startswith("einops."):
+            yield from (word.value for word in call.keywords if word.arg)
+        elif name is not None and (layer := self._table.lookup_class(name)) is not None:
+            made = layer.method("__init__")
+            given = (
+                dict(zip((p.name for p in made.params), call.args, strict=False)) if made else {}
+            )
+            given.update({word.arg: word.value for word in call.keywords if word.arg})
+            yield from (value for arg, value in given.items() if arg in _NUMBERS)
+        else:
+            yield from self._several(call, name)
+
+    def _several(self, call: ast.Call, name: str | None) -> Sequence[ast.expr]:
+        """Return the sizes of a shape, `torch.zeros(n, d)` and `x.view(b, -1, d)`."""
+        skipped = 0
+        if name is None and isinstance(call.func, ast.Attribute):
+            name, skipped = f"torch.Tensor.{call.func.attr}", 1
+        signature = None if name is None else self._table.signature(name)
+        params = () if signature is None else signature.params
+        first = next((at for at, param in enumerate(params) if param.star), None)
+        given = [] if first is None else call.args[first - skipped :]
+        match given:
+            case [ast.Tuple(elts=several) | ast.List(elts=several)]:
+                return several
+        return given if len(given) > 1 else ()
+
+
+def _pairs(target: ast.expr, value: ast.expr, prefix: str) -> Iterator[tuple[str, set[str]]]:
+    """Yield what is assigned and what it is made of; `*x.shape, n` is as many as are wanted."""
+    match target, value:
+        case ast.Tuple(elts=targets), ast.Tuple(elts=values):
+            for one, other in zip(reversed(targets), reversed(values), strict=False):
+                if isinstance(one, ast.Starred) or isinstance(other, ast.Starred):
+                    break
+                yield from _pairs(one, other, prefix)
+        case _:
+            key = _key(target, prefix)
+            if key is not None:
+                yield key, set(_factors(value, prefix))
+
+
+def _factors(node: ast.expr, prefix: str) -> Iterator[str]:
+    """Yield the variables and attributes that a sum or a product is made of."""
+    match node:
+        case ast.BinOp(
+            left=left, op=ast.Mult() | ast.Add() | ast.Sub() | ast.FloorDiv(), right=right
+        ):
+            yield from _factors(left, prefix)
+            yield from _factors(right, prefix)
+        case _:
+            key = _key(node, prefix)
+            if key is not None:
+                yield key
+
+
+def _key(node: ast.expr, prefix: str) -> str | None:
+    match node:
+        case ast.Name(id=name):
+            return prefix + name
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return f".{name}"
+    return None
+
+
+_NUMBERS: Final = frozenset(
+    "in_features out_features in1_features in2_features in_channels out_channels num_channels "
+    "num_features num_groups groups input_size hidden_size num_layers num_embeddings "
+    "embedding_dim embed_dim d_model num_heads nhead dim_feedforward upscale_factor "
+    "kernel_size stride".split()
+)
+"""What layers call sizes and counts; a window may be a tuple, which then is taken apart."""
