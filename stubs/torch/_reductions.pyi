@@ -22,18 +22,22 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: DType = N
 @also("var")
 @method
 @shared
+@levels
 def std(input: Inexact[Tensor, "*s"], dim: Axes["*s"] = None, unbiased: bool = True, keepdim: bool = False, *, correction: Number = 1) -> R[Tensor, Without["*s", dim, keepdim]]: ...
 @reduces
 @also("var")
 @method
 @shared
+@levels
 def std(input: Inexact[Tensor, "*s"], unbiased: bool) -> R[Tensor, ""]: ...
 
 @reduces
 @also("var_mean")
+@levels
 def std_mean(input: Inexact[Tensor, "*s"], dim: Axes["*s"] = None, unbiased: bool = True, keepdim: bool = False, *, correction: Number = 1) -> tuple[R[Tensor, Without["*s", dim, keepdim]], T[Tensor, Without["*s", dim, keepdim]]]: ...
 @reduces
 @also("var_mean")
+@levels
 def std_mean(input: Inexact[Tensor, "*s"], unbiased: bool) -> tuple[R[Tensor, ""], T[Tensor, ""]]: ...
 
 @also("any")
@@ -44,6 +48,7 @@ def all(input: Shaped[Tensor, "*s"], dim: Axes["*s"] = None, keepdim: bool = Fal
 @also("argmin")
 @method
 @telling("argmax")
+@levels
 def argmax(input: Shaped[Tensor, "*s"], dim: Axis["*s"] = None, keepdim: bool = False) -> Int64[Tensor, Without["*s", dim, keepdim]]: ...
 
 @reduces
@@ -96,11 +101,13 @@ def quantile(input: Inexact[Tensor, ...], q: Any, dim: Any = None, keepdim: bool
 @also("log_softmax", "torch.special.softmax", "torch.special.log_softmax")
 @method
 @telling
+@levels
 def softmax(input: T[Tensor, "*s"], dim: Axis["*s"], dtype: DType) -> T[Tensor, "*s"]: ...
 @normalizes
 @also("log_softmax", "torch.special.softmax", "torch.special.log_softmax")
 @method
 @telling
+@levels
 def softmax(input: Inexact[Tensor, "*s"], dim: Axis["*s"]) -> T[Tensor, "*s"]: ...
 
 @also("cumprod")

@@ -141,7 +141,8 @@ def _closer(
 ) -> Value:
     """Return what a result's annotation says, with what a look into the function adds to it."""
     # decisions.md, "An annotated function is looked into where a call is particular"
-    if frame.budget.spare is not None and _is_particular(frame, values.values()):
+    particular = _is_particular(frame, values.values()) or _says_less(function, values)
+    if frame.budget.spare is not None and particular:
         errors = frame.errors
         found = look_into(frame, function, values, node, matcher, apart=True)
         frame.errors = errors  # what goes wrong in there leaves the annotation to go on with
@@ -218,14 +219,14 @@ def _found_closer(frame: Frame, promised: Tensor, found: Tensor) -> Tensor:
 
 
 def _count(frame: Frame, said: Shape, found: Shape) -> None:
-    """Learn which numbers, and which sizes of instances, a result has names for.
+    """Learn which numbers, sizes of instances and names of the caller a result has names for.
 
-    What is made of the caller's own names stays new: the caller may have that under its name too.
+    What is made of the caller's names stays new: the caller may have that under its name too.
     """
     # decisions.md, "Of a name that only a result has, the caller learns numbers and sizes of
     # instances"
     for name, dim in zip(said.known or (), found.known or (), strict=True):
-        if all(symbol.kind is Kind.OWN for symbol in dims.symbols(dim)):
+        if dims.is_name(dim) or all(symbol.kind is Kind.OWN for symbol in dims.symbols(dim)):
             frame.state.facts.unify(name, dim)
 
 
@@ -247,6 +248,14 @@ def _labels(run: Run, count: int) -> list[str]:
     if name in ("...", ""):
         return ["_"] * count
     return [name] if count == 1 else [f"{name}[{axis}]" for axis in range(count)]
+
+
+def _says_less(function: Function, values: Mapping[str, Value]) -> bool:
+    """Whether tensors are given to parameters of which no shape is declared."""
+    return any(
+        isinstance(values[one.name], Tensor) and not speaks(one.declared)
+        for one in declaration(function).params
+    )
 
 
 def _is_particular(frame: Frame, values: Collection[Value]) -> bool:

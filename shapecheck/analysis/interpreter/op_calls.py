@@ -14,6 +14,7 @@ from shapecheck.analysis.interpreter import autocast, strict
 from shapecheck.analysis.interpreter.dtype_evidence import mind_call
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Spelling, as_learned
+from shapecheck.analysis.interpreter.lone_axes import leveled
 from shapecheck.analysis.interpreter.summaries import Lesson, View, view
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.syntax import words_in
@@ -100,6 +101,7 @@ def apply(
         value = autocast.cast(signature, facts, given, named, instance, value)
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
         _mind_padding(frame, signature, given, named, site, value)
+        _mind_lone_axis(frame, signature, given, named, site, instance)
         if "out" in kwargs:
             _write_out(frame, site.node)
         return _listed(frame, value)
@@ -148,6 +150,23 @@ def _mind_padding(
     symbol = ragged.blind(signature.flags, given, named, value)
     if symbol is not None and not ragged.minds_padding(words_in(frame.function.node)):
         frame.error(site.node, ragged.message(site.label, symbol))
+
+
+def _mind_lone_axis(
+    frame: Frame,
+    signature: Signature,
+    given: Sequence[Value],
+    named: Mapping[str, Value],
+    site: Site,
+    instance: Mapping[str, Value] | None,
+) -> None:
+    """Refuse an op that gives the same whatever it is given, along an axis of size 1."""
+    problem = leveled(frame, signature, given, named, instance)
+    if problem is not None:
+        operands = _operands(frame, given, site)
+        frame.error(
+            site.node, explain.operation(site.label, problem, operands, facts=frame.state.facts)
+        )
 
 
 def _whatever_dtype(

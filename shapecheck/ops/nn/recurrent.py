@@ -50,7 +50,7 @@ def recurrent(call: Call, input: Value, self: Mapping[str, Value], hx: Value = N
     output = Shape((*(shape.dims[:-1] if found is not None else Shape.unknown().dims), last))
     batch = (packed.batch,) if packed else _batch(shape, self.get("batch_first"))
     whole = Shape((layers, *batch, width))
-    _check_state(call, hx, whole, lstm, headline)
+    _check_states(call, hx, whole, hidden if lstm else None, headline)
     states = _states(whole, layers, hidden, lstm, kind)
     found_output = Tensor(output, kind)
     return (Packed(found_output, packed.batch) if packed else found_output, states)
@@ -81,9 +81,17 @@ def _states(
     return (state, Tensor(Shape((*whole.dims[:-1], hidden)), kind))
 
 
-def _check_state(call: Call, hx: Value, whole: Shape, lstm: bool, headline: str) -> None:
+def _check_states(call: Call, hx: Value, whole: Shape, cell: IntSize | None, headline: str) -> None:
+    """Refuse first states of another shape; an LSTM has one of its cells too, `cell` wide."""
+    if cell is None or not isinstance(hx, (tuple, list)) or len(hx) != 2:
+        _check_state(call, "hx", hx, whole, headline)
+        return
+    _check_state(call, "hx", hx[0], whole, headline)
+    _check_state(call, "hx[1]", hx[1], Shape((*whole.dims[:-1], cell)), headline)
+
+
+def _check_state(call: Call, name: str, state: Value, whole: Shape, headline: str) -> None:
     """Refuse a first state of another shape."""
-    state = hx[0] if lstm and isinstance(hx, (tuple, list)) and len(hx) == 2 else hx
     if not isinstance(state, Tensor):
         return
     given = call.facts.shape(state.shape)
@@ -91,7 +99,7 @@ def _check_state(call: Call, hx: Value, whole: Shape, lstm: bool, headline: str)
         return
     if given.rank != whole.rank:
         raise mismatch(
-            f'"hx" has {counted(given.rank, "axis")}, where {whole.rank} are expected '
+            f'"{name}" has {counted(given.rank, "axis")}, where {whole.rank} are expected '
             f"({whole.text()})",
             headline,
             about=(whole,),
@@ -99,7 +107,7 @@ def _check_state(call: Call, hx: Value, whole: Shape, lstm: bool, headline: str)
     for axis in range(given.rank):
         found, wanted = given.at(axis), whole.at(axis)
         assert wanted is not None
-        fits_axis(call, "hx", axis, found, wanted, headline)
+        fits_axis(call, name, axis, found, wanted, headline)
 
 
 @rule("recurrent cell")
@@ -119,7 +127,7 @@ def recurrent_cell(call: Call, input: Value, self: Mapping[str, Value], hx: Valu
     hidden = size(self["hidden_size"])
     lead = shape.dims[:-1] if found is not None else Shape.unknown().dims
     whole = Shape((*lead, hidden))
-    _check_state(call, hx, whole, family == "lstm", headline)
+    _check_states(call, hx, whole, hidden if family == "lstm" else None, headline)
     state = Tensor(whole, tensor.dtype & dtypes.FLOAT or dtypes.ANY)
     return (state, state) if family == "lstm" else state
 

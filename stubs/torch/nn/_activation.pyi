@@ -80,16 +80,19 @@ class GLU(Module):
 @example("dim=-1 | x: b t")
 class Softmax(Module):
     def __init__(self, dim: int | None = None) -> None: ...
+    @levels
     def forward(self, input: T[Tensor, ...]) -> Is[F.softmax(input, self.dim)]: ...
 
 @example("dim=-1 | x: b t")
 class LogSoftmax(Module):
     def __init__(self, dim: int | None = None) -> None: ...
+    @levels
     def forward(self, input: T[Tensor, ...]) -> Is[F.log_softmax(input, self.dim)]: ...
 
 @example("dim=-1 | x: b t")
 class Softmin(Module):
     def __init__(self, dim: int | None = None) -> None: ...
+    @levels
     def forward(self, input: T[Tensor, ...]) -> Is[F.softmin(input, self.dim)]: ...
 
 @example(" | x: b c h w")
