@@ -158,7 +158,7 @@ class Reporter:
             place.line,
             place.column,
             diagnostic.message,
-            _LONE_NOTE,
+            _LONE_NOTE if diagnostic.code == SHAPE.code else CODES[diagnostic.code],
             severity="note",
             end_line=place.end_line,
             end_column=place.end_column,

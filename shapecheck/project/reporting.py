@@ -80,7 +80,8 @@ def _with_notes(
         if error is not None:
             yield error
             error = None
-        yield _Said(_place(one, source, tree), one.message, one.severity, _LONE_NOTE)
+        code = one.code if codes.parent(one.code) else _LONE_NOTE
+        yield _Said(_place(one, source, tree), one.message, one.severity, code)
     if error is not None:
         yield error
 

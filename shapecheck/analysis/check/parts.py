@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.annotations import declarations, slips
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.check import groups, symbolic
 from shapecheck.analysis.findings import Findings, Led, Lines, blamed
@@ -119,11 +119,18 @@ def _function(module: Module, function: Function, owner: Class | None, key: str)
 
 
 def _annotations_outside(module: Module) -> None:
-    """Read every annotation outside of functions, so that each malformed one is reported."""
-    module.syntax.read_all(but={part.key for part in parts_of(module)})
+    """Read every annotation outside of functions, so that each malformed one is reported.
+
+    What looks like a slip is one among all of them, those in the heads of functions included.
+    """
+    keys = {part.key for part in parts_of(module)}
+    module.syntax.read_all(but=keys)
     read = reader(module).read
-    for annotation in _annotations(module, lines=None):
+    outside = _annotations(module, lines=None)
+    for annotation in outside:
         read(annotation)
+    module.syntax.read_heads(keys)
+    slips.tell(module, list(functions(module)), outside)
 
 
 def _annotations(module: Module, lines: Lines | None) -> list[ast.expr]:

@@ -33,10 +33,13 @@ class Reporter:
         """Record an error at a span, with its notes."""
         self._found.setdefault((span, message.text), group_of(span, message))
 
-    def note(self, node: ast.AST, text: str) -> None:
+    def note(self, node: ast.AST, text: str, code: str = "shape") -> None:
         """Record a note on its own."""
-        span = self.span(node)
-        self._found.setdefault((span, text), (Diagnostic(span, text, "note"),))
+        self.note_at(self.span(node), text, code)
+
+    def note_at(self, span: Span, text: str, code: str = "shape") -> None:
+        """Record a note on its own, at a span."""
+        self._found.setdefault((span, text), (Diagnostic(span, text, "note", code),))
 
     def add(self, error: Diagnostic, *notes: str) -> None:
         """Record an error that another reporter has, with notes of its own."""

@@ -370,6 +370,11 @@ class Syntax:
             self.reading(f"body {name}") for name in self._definitions if name not in but
         )
 
+    def read_heads(self, names: AbstractSet[str]) -> None:
+        """Note that the heads of definitions are read."""
+        heads = (f"head {name}" for name in names if name in self._definitions)
+        NOTED.readings.update(map(self.reading, heads))
+
     def length_of(self, *nodes: ast.AST) -> int:
         """Return how many lines functions or statements say, comments and empty ones left out."""
         names = [name_in_module(node) if is_def(node) else None for node in nodes]
