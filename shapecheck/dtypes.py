@@ -101,9 +101,11 @@ def describe(dtypes: DTypes) -> str:
     """Return how a person says a set of dtypes: `float32`, `Float`, or `Float or int64`."""
     if not dtypes:
         return "no dtype"
-    for label in ("Float", "Int", "Integer", "Complex", "Num", "Shaped", "Real", "UInt"):
+    for label in ("Float", "Int", "Integer", "Complex", "UInt"):
         if CATEGORIES[label] == dtypes:
             return label
+    if dtypes in _IN_WORDS:
+        return _IN_WORDS[dtypes]
     others = [name for name in NAMES if not dtypes & _BIT[name]]
     if len(others) < len(NAMES) - len(others) - 1:
         return f"not {' or '.join(others)}"
@@ -118,6 +120,20 @@ def _parts(dtypes: DTypes) -> list[str]:
             said.append(label)
             dtypes &= ~CATEGORIES[label]
     return [*said, *(name for name in NAMES if dtypes & _BIT[name])]
+
+
+_IN_WORDS: Final = {
+    INTEGER | FLOAT: "Integer or Float",
+    NUM: "Integer, Float or Complex",
+    ANY: "any dtype",
+}
+"""Sets whose name says little: who wrote no `Real` needn't know what it is."""
+
+
+def declared(dtypes: DTypes) -> str:
+    """Return how an annotation says a set of dtypes: by its own name, `Inexact`, if it has one."""
+    names = (label for label in ("Num", "Inexact", "Real") if CATEGORIES[label] == dtypes)
+    return next(names, describe(dtypes))
 
 
 _CATEGORY: Final = {BOOL: 0, INTEGER: 1, FLOAT: 2, COMPLEX: 3, ANY: 4}

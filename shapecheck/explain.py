@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shapecheck import hints, spec
+from shapecheck import dtypes, hints, spec
 from shapecheck.blame import OPERATION, Blame
 from shapecheck.dims import Kind, Size, Sym, in_order
 from shapecheck.dims.composites import symbols
@@ -59,7 +59,8 @@ def operation(
     """
     text = f'"{label}" {problem.headline}: {problem.reason}'
     notes = [
-        f'{operand.role} "{operand.text}" is {operand.value} since line {operand.since}'
+        f'{operand.role} "{operand.text}" is {_kind(problem, operand)}{operand.value} '
+        f"since line {operand.since}"
         for operand in operands
         if operand.text is not None and operand.since is not None
     ]
@@ -69,6 +70,13 @@ def operation(
         fix = hints.of_operation(label, problem, operands, retry, wanted)
         notes += [] if fix is None else [fix]
     return Message(text, problem.code, tuple(dict.fromkeys(notes)))
+
+
+def _kind(problem: Problem, operand: Operand) -> str:
+    """Return the dtype of an operand where that is what a problem is about."""
+    if problem.code != "shape-dtype" or operand.value.dtype == dtypes.ANY:
+        return ""
+    return f"{dtypes.describe(operand.value.dtype)} "
 
 
 def _learned(problem: Problem, operands: Sequence[Operand], facts: Facts) -> Iterator[str]:

@@ -140,8 +140,8 @@ def test_every_spelling_of_torchs(spelling: str, name: str) -> None:
         (dtypes.of("float32"), "float32"),
         (dtypes.FLOAT, "Float"),
         (dtypes.SIGNED, "Int"),
-        (dtypes.NUM, "Num"),
-        (dtypes.ANY, "Shaped"),
+        (dtypes.NUM, "Integer, Float or Complex"),
+        (dtypes.ANY, "any dtype"),
         (dtypes.BOOL, "bool"),
         (dtypes.BOOL | dtypes.INT64, "bool or int64"),
         (dtypes.FLOAT | dtypes.COMPLEX, "Float or Complex"),
@@ -154,3 +154,17 @@ def test_every_spelling_of_torchs(spelling: str, name: str) -> None:
 def test_description(mask: dtypes.DTypes, text: str) -> None:
     """A set of dtypes is said by its category where it is one, else by those it holds."""
     assert dtypes.describe(mask) == text
+
+
+@pytest.mark.parametrize(
+    ("mask", "text"),
+    [
+        (dtypes.NUM, "Num"),
+        (dtypes.FLOAT | dtypes.COMPLEX, "Inexact"),
+        (dtypes.FLOAT, "Float"),
+        (dtypes.of("float32"), "float32"),
+    ],
+)
+def test_declared(mask: dtypes.DTypes, text: str) -> None:
+    """What an annotation says is said by its own word."""
+    assert dtypes.declared(mask) == text

@@ -317,7 +317,7 @@ class Signature:
                     continue
                 bound[param.name] = tensor
             if form.category not in FOLLOW:
-                kind = _of_category(param.name, tensor, form.category)
+                kind = _of_category(self._spoken(param, call), tensor, form.category)
                 checked.append(replace(tensor, dtype=kind))
             if form.text is not None and param.meets is None:
                 self._fit(param, form.text, tensor, matcher, bound)
@@ -326,6 +326,15 @@ class Signature:
         self._settle(matcher, bound)
         _one_kind(equal)
         return promote_values(*(following or checked)) if following or checked else None
+
+    def _spoken(self, param: Param, call: Call) -> str:
+        """Return how a message calls a parameter: of an operator, it is an operand."""
+        if call.label[:1].isidentifier() or not call.label:
+            return f'"{param.name}"'
+        tensors = [one.name for one in self.params if one.tensor is not None]
+        sides = ("left ", "right ") if len(tensors) == 2 else ("",)
+        at = tensors.index(param.name)
+        return f"the {sides[at]}operand" if at < len(sides) else f'"{param.name}"'
 
     def _fit(
         self,
@@ -338,17 +347,22 @@ class Signature:
         """Fit an argument to the shape of its parameter."""
         misfit = matcher.match(text, tensor.shape)
         if misfit is not None:
-            raise Mismatch(self._problem(param, tensor, misfit, bound))
+            raise Mismatch(self._problem(param, tensor, misfit, bound, matcher))
 
     def _settle(self, matcher: Matcher, bound: Mapping[str, Value]) -> None:
         """Solve what the arguments one by one have left open; the first is blamed."""
         misfit = matcher.settle()
         if misfit is not None:
             param = next(p for p in self.params if p.tensor is not None)
-            raise Mismatch(self._problem(param, bound[param.name], misfit, bound))
+            raise Mismatch(self._problem(param, bound[param.name], misfit, bound, matcher))
 
     def _problem(
-        self, param: Param, value: Value, misfit: Misfit, bound: Mapping[str, Value]
+        self,
+        param: Param,
+        value: Value,
+        misfit: Misfit,
+        bound: Mapping[str, Value],
+        matcher: Matcher,
     ) -> Problem:
         assert param.tensor is not None and param.tensor.text is not None
         others = [
@@ -364,7 +378,7 @@ class Signature:
             count = len(text.entries) - text.groups
             return Problem(
                 f'"{param.name}" has {_axes(as_tensor(value).shape)}, where {many}{count} '
-                f"{'is' if count == 1 else 'are'} expected ({text})",
+                f"{'is' if count == 1 else 'are'} expected{_expected(text, matcher)}",
                 headline,
                 hints=("unsqueeze", "squeeze"),
             )
@@ -462,11 +476,14 @@ def _is_number(value: Value) -> bool:
     return isinstance(value, (bool, int, float, complex, Size, Scalar))
 
 
-def _of_category(name: str, tensor: Tensor, category: str) -> dtypes.DTypes:
-    """Return the dtypes of an argument within a category; raises `Mismatch` if there are none."""
+def _of_category(spoken: str, tensor: Tensor, category: str) -> dtypes.DTypes:
+    """Return the dtypes of an argument within a category; raises `Mismatch` if there are none.
+
+    `spoken`: how a message calls the argument.
+    """
     found = tensor.dtype & CLAIMS[category]
     if not found:
-        reason = f'"{name}" must be {_said(category)}'
+        reason = f"{spoken} must be {_said(category)}"
         headline = f"doesn't take {dtypes.describe(tensor.dtype)}"
         raise Mismatch(Problem(reason, headline, "shape-dtype"))
     return found
@@ -488,6 +505,25 @@ def _one_kind(given: Sequence[tuple[str, Tensor]]) -> None:
 def _axes(shape: Shape) -> str:
     count = len(shape.dims)
     return f"{count} {'axis' if count == 1 else 'axes'}"
+
+
+def _expected(text: spec.Spec, matcher: Matcher) -> str:
+    """Return the shape that a signature expects, so far as the other arguments say it.
+
+    Its own names mean nothing to the reader, who may call something else by one of them.
+    """
+    found = []
+    for entry in text.entries:
+        match entry:
+            case spec.Axis(expr=spec.Name(id=name)):
+                found.append(str(matcher.names.get(name, "_")))
+            case spec.Axis(expr=spec.Number()):
+                found.append(str(entry))
+            case spec.Group():
+                found.append("...")
+            case _:
+                return ""
+    return f" ({' '.join(found)})" if set(found) - {"_", "..."} else ""
 
 
 def _wanted(misfit: Misfit) -> str:

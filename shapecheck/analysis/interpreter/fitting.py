@@ -260,7 +260,7 @@ def message(
     misfit, tensor, declared = found
     assert misfit is not None and tensor is not None and declared is not None
     if misfit.expected == "dtype":
-        actual, wanted = dtypes.describe(tensor.dtype), dtypes.describe(declared.dtype)
+        actual, wanted = dtypes.describe(tensor.dtype), dtypes.declared(declared.dtype)
         text = f"{subject} is {actual}, declared {wanted}"
         return Message(text, "shape-dtype", blame=blame)
     assert declared.text is not None

@@ -14,6 +14,7 @@ from shapecheck.analysis.interpreter import autocast, strict
 from shapecheck.analysis.interpreter.dtype_evidence import mind_call
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Spelling, as_learned
+from shapecheck.analysis.interpreter.layer_origin import where_made
 from shapecheck.analysis.interpreter.lone_axes import leveled
 from shapecheck.analysis.interpreter.summaries import Lesson, View, view
 from shapecheck.analysis.program.model import Value
@@ -123,6 +124,9 @@ def apply(
             before,
             frame.wanted(site.node),
         )
+        made = None if instance is None else where_made(frame, site.label)
+        if made is not None:
+            message = replace(message, notes=(made, *message.notes))
         frame.error(site.node, message)
         return _listed(frame, rest)
 

@@ -104,7 +104,7 @@ class Binding:
             actual = dtypes.describe(dtype_mask(value.dtype))
             raise Failed(
                 Message(
-                    f"{subject} is {actual}, declared {dtypes.describe(hint.spec.dtypes)}",
+                    f"{subject} is {actual}, declared {dtypes.declared(hint.spec.dtypes)}",
                     "shape-dtype",
                 )
             )
