@@ -258,10 +258,11 @@ def of_value(
         # Not by what the names have turned out to be: `t` that was made 64 isn't meant by a 64.
         return fits(declared, moved, names, evaluate, CertainFacts.of(Facts()))
 
-    count = len(declared.entries) - declared.groups
-    if rank == count + 1 and not declared.groups:
-        less = [i for i, item in enumerate(shape.dims) if item == 1 and does(_without(shape, i))]
-        return f'"{squeezed(text, less[0], rank)}" would fit' if len(less) == 1 else None
+    more = rank - len(declared.entries)
+    if more > 0 and not declared.groups:
+        ones = [axis for axis, item in enumerate(shape.dims) if item == 1]
+        without = [axes for axes in combinations(ones, more) if does(_without(shape, axes))]
+        return f'"{_picked(text, without[0], rank)}" would fit' if len(without) == 1 else None
     orders = permutations(range(rank)) if rank <= _MOST_AXES else _moves(rank)
     fitting = [order for order in orders if _moved(order) and does(_in_order(shape, order))]
     order = _simplest(fitting)
@@ -299,8 +300,16 @@ def fits(
         return False
 
 
-def _without(shape: Shape, axis: int) -> Shape:
-    return Shape((*shape.dims[:axis], *shape.dims[axis + 1 :]))
+def _without(shape: Shape, axes: Collection[int]) -> Shape:
+    return Shape(tuple(item for axis, item in enumerate(shape.dims) if axis not in axes))
+
+
+def _picked(text: str, axes: Sequence[int], rank: int) -> str:
+    """Return source text without some axes of size 1: `x.squeeze(1)`, `x[:, :, 0, 0]`."""
+    if len(axes) == 1:
+        return squeezed(text, axes[0], rank)
+    places = ["0" if axis in axes else ":" for axis in range(axes[-1] + 1)]
+    return f"{receiver(text)}[{', '.join(places)}]"
 
 
 # Orders of axes -----------------------------------------------------------------------------------

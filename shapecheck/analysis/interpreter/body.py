@@ -214,7 +214,7 @@ def _given_out(
         found = fitting.check(frame, part, item, matcher)
         if found[0] is not None:
             text = _text(frame, where)
-            subject = _subject(verb, text)
+            subject, text = fitting.spoken(frame, item, _subject(verb, text), text)
             said = fitting.message(frame, subject, found, matcher, text, blame)
             if found[1] is not None and not frame.quiet:
                 lost = where_lost(frame, where, found[1], found[0])

@@ -248,6 +248,16 @@ def _is_of_kind(frame: Frame, declared: Declared, value: Value) -> bool:
     return True
 
 
+def spoken(frame: Frame, value: Value, subject: str, text: str | None) -> tuple[str, str | None]:
+    """Return what a value is called, and its source text, so as to speak of what doesn't fit in it.
+
+    Of a list or a dict that is one of its items, which has no text of its own.
+    """
+    if isinstance(value, tuple) or frame.state.content(value) is not None:
+        return f"an item of {subject}", None
+    return subject, text
+
+
 def message(
     frame: Frame,
     subject: str,

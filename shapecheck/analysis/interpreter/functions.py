@@ -307,6 +307,7 @@ def _arguments_fit(
             frame.state.facts.atoms, frame.state.facts.runs = before.atoms, before.runs
             text = None if one.node is None else frame.segment(one.node)
             subject = f'argument "{name}" of "{label}"'
+            subject, text = fitting.spoken(frame, one.value, subject, text)
             blame = Blame("unfit", "parameter", label, name)
             message = fitting.message(frame, subject, found, matcher, text, blame)
             frame.error(one.node or node, with_origins(message, found[0], matcher, origin))

@@ -51,6 +51,7 @@ def called(
         if found[0] is not None:
             text = None if argument.node is None else frame.segment(argument.node)
             subject = f'argument {index + 1} of "{label}"'
+            subject, text = fitting.spoken(frame, argument.value, subject, text)
             message = fitting.message(frame, subject, found, matcher, text)
             frame.error(argument.node or node, message)
             return UNKNOWN

@@ -136,6 +136,7 @@ def _check_field(
         return
     text = None if argument.node is None else frame.segment(argument.node)
     subject = f'field "{field.name}" of "{label}"'
+    subject, text = fitting.spoken(frame, argument.value, subject, text)
     blame = Blame("unfit", "field", label, field.name)
     message = fitting.message(frame, subject, found, matcher, text, blame)
     frame.error(argument.node or node, message)
