@@ -113,12 +113,15 @@ def boundary(
     names: Mapping[str, object] | None = None,
     evaluate: Evaluate | None = None,
     free: Sequence[Free] = (),
+    *,
+    same_names: bool = False,
 ) -> Message:
     """Explain a value that doesn't fit its annotation.
 
     `subject`: what it is, `argument "x" of "attend"` or `returned value`. `text`: its source
     text, for the hint. `names`: what the names of the annotation are bound to here, and
     `evaluate` the values of its `{...}`. `free`: the first-class dimensions of the value.
+    `same_names`: the names of the annotation mean what they do in the value.
     """
     if misfit.axis is None and misfit.expected and isinstance(misfit.actual, int):
         left = _count(misfit.actual)
@@ -138,7 +141,7 @@ def boundary(
         reason = f"axis {misfit.axis} is {misfit.actual}, declared {misfit.expected}{here}"
     notes: list[str] = []
     if facts is not None and text is not None:
-        fix = hints.of_value(text, shape, declared, names, evaluate)
+        fix = hints.of_value(text, shape, declared, names, evaluate, same_names=same_names)
         notes += [] if fix is None else [fix]
     given = Tensor(shape, free=tuple(free))
     said = f'{subject} is {given}, declared "{declared}": {reason}'

@@ -13,6 +13,7 @@ from itertools import combinations, permutations
 from typing import Final, TypeAlias
 
 from shapecheck import spec
+from shapecheck.dims import Kind, Size, Sym
 from shapecheck.shapes import (
     CertainFacts,
     Evaluate,
@@ -248,8 +249,14 @@ def of_value(
     declared: spec.Spec,
     names: Mapping[str, object] | None = None,
     evaluate: Evaluate | None = None,
+    *,
+    same_names: bool = False,
 ) -> str | None:
-    """Return a note that says with which edit a value would fit its annotation by its names."""
+    """Return a note that says with which edit a value would fit its annotation by its names.
+
+    `same_names`: the annotation's names are those of the value, as in a function's own result, so
+    that no axis is moved to where another name stands.
+    """
     rank = shape.rank
     if rank is None:
         return None
@@ -258,15 +265,30 @@ def of_value(
         # Not by what the names have turned out to be: `t` that was made 64 isn't meant by a 64.
         return fits(declared, moved, names, evaluate, CertainFacts.of(Facts()))
 
+    def is_meant(moved: Shape) -> bool:
+        entries = declared.entries if same_names and not declared.groups else ()
+        return not any(
+            item != before and _is_called_otherwise(item, entry, names or {})
+            for item, before, entry in zip(moved.dims, shape.dims, entries, strict=False)
+        )
+
     more = rank - len(declared.entries)
     if more > 0 and not declared.groups:
         ones = [axis for axis, item in enumerate(shape.dims) if item == 1]
         without = [axes for axes in combinations(ones, more) if does(_without(shape, axes))]
         return f'"{_picked(text, without[0], rank)}" would fit' if len(without) == 1 else None
     orders = permutations(range(rank)) if rank <= _MOST_AXES else _moves(rank)
-    fitting = [order for order in orders if _moved(order) and does(_in_order(shape, order))]
-    order = _simplest(fitting)
+    tried = {order: _in_order(shape, order) for order in orders if _moved(order)}
+    order = _simplest([order for order, moved in tried.items() if is_meant(moved) and does(moved)])
     return None if order is None else f'"{permuted(text, order)}" would fit'
+
+
+def _is_called_otherwise(item: Item, entry: spec.Entry, names: Mapping[str, object]) -> bool:
+    """Whether a dimension has a name, and stands where an annotation has another, unbound one."""
+    match entry, item:
+        case spec.Axis(expr=spec.Name(id=name)), Size(symbol=Sym(kind=Kind.NAME) as symbol):
+            return name not in names and name != symbol.name
+    return False
 
 
 def _simplest(orders: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:

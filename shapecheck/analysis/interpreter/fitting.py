@@ -284,6 +284,7 @@ def message(
         matcher.names,
         matcher.evaluate,
         tensor.free,
+        same_names=blame.part in ("result", "yielded", "local"),
     )
     return replace(said, blame=blame)
 
