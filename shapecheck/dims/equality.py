@@ -23,7 +23,7 @@ from shapecheck.dims.algebra import (
 from shapecheck.dims.composites import symbols
 from shapecheck.dims.division import exact_quotient
 from shapecheck.dims.functions import substitute
-from shapecheck.dims.origins import StandIn
+from shapecheck.dims.origins import NamedAlike, StandIn
 from shapecheck.dims.solving import (
     DIFFERENT,
     POSSIBLE,
@@ -35,7 +35,7 @@ from shapecheck.dims.solving import (
     reduced_gap,
     solve,
 )
-from shapecheck.dims.symbols import Kind, Sym
+from shapecheck.dims.symbols import Kind, Sym, in_order
 
 _CASES: Final = 256
 _Choice: TypeAlias = tuple[Atom, IntSize] | None
@@ -84,6 +84,8 @@ def _compare(a: IntSize, b: IntSize) -> Verdict:
     verdict = compare_gap(gap)
     if verdict.relation is Relation.DIFFERENT:
         mine = gap.symbols()
+        if any(isinstance(symbol.origin, NamedAlike) for symbol in mine):
+            return _as_outside(gap)
         if all(symbol.kind is Kind.OWN for symbol in mine):
             # `t+<p>` and `t` are equal if <p> is 0; `2*<d>` and `<d>` never are
             if len(gap.terms) == 1 and not mine <= left & right:
@@ -91,6 +93,21 @@ def _compare(a: IntSize, b: IntSize) -> Verdict:
             if verdict.own and not (mine & left and mine & right):
                 return POSSIBLE
     return verdict
+
+
+def _as_outside(gap: Size) -> Verdict:
+    """Decide a difference of names of which some may be what they are called further out."""
+    for symbol in in_order(gap.symbols()):
+        if not isinstance(symbol.origin, NamedAlike):
+            continue
+        outside = substitute(gap, {symbol: symbol.origin.outer})
+        if outside == 0:
+            return Verdict(Relation.POSSIBLE, (symbol, symbol.origin.outer))
+        if isinstance(outside, Size):
+            verdicts = compare_gap(outside), _as_outside(outside)
+            if any(verdict.relation is not Relation.DIFFERENT for verdict in verdicts):
+                return POSSIBLE
+    return DIFFERENT
 
 
 def _flexible(a: IntSize, b: IntSize) -> Verdict:

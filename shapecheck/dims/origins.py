@@ -137,6 +137,17 @@ class Wanted(Origin):
 
 
 @dataclass(frozen=True, slots=True)
+class NamedAlike(Origin):
+    """A name of an inner function that the function around it has, too.
+
+    It may be `outer`, what the name stands for there, or another dimension: chunks of rows are
+    called as the rows are.
+    """
+
+    outer: IntSize
+
+
+@dataclass(frozen=True, slots=True)
 class OfCallback(Origin):
     """A name in the annotation of a function that is passed: whoever calls it may mean any size."""
 

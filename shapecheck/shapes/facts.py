@@ -25,7 +25,7 @@ from shapecheck.dims import (
     size_of,
     symbol_of,
 )
-from shapecheck.dims.origins import Arbitrary, LengthOf, PartOf
+from shapecheck.dims.origins import Arbitrary, LengthOf, NamedAlike, PartOf
 from shapecheck.dtypes import DTypes
 from shapecheck.shapes.model import Item, Run, Shape, either, has_run
 from shapecheck.shapes.ordered import crosswise, disordered, numbered, ordering
@@ -423,10 +423,21 @@ def _part_by_part(a: Composite, b: Composite) -> Verdict:
     return Verdict(Relation.DIFFERENT)
 
 
+def _outside(dim: DimExpr) -> DimExpr:
+    """Return a dimension with the names of inner functions taken for those further out."""
+    alike: dict[Atom, IntSize] = {
+        symbol: symbol.origin.outer
+        for symbol in dims.symbols(dim)
+        if isinstance(symbol.origin, NamedAlike)
+    }
+    return _outside(Facts(alike).dim(dim)) if alike else dim
+
+
 class CertainFacts(Facts):
     """Facts under which two dimensions are different unless they are certainly equal.
 
-    A hint is tried under them: an edit is told only where it needs no further assumption.
+    A hint is tried under them: an edit is told only where it needs no further assumption than that
+    a name of an inner function is what it is outside.
     """
 
     __slots__ = ()
@@ -442,5 +453,5 @@ class CertainFacts(Facts):
 
     def compare(self, a: DimExpr, b: DimExpr) -> Verdict:
         """Decide whether two dimensions are equal; what may be equal is different."""
-        verdict = super().compare(a, b)
+        verdict = super().compare(_outside(a), _outside(b))
         return verdict if verdict.relation is Relation.SAME else Verdict(Relation.DIFFERENT)

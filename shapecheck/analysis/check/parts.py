@@ -30,7 +30,7 @@ from shapecheck.analysis.program.reading import body_of, name_in_module, unnoted
 from shapecheck.analysis.program.report import Reporter, group_of
 from shapecheck.analysis.program.syntax import DEFINITIONS, defs, is_def
 from shapecheck.analysis.values.state import State
-from shapecheck.dims import size_of
+from shapecheck.dims import DimExpr, size_of
 from shapecheck.shapes import Facts
 from shapecheck.signatures import StubError
 
@@ -258,15 +258,21 @@ def _check(
 class _Around:
     """The variables of a function in which others are nested, as far as they don't change."""
 
-    def __init__(self, vars: Mapping[str, Value], outer: Scope | None) -> None:
-        self.vars = vars
-        self.outer = outer
+    def __init__(
+        self, vars: Mapping[str, Value], names: Mapping[str, DimExpr], outer: Scope | None
+    ) -> None:
+        self.vars, self.names, self.outer = vars, names, outer
 
     def find(self, name: str) -> Value:
         """Return the value of a variable here or further out, `NOTHING` if there is none."""
         if name in self.vars or self.outer is None:
             return self.vars.get(name, NOTHING)
         return self.outer.find(name)
+
+    def dimension(self, name: str) -> DimExpr | None:
+        """Return what a dimension name stands for here or further out."""
+        found = self.names.get(name)
+        return found if found is not None or self.outer is None else self.outer.dimension(name)
 
 
 def _check_nested(module: Module, frame: Frame) -> None:
@@ -289,7 +295,7 @@ def nested(frame: Frame) -> Iterator[tuple[Function, State]]:
         state = start
         for end in [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]:
             state = state.join(end)
-        around = _Around(state.vars, outer)
+        around = _Around(state.vars, frame.matcher.names, outer)
         match made:
             case Function(node=node):
                 inner = Function(node, module, None, around)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
+import shapecheck.dims as dims
 from shapecheck import explain, spec
 from shapecheck.analysis.annotations.declarations import (
     Parameter,
@@ -31,7 +32,8 @@ from shapecheck.analysis.program.syntax import elements, is_def, names_in
 from shapecheck.analysis.values.model import DictContent, ListContent, own_size, with_default
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
-from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym
+from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of
+from shapecheck.dims.origins import NamedAlike
 from shapecheck.explain import Message
 from shapecheck.ops.call import is_size, only
 from shapecheck.shapes import Item, Matcher, Tensor
@@ -89,6 +91,7 @@ def check_body(
     promise(frame, function)
     frame.most = most
     matcher = frame.matcher
+    matcher.names.update(_named_alike(function))
     for param in says.params:
         if param.name in values:
             frame.assign(param.name, values[param.name], param.line)
@@ -110,6 +113,21 @@ def check_body(
     frame.state.facts.declared = tuple(one.shape for one in given)
     frame.run_all(body_of(function.node), f'"{function.name}"', told=lambda: says.shaped)
     return frame
+
+
+def _named_alike(function: Function) -> dict[str, DimExpr]:
+    """Return the dimensions of an inner function's arguments that are called as some around it.
+
+    See decisions.md, "A name of an inner function may be another one".
+    """
+    if function.home is None:
+        return {}
+    found: dict[str, DimExpr] = {}
+    for name in sorted(names_of(*(param.declared for param in declaration(function).params))):
+        outer = function.home.dimension(name)
+        if outer is not None and all(s.kind is not Kind.UNKNOWN for s in dims.symbols(outer)):
+            found[name] = dims.name(name, NamedAlike(size_of(outer)))
+    return found
 
 
 def _take_in(frame: Frame, function: Function) -> None:

@@ -32,7 +32,7 @@ from shapecheck.analysis.program.syntax import name_of
 from shapecheck.analysis.values.model import Argument, Ref
 from shapecheck.analysis.values.parts import GROWING, bounded
 from shapecheck.analysis.values.state import State, Yielded
-from shapecheck.dims import Atom, Size, Sym
+from shapecheck.dims import Atom, DimExpr, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.hints import Operand, Wanted
 from shapecheck.ops import UNKNOWN
@@ -231,6 +231,12 @@ class Frame:
         found = self.state.vars.get(name, NOTHING)
         home = self.function.home if found is NOTHING and self.function is not None else None
         return found if home is None else home.find(name)
+
+    def dimension(self, name: str) -> DimExpr | None:
+        """Return what a dimension name stands for here or further out."""
+        home = None if self.function is None else self.function.home
+        found = self.matcher.names.get(name)
+        return found if found is not None or home is None else home.dimension(name)
 
     @property
     def outer(self) -> Frame | None:

@@ -13,6 +13,7 @@ from shapecheck.ops.saying import a_function
 
 if TYPE_CHECKING:
     from shapecheck.analysis.program.modules import Module
+    from shapecheck.dims import DimExpr
 
 
 Value: TypeAlias = _Value
@@ -58,6 +59,10 @@ class Scope(Protocol):
 
     def find(self, name: str) -> Value:
         """Return the value of a variable here or further out, `NOTHING` if there is none."""
+        ...
+
+    def dimension(self, name: str) -> DimExpr | None:
+        """Return what a dimension name stands for here or further out."""
         ...
 
 
