@@ -239,6 +239,17 @@ class OfSize(Origin):
 
 
 @dataclass(frozen=True, slots=True)
+class OfRecord(Origin):
+    """A name in the fields of a TypedDict or NamedTuple, in a running program.
+
+    `number` is which one it is of those that a call is given. The name is this one's own: outside
+    of it, it may be any dimension of its size.
+    """
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class AnyNumber(Origin):
     """A number of a running program of which nothing else is known: another one next time."""
 

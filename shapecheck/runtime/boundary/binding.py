@@ -6,7 +6,8 @@ doesn't fit, comes here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,8 @@ import torch
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, explain, spec
-from shapecheck.dims import DimExpr, IntSize, Size, Sym
+from shapecheck.dims import HERE, DimExpr, IntSize, Kind, Size, Sym
+from shapecheck.dims.origins import OfRecord
 from shapecheck.explain import Message
 from shapecheck.runtime.annotations.braced import Braced
 from shapecheck.runtime.annotations.hints import (
@@ -35,11 +37,12 @@ Saved = tuple[dict[str, DimExpr], dict[str, tuple[Item, ...]], list[Any], int]
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A tensor that met an annotation."""
+    """A tensor that met an annotation; `record` is which record it is a field of, if it is one."""
 
     tensor: torch.Tensor
     hint: TensorHint
     subject: str
+    record: int | None = None
 
 
 class Binding:
@@ -47,7 +50,7 @@ class Binding:
 
     `values` are those of the symbols that `names`, `runs` and the shapes are made of: none at the
     boundary of a call from outside, where all dimensions are numbers. `origin`: by which parameter
-    names were bound.
+    names were bound. `records`: what the names and groups of each record's fields are.
     """
 
     def __init__(
@@ -68,6 +71,8 @@ class Binding:
         self.leaves: list[Leaf] = []
         self.texts: Mapping[str, str] = {}
         self.origin: dict[str, str] = {}
+        self.records: dict[int, tuple[dict[str, int], dict[str, tuple[int, ...]]]] = {}
+        self._record: int | None = None
         self.matcher = Matcher(ValueFacts(self.values, strict=True), self.evaluate)
         self.matcher.names.update(names or {})
         self.matcher.runs.update(runs or {})
@@ -93,6 +98,27 @@ class Binding:
         self.matcher.pending = list(pending)
         del self.leaves[leaves:]
 
+    @contextmanager
+    def record(self) -> Iterator[None]:
+        """Bind what the fields of a record are annotated with, whose names are its own.
+
+        See decisions.md, "The names of a record's fields are its own". Raises `Failed`.
+        """
+        matcher, outer, number = self.matcher, self._record, len(self.records)
+        names, runs, pending = matcher.names, matcher.runs, matcher.pending
+        self.records[number], self._record = ({}, {}), number
+        shared = self.plan.dims
+        matcher.names = {name: dim for name, dim in names.items() if name in shared}
+        matcher.runs, matcher.pending = {}, []
+        try:
+            yield
+            self.settle()
+            self.records[number] = self.sizes(), self.group_sizes()
+            names |= {name: dim for name, dim in matcher.names.items() if name in shared}
+        finally:
+            self._record = outer
+        matcher.names, matcher.runs, matcher.pending = names, runs, pending
+
     def tensor(self, hint: TensorHint, value: Any, subject: str) -> None:
         """Fit a value to a tensor's annotation. Raises `Failed`."""
         is_tensor = isinstance(value, hint.cls) and isinstance(value, torch.Tensor)
@@ -108,7 +134,7 @@ class Binding:
                     "shape-dtype",
                 )
             )
-        leaf = Leaf(value, hint, subject)
+        leaf = Leaf(value, hint, subject, self._record)
         self.leaves.append(leaf)
         misfit = self.matcher.match(hint.spec.shape, self.shape_of(value))
         if misfit is not None:
@@ -183,8 +209,8 @@ class Binding:
 class Namer:
     """Gives tensors the names of their annotations, inside of one call.
 
-    `sizes` and `groups` are what the call's names are bound to, `braced` the dimensions that
-    expressions stand for. `symbols` collects the values.
+    `sizes` and `groups` are what the call's names are bound to, or those of the record of this
+    number, `braced` the dimensions that expressions stand for. `symbols` collects the values.
     """
 
     def __init__(
@@ -193,13 +219,15 @@ class Namer:
         sizes: Mapping[str, int],
         groups: Mapping[str, tuple[int, ...]],
         braced: Braced | None = None,
+        number: int | None = None,
     ) -> None:
         self.plan = plan
+        self.origin = HERE if number is None else OfRecord(number)
         self.braced = braced or {}
-        self.symbols: dict[Sym, int] = {plan.symbol(n): size for n, size in sizes.items()}
+        self.symbols: dict[Sym, int] = {self._symbol(n): size for n, size in sizes.items()}
         for dim, value in self.braced.values():
             self.symbols.update(dict.fromkeys(dims.symbols(dim), value))
-        self.names: dict[str, DimExpr] = {name: plan.size(name) for name in sizes}
+        self.names: dict[str, DimExpr] = {name: Size.of(self._symbol(name)) for name in sizes}
         self.runs: dict[str, tuple[Item, ...]] = {}
         for group, parts in groups.items():
             run: list[Item] = []
@@ -208,9 +236,14 @@ class Namer:
                     run.append(1)
                     continue
                 label = f"*{group}" if len(parts) == 1 else f"{group}[{index}]"
-                self.symbols[Sym(label)] = size
-                run.append(Size.of(Sym(label)))
+                symbol = Sym(label, Kind.NAME, self.origin)
+                self.symbols[symbol] = size
+                run.append(Size.of(symbol))
             self.runs[group] = type(parts)(run)  # type: ignore[arg-type]
+
+    def _symbol(self, name: str) -> Sym:
+        own = self.origin is not HERE and name not in self.plan.dims
+        return Sym(name, Kind.NAME, self.origin) if own else self.plan.symbol(name)
 
     def adopt(self, names: Mapping[str, DimExpr], runs: Mapping[str, tuple[Item, ...]]) -> None:
         """Let names and groups stand for these dimensions."""

@@ -112,7 +112,7 @@ def lookup(
     if origin_type is Union or origin_type is types.UnionType:
         return _union
     if is_record(origin_type):
-        return check_record
+        return _record
     for extra in extras:
         if isinstance(extra, TensorSpec):
             return _leaf(origin_type, extra)
@@ -143,6 +143,16 @@ def _leaf(origin: object, spec: TensorSpec) -> Callable[..., None] | None:
             raise _LeafError(failed.message) from None
 
     return check_leaf
+
+
+def _record(value: Any, record: Any, args: tuple[Any, ...], memo: TypeCheckMemo) -> None:
+    binding = _binding.get()
+    assert binding is not None
+    try:
+        with binding.record():
+            check_record(value, record, args, memo)
+    except Failed as failed:
+        raise _LeafError(failed.message) from None
 
 
 def _union(value: Any, origin_type: Any, args: tuple[Any, ...], memo: TypeCheckMemo) -> None:

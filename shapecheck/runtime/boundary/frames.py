@@ -196,9 +196,13 @@ def _new_entry(
     namer = Namer(plan, sizes, groups, known)
     for name, value in plan.lengths(values).items():
         namer.symbols.setdefault(plan.symbol(name), value)
+    namers: dict[int | None, Namer] = {None: namer}
+    for number, (own, own_groups) in binding.records.items():
+        namers[number] = Namer(plan, own, own_groups, known, number)
+        namer.symbols.update(namers[number].symbols)
     records: dict[int, Record | None] = {}
     for leaf in binding.leaves:
-        names = namer.record(leaf.hint.spec.shape, leaf.tensor)
+        names = namers[leaf.record].record(leaf.hint.spec.shape, leaf.tensor)
         if id(leaf.tensor) in records:
             names = agreed(records[id(leaf.tensor)], names)
         records[id(leaf.tensor)] = names
@@ -277,8 +281,13 @@ def _new_result(
     outside = dict(frame.parent.symbols) if frame.parent is not None else {}
     translated: dict[int, Record | None] = {}
     for leaf in binding.leaves:
-        inside = Namer(plan, binding.sizes(), binding.group_sizes())
-        known = inside.record(leaf.hint.spec.shape, leaf.tensor)
+        known: Record | None
+        if leaf.record is not None and frame.parent is not None:
+            known = first_class.record_of(frame, leaf.tensor)
+        else:
+            bound = binding.sizes(), binding.group_sizes()
+            inside = Namer(plan, *(bound if leaf.record is None else binding.records[leaf.record]))
+            known = inside.record(leaf.hint.spec.shape, leaf.tensor)
         if known is None:
             continue
         if frame.parent is None:

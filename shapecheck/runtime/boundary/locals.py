@@ -63,7 +63,7 @@ def fit(
         _bind(frame, plan, binding, new, given)
         taught.adopt(frame.aliases, frame.runs)
         taught.symbols.update(values | frame.symbols)
-    for leaf in binding.leaves:
+    for leaf in (leaf for leaf in binding.leaves if leaf.record is None):
         _teach(frame, leaf, taught, binding, taught.symbols)
 
 

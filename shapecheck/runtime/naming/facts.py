@@ -20,7 +20,7 @@ from shapecheck.dims import (
     Verdict,
 )
 from shapecheck.dims.algebra import parts_of
-from shapecheck.dims.origins import AnyNumber, Mixed, OfSize
+from shapecheck.dims.origins import AnyNumber, Mixed, OfRecord, OfSize
 from shapecheck.runtime.annotations.braced import stand_beside
 from shapecheck.shapes import Facts, Shape
 
@@ -135,7 +135,8 @@ class ValueFacts(Facts):
             return _DIFFERENT
         if _name(a) and _name(b):
             both = mixed(a) is not None and mixed(b) is not None
-            return _POSSIBLE if both or _vague(a) or _vague(b) else _DIFFERENT
+            loose = both or _vague(a) or _vague(b) or _of_two_records(a, b)
+            return _POSSIBLE if loose else _DIFFERENT
         if isinstance(a, Composite) and isinstance(b, Composite):
             return _SAME if self._same_order(a.parts, b.parts) else _DIFFERENT
         return _DIFFERENT if _renamed(a, b) else _SAME
@@ -209,6 +210,12 @@ def _distinct(symbol: Sym) -> bool:
     return symbol.kind is Kind.NAME and not isinstance(symbol.origin, OfSize)
 
 
+def _of_two_records(a: DimExpr, b: DimExpr) -> bool:
+    """Whether one of two names is of a record that the other isn't of."""
+    owners = {symbol.owner for dim in (a, b) for symbol in dims.symbols(dim)}
+    return len(owners) > 1 and any(isinstance(owner, OfRecord) for owner in owners)
+
+
 def _renamed(a: DimExpr, b: DimExpr) -> bool:
     """Whether two sizes are one expression, but for a name that is another name in it."""
     if is_open(a) or is_open(b):
@@ -216,6 +223,8 @@ def _renamed(a: DimExpr, b: DimExpr) -> bool:
     a, b = dims.size_of(a), dims.size_of(b)
     mine, other = dims.symbols(a) - dims.symbols(b), dims.symbols(b) - dims.symbols(a)
     if len(mine) != 1 or len(other) != 1 or not all(map(_distinct, (*mine, *other))):
+        return False
+    if _of_two_records(*map(Size.of, (*mine, *other))):
         return False
     return dims.renamed(a, dict(zip(mine, other, strict=True))) == b
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import pytest
 import shaped_records as records
@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 from shapecheck import Float, ShapeError, dims_of, shapecheck, watch
 from shapecheck.runtime.annotations.hints import OtherHint, classify
 
-RIGHT, WRONG = torch.ones(2, 3), torch.ones(3, 2)
+RIGHT, WRONG = torch.ones(2, 3), torch.ones(2, 3, 1)
 SHAPED: dict[str, tuple[Any, Any, str]] = {
     "a TypedDict": (records.Shaped, lambda x: {"x": x}, "value of key 'x' of "),
     "a derived one": (records.ShapedChild, lambda x: {"x": x, "count": 1}, "value of key 'x' of "),
@@ -74,9 +74,75 @@ def test_a_field_with_a_shape_is_checked(name: str) -> None:
     with pytest.raises(ShapeError) as caught:
         checked(RIGHT, made(WRONG))
     assert caught.value.message.text == (
-        f'{where}argument "given" of "checked" is (3 2), declared "b c": '
-        "axis 0 is 3, declared b (here 2)"
+        f'{where}argument "given" of "checked" is (2 3 1), declared "b c": '
+        "it has 3 axes, declared 2"
     )
+
+
+class Rays(NamedTuple):
+    origins: Float[Tensor, "n d"]
+    lengths: Float[Tensor, "n"]
+
+
+class Views(TypedDict):
+    views: list[Rays]
+    order: Float[Tensor, "n"]
+
+
+def test_the_names_of_a_record_are_its_own() -> None:
+    seen: list[Any] = []
+
+    @shapecheck
+    def function(x: Float[Tensor, "n"], one: Rays, other: Rays) -> Rays:
+        seen.append([dims_of(one.origins), dims_of(other.origins)])
+        with pytest.raises(ShapeError, match=r'"\+" can\'t broadcast \(n\) with \(d\)'):
+            other.origins.sum(1) + other.origins.sum(0)
+        return Rays(one.origins + other.origins.sum(), one.lengths)
+
+    few, many = torch.ones(2, 2), torch.ones(3, 3)
+    found = function(torch.ones(4), Rays(few, few[0]), Rays(many, many[0]))
+    assert seen == [[("n", "d"), ("n", "d")]]
+    assert found.origins.shape == (2, 2)
+    with pytest.raises(ShapeError) as caught:
+        function(torch.ones(4), Rays(few, few[0]), Rays(many, few[0]))
+    assert str(caught.value).split("\n")[0] == (
+        'attribute \'lengths\' of argument "other" of "function" is (2), declared "n": '
+        "axis 0 is 2, declared n (here 3)  [shape]"
+    )
+
+
+def test_records_of_one_size_are_two() -> None:
+    @shapecheck
+    def function(one: Rays, other: Rays) -> Float[Tensor, "n m"]:
+        return one.lengths[:, None] + other.lengths + one.lengths - other.lengths
+
+    x = torch.ones(3, 2)
+    function(Rays(x, x[:, 0]), Rays(x, x[:, 1]))
+
+
+def test_records_in_records_have_names_of_their_own() -> None:
+    @shapecheck
+    def function(given: Views) -> None: ...
+
+    few, many = torch.ones(2, 2), torch.ones(3, 3)
+    function({"views": [Rays(few, few[0]), Rays(many, many[0])], "order": torch.ones(5)})
+    with pytest.raises(ShapeError, match="attribute 'lengths' of item 1 of value of key 'views'"):
+        function({"views": [Rays(few, few[0]), Rays(many, few[0])], "order": torch.ones(5)})
+
+
+def test_what_a_record_is_given_keeps_its_name_at_the_caller() -> None:
+    @shapecheck
+    def inner(x: Float[Tensor, "rows d"]) -> Rays:
+        return Rays(x, x.sum(1))
+
+    @shapecheck
+    def outer(x: Float[Tensor, "b c"]) -> None:
+        found = inner(x)
+        seen.extend((dims_of(found.origins), dims_of(found.lengths)))
+
+    seen: list[Any] = []
+    outer(torch.ones(2, 2))
+    assert seen == [("b", "c"), ("b",)]
 
 
 @pytest.mark.parametrize("name", SHAPED)
