@@ -7,7 +7,7 @@ from typing import Final
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.declarations import decorator_names
-from shapecheck.analysis.interpreter import functions
+from shapecheck.analysis.interpreter import escaping, functions
 from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import CALLERS
@@ -118,7 +118,10 @@ def _wrapped(
         return value
     result = frame.hush(functions.invoke, maker, [Argument(value)], {}, decorator, name)
     if isinstance(result, Function):
-        return value if _passes_through(result, value) else result
+        if not _passes_through(result, value):
+            return result
+        escaping.called_unseen(frame, result)
+        return value
     return value if same else NOTHING
 
 

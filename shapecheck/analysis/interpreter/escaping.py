@@ -9,6 +9,8 @@ from typing import Final
 
 from shapecheck.analysis.annotations.class_fields import set_by_name
 from shapecheck.analysis.annotations.classes import find_method
+from shapecheck.analysis.annotations.declarations import arguments_of
+from shapecheck.analysis.interpreter.effects import changes_around
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Function, Scope, Value
 from shapecheck.analysis.program.syntax import kept_by_node, names_in, nodes_of
@@ -38,6 +40,19 @@ def let_go(frame: Frame, values: Iterable[Value]) -> None:
 def hand_over(frame: Frame, values: Iterable[Value]) -> None:
     """Give up on what functions among the arguments of an op may change, which may keep them."""
     let_go(frame, [value for value in values if isinstance(value, (Function, Bound, Partial))])
+
+
+def called_unseen(frame: Frame, value: Value) -> None:
+    """Give up on what a function changes that is called, nobody follows when and with what."""
+    match value:
+        case Bound(function=Function() as function, receiver=receiver):
+            given = {one.arg: receiver for one in arguments_of(function.node)[:1]}
+        case Function() as function:
+            given = {}
+        case _:
+            return
+    if changes_around(frame, function, given):
+        let_go(frame, [value])
 
 
 class _Escape:

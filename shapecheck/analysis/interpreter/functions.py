@@ -14,7 +14,15 @@ from shapecheck.analysis.annotations.declared import (
     CallableDecl,
     ClassDecl,
 )
-from shapecheck.analysis.interpreter import first_class, fitting, instance_dims, overrides, strict
+from shapecheck.analysis.interpreter import (
+    effects,
+    escaping,
+    first_class,
+    fitting,
+    instance_dims,
+    overrides,
+    strict,
+)
 from shapecheck.analysis.interpreter.body import size_in
 from shapecheck.analysis.interpreter.dict_contents import entries
 from shapecheck.analysis.interpreter.frame import Frame
@@ -23,7 +31,7 @@ from shapecheck.analysis.interpreter.inlining import look_into
 from shapecheck.analysis.interpreter.truth import is_constant
 from shapecheck.analysis.program.model import NOTHING, Function, Value, literal
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.values.model import Argument, DictContent
+from shapecheck.analysis.values.model import Argument, Bound, DictContent
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
 from shapecheck.dims import IntSize, Kind, Size, Sym, symbol_of
@@ -147,6 +155,8 @@ def _closer(
         found = look_into(frame, function, values, node, matcher, apart=True)
         frame.errors = errors  # what goes wrong in there leaves the annotation to go on with
         return _with_found(frame, promised, found)
+    if effects.changes_around(frame, function, values):
+        _take_effect(frame, function, values, node, matcher)
     # decisions.md, "A function is looked into where its annotation leaves the rank of its result
     # open"
     apart = not _has_unknown(promised, Run)
@@ -166,6 +176,23 @@ def _closer(
     closer = _with_found(frame, promised, found)
     frame.state = outer
     return closer
+
+
+def _take_effect(
+    frame: Frame,
+    function: Function,
+    values: Mapping[str, Value],
+    node: ast.expr,
+    matcher: Matcher,
+) -> None:
+    """Have a call change what it changes; its annotation alone tells what it needs and gives."""
+    # decisions.md, "What an annotated function changes is followed"
+    facts, own = frame.state.facts.copy(), replace(matcher, names=dict(matcher.names))
+    if frame.hush(look_into, function, values, node, own, True) is UNKNOWN:
+        receiver = next(iter(values.values())) if function.owner is not None and values else None
+        bound = Bound(receiver, function.name, function)
+        escaping.let_go(frame, [function if receiver is None else bound, *values.values()])
+    frame.state.facts = facts
 
 
 def _has_unknown(value: Value, kind: type[Run | Size]) -> bool:

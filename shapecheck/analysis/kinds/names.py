@@ -69,6 +69,7 @@ class DottedKind(Kind[Dotted]):
         handler = registry.FUNCTIONS.get(name)
         if handler is not None:
             last = name.rpartition(".")[2]
+            escaping.called_unseen(frame, arguments.named.get("key"))  # as `sorted` does
             return handler(frame, LibraryCall(last, arguments, node, label))
         table = frame.program.table
         signature = table.signature(name)

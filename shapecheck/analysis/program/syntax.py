@@ -209,7 +209,7 @@ class Survey:
                 self.stores[inside].add(name)
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
                 self.mentions[inside].add(name)
-            case ast.Attribute(value=owner, attr=name) if name in _MUTATORS:
+            case ast.Attribute(value=owner, attr=name) if name in MUTATORS:
                 self._changed(owner, inside)
 
     def _subscript(self, node: ast.Subscript, inside: ast.AST) -> None:
@@ -255,7 +255,7 @@ _LOOKS_INSIDE: Final[dict[type[ast.AST], _Look]] = {
 }
 """What is noted of a kind of node in the function in which it stands."""
 
-_MUTATORS: Final = frozenset(
+MUTATORS: Final = frozenset(
     "add append appendleft clear extend insert pop popitem remove setdefault update".split()
 )
 _FUNCTIONS: Final = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
