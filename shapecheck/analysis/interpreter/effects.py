@@ -8,9 +8,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 from shapecheck.analysis.annotations.classes import find_method
 from shapecheck.analysis.annotations.declarations import arguments_of
+from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
-from shapecheck.analysis.program.syntax import MUTATORS, kept_by_node, nodes_of
+from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, dotted
+from shapecheck.analysis.program.syntax import MUTATORS, kept_by_node, nodes_of, unstarred
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 
@@ -29,12 +30,14 @@ class Change(NamedTuple):
 class Changes(NamedTuple):
     """What a body changes that it didn't make, the outer variables it binds, what it may call.
 
-    `called` are plain names, and methods by the expression that they are asked of.
+    `called` are plain names, and methods by the expression that they are asked of; `handed` is
+    what other calls are given, with the expression that is called.
     """
 
     changed: frozenset[Change]
     rebound: frozenset[str]
     called: frozenset[tuple[str, str | None, str | None]]
+    handed: tuple[tuple[ast.expr, Change], ...]
 
 
 def changes_around(frame: Frame, function: Function, values: Mapping[str, Value]) -> bool:
@@ -60,6 +63,11 @@ class _Looking:
                 return True
         if any(self._is_known(one, _find(function, values, one.name)) for one in found.changed):
             return True
+        read = reader(function.module)
+        for called, one in found.handed:
+            if self._is_container(one, _find(function, values, one.name)):
+                if dotted(read.resolve(called)) is None:  # a library's function only reads it
+                    return True
         return any(
             self._finds_once(other, given) for other, given in self._called(function, values)
         )
@@ -75,10 +83,21 @@ class _Looking:
         """Whether it is known what is changed, so that something else is known afterwards."""
         if change.attribute is None:
             return self._is_changeable(value)
-        held = self._attribute(value, change.attribute)
+        held = value
+        if not isinstance(value, Class):
+            held = self._attribute(value, change.attribute)
         return held is not UNKNOWN if change.sets else self._is_changeable(held)
 
+    def _is_container(self, change: Change, value: Value) -> bool:
+        """Whether a list or dict is handed on; what it is then changed in counts, too."""
+        held = value if change.attribute is None else self._attribute(value, change.attribute)
+        return self.state.container_of(held) is not None
+
     def _is_changeable(self, value: Value) -> bool:
+        if isinstance(value, tuple):
+            return any(map(self._is_changeable, value))
+        if isinstance(value, Class):
+            return True
         of = self.state
         return of.container_of(value) is not None or of.instance_of(value) is not None
 
@@ -145,8 +164,14 @@ def changes_in(node: ast.AST) -> Changes:
                 value=ast.Attribute(value=ast.Name(id=name), attr=held), attr=method
             ):
                 called.add((name, held, method))
+    handed = tuple(
+        (one.func, Change(*root))
+        for one in nodes_of(ast.Call, node)
+        for given in (*one.args, *(word.value for word in one.keywords))
+        for root in _roots(unstarred(given), stands_for)
+    )
     rebound = frozenset(name for one in nodes_of(ast.Nonlocal, node) for name in one.names)
-    return Changes(frozenset(changed), rebound, frozenset(called))
+    return Changes(frozenset(changed), rebound, frozenset(called), handed)
 
 
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)

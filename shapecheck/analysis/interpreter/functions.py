@@ -91,10 +91,14 @@ def default(frame: Frame, module: Module, node: ast.expr) -> Value:
 
 
 def assigned(frame: Frame, module: Module, statement: ast.stmt) -> Value:
-    """Return what a statement of a class' body assigns."""
+    """Return what a statement of a class' body assigns; of what begins empty, others fill it."""
     match statement:
         case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
-            return default(frame, module, value)
+            made = default(frame, module, value)
+            content = frame.state.container_of(made)
+            if content is not None and not content.items:
+                frame.state.put(made, None)
+            return made
     return UNKNOWN
 
 

@@ -88,6 +88,9 @@ def operate(
     if symbol == "@" and any(isinstance(one, Path) for one in (left, right)):
         return UNKNOWN  # no number
     left, right = certain(left, right), certain(right, left)
+    made = _by_instance(frame, symbol, left, right, nodes[0])
+    if made is not NOTHING:
+        return made
     if _is_tensor(left) or _is_tensor(right):
         return _of_tensors(frame, node, symbol, left, right, nodes, inplace, label)
     match left, right:
@@ -97,12 +100,18 @@ def operate(
             return _dimensions(symbol, left, right)
     if is_size(left) and is_size(right):
         return integers(op, left, right)
+    return _others(frame, symbol, left, right)
+
+
+def _by_instance(frame: Frame, symbol: str, left: Value, right: Value, node: ast.expr) -> Value:
+    """Return what a method of an operand's class gives, `NOTHING` where there is none."""
     name = _METHODS[symbol]
     for one, other, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
-        made = special(frame, one, method, [other], nodes[0])
-        if made is not NOTHING:
-            return made
-    return _others(frame, symbol, left, right)
+        if not _is_tensor(one):
+            made = special(frame, one, method, [other], node)
+            if made is not NOTHING:
+                return made
+    return NOTHING
 
 
 def _is_tensor(value: Value) -> TypeGuard[Tensor | Free]:
