@@ -14,7 +14,9 @@ from mypy.types import (
     Overloaded,
     TupleType,
     TypeOfAny,
+    UnboundType,
     UnionType,
+    flatten_nested_unions,
     get_proper_type,
 )
 
@@ -54,13 +56,22 @@ def result_as_expected(ctx: MethodSigContext) -> FunctionLike:
     """
     expected = get_proper_type(ctx.api.type_context[-1]) if ctx.api.type_context else None
     whole = ctx.default_signature
-    if expected is None or isinstance(expected, AnyType) or not isinstance(whole, CallableType):
+    if expected is None or _is_vague(expected) or not isinstance(whole, CallableType):
         return whole
     forward = call_as_forward(ctx)
     if forward is whole or not isinstance(forward, CallableType):
         return whole
     result = forward.ret_type
     return whole.copy_modified(ret_type=result) if is_subtype(result, expected) else whole
+
+
+def _is_vague(expected: Type) -> bool:
+    """Whether anything is expected, perhaps beside others: a tensor would narrow a variable.
+
+    What mypy can't read as a type, `Float["b n"]` of a project's own, is as good as Any to it.
+    """
+    options = map(get_proper_type, flatten_nested_unions([expected]))
+    return any(isinstance(option, (AnyType, UnboundType)) for option in options)
 
 
 def _owner_of_forward(info: TypeInfo) -> TypeInfo | None:

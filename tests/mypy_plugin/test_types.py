@@ -313,3 +313,42 @@ def test_calls_of_modules_add_nothing_by_default(new_project: Callable[..., Proj
     project.write({"pyproject.toml": TYPED_CALLS})
     typed = '17: note: Revealed type is "torch._tensor.Tensor"'
     assert typed in project.check()["m.py"]  # mypy doesn't keep to what it had said of the file
+
+
+NOT_A_TYPE = """\
+from typing import Any, Optional, Union
+from torch import Tensor, nn
+
+class Wrapper:
+    def __getitem__(self, text: str) -> Any: ...
+
+Float = Wrapper()
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(3, 4)
+
+    def forward(self, x: Union[Float["b 3"], Float["3"]]) -> None:
+        x = self.head(x)
+        reveal_type(x)
+
+    def either(self, x: Union[Tensor, Any]) -> None:
+        x = self.head(x)
+        reveal_type(x)
+
+    def known(self, x: Optional[Tensor]) -> Tensor:
+        x = self.head(x)
+        reveal_type(x)
+        return x
+"""
+
+
+def test_a_call_narrows_nothing_that_may_be_anything(new_project: Callable[..., Project]) -> None:
+    """What a project's own `Float` annotates is as good as Any to mypy; it stays so."""
+    said = new_project({"m.py": NOT_A_TYPE}).check()["m.py"]
+    assert [line for line in said if "Revealed type" in line] == [
+        '16: note: Revealed type is "Float?[Any] | Float?[Any]"',
+        '20: note: Revealed type is "Any"',
+        f'24: note: Revealed type is "{TENSOR}"',
+    ]
