@@ -16,7 +16,8 @@ INTRO = """\
 # What was found in the corpus
 
 Written by `make corpus`; what a column means is in [README.md](README.md). Every report was read in
-the source and judged, with a sentence each in [triage.toml](triage.toml).
+the source and judged, with a sentence each in [triage.toml](triage.toml). The last three columns
+are empty where mypy wasn't run.
 
 """
 Judged = dict[str, tuple[str, str]]
@@ -33,6 +34,8 @@ def page(
     for title, annotated in (("With shape annotations", True), ("Without", False)):
         chosen = [m for m in members if m.annotated is annotated and m.name in results]
         rows = [_row(member, results[member.name], judged, key) for member in chosen]
+        if not rows:
+            continue
         parts += [f"## {title}: {len(rows)}\n\n", _table(rows), "\n"]
     return "".join(parts).rstrip() + "\n"
 
