@@ -177,10 +177,18 @@ def multihead_function(
     masks = Masks(rest.get("attn_mask"), rest.get("key_padding_mask"), rest.get("is_causal"))
     if rest.get("static_k") is None and rest.get("static_v") is None:
         _attend(call, shapes, masks, False, num_heads, headline)
+    weights: Value = UNKNOWN
+    rows = _rows(shapes, False)
+    if rest.get("need_weights", True) is True and rows is not None:
+        extra = rest.get("bias_k") is not None, rest.get("add_zero_attn")
+        averaged = rest.get("average_attn_weights", True)
+        if isinstance(averaged, bool):
+            heads = () if averaged else (size(num_heads),)
+            weights = Tensor(_weights(rows, heads, extra), parts[0].dtype)
     width = as_tensor(out_proj_weight).shape.at(0)
     if shapes[0].at(-1) is None or width is None:
-        return (Tensor(Shape.unknown(), parts[0].dtype), UNKNOWN)
-    return (Tensor(Shape((*shapes[0].dims[:-1], width)), parts[0].dtype), UNKNOWN)
+        return (Tensor(Shape.unknown(), parts[0].dtype), weights)
+    return (Tensor(Shape((*shapes[0].dims[:-1], width)), parts[0].dtype), weights)
 
 
 def _rows(shapes: Sequence[Shape], batch_first: Value) -> tuple[Rows, Rows, Rows] | None:

@@ -160,6 +160,11 @@ def recurrent_op(call: Call, input: Value, args: Value = ()) -> Value:
     batch = first.dims[1:-1]
     if not packed and first.rank == 3 and shape.rank == 3:
         batch = _batch(shape, given[7])
+        for at, one in enumerate(_shapes(call, states)):
+            name = f"hx[{at}]" if at else "hx"
+            for wanted in batch:
+                if not isinstance(wanted, Run):
+                    fits_axis(call, name, 1, one.at(1), wanted, f"can't take {shape}")
     ends = (
         Tensor(Shape((s.dims[0], *batch, s.dims[-1])), input.dtype) for s in _shapes(call, states)
     )
