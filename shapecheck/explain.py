@@ -127,9 +127,8 @@ def boundary(
         left = _count(misfit.actual)
         reason = f"it leaves {left} to {misfit.expected}, which has {misfit.value} here"
     elif misfit.axis is None:
-        count = len(declared.entries) - declared.groups
         had = f"{_at_least(shape.rank is None)}{_count(shape.least_rank)}"
-        reason = f"it has {had}, declared {_at_least(declared.groups > 0)}{count}"
+        reason = f"it has {had}, declared {_at_least(declared.groups > 0)}{declared.least}"
     elif misfit.value is None:
         reason = f"axis {misfit.axis} is {misfit.actual}, which no {misfit.expected} can be"
     else:

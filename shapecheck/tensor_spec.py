@@ -1,4 +1,4 @@
-"""What an annotation says of a tensor, and how it is read: ours, `Annotated` or jaxtyping's.
+"""What an annotation says of a tensor, and how it is read: ours, `Annotated`, other libraries'.
 
 `Float[Tensor, "b c"]` itself is made in `shapecheck.types`.
 """
@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import typing
 from dataclasses import dataclass
+from types import UnionType
 from typing import Annotated, Any, Final
 
 from shapecheck import dtypes, spec
 from shapecheck.dims import Dim
+from shapecheck.spec.dialects import of_annotated
 from shapecheck.spec.objects import Objects, is_part, of_objects
+from shapecheck.tensor_dialects import Said, said
 
 
 class ShapeAnnotationError(TypeError):
@@ -92,22 +95,66 @@ def read(annotation: object) -> tuple[object, TensorSpec] | None:
         if are_objects(annotation.__metadata__) and _may_be_tensor(annotation.__origin__):
             shape, objects = parse_objects(annotation.__metadata__, shown(annotation.__metadata__))
             return annotation.__origin__, TensorSpec("Shaped", dtypes.ANY, shape, objects)
-        for item in annotation.__metadata__:
-            if isinstance(item, str) and _may_be_tensor(annotation.__origin__):
-                text = parse(item, f'Annotated[..., "{item}"]')
-                return annotation.__origin__, TensorSpec("Shaped", dtypes.ANY, text)
-        return None
+        return _read_metadata(annotation)
     if isinstance(annotation, type) and type(annotation).__module__.startswith("jaxtyping"):
         return _read_jaxtyping(annotation)
     return None
 
 
+def _read_metadata(annotation: Any) -> tuple[object, TensorSpec] | None:
+    """Read what stands beside a type: another library's object, or texts."""
+    origin = annotation.__origin__
+    if not _may_be_tensor(origin):
+        return None
+    for item in annotation.__metadata__:
+        if (found := said(item)) is not None:
+            return origin, spec_of(found)
+    try:
+        shape = of_annotated(annotation.__metadata__)
+    except spec.SpecError as error:
+        raise ShapeAnnotationError.at(f'Annotated[..., "{error.text}"]', error) from None
+    return None if shape is None else (origin, TensorSpec("Shaped", dtypes.ANY, shape))
+
+
+def spec_of(found: Said) -> TensorSpec:
+    """Return what another library's object says as one of ours."""
+    return TensorSpec(found.label, found.dtypes, found.shape)
+
+
+def spelled_out(annotation: Any) -> Any:
+    """Return a type with what stands beside it at each of its alternatives, lists included.
+
+    Annotated[Tensor | list[Tensor], TensorShape("n", 3)]: a tensor "n 3" or a list of "3".
+    """
+    if not isinstance(annotation, AnnotatedAlias) or _is_tensor(annotation.__origin__):
+        return annotation
+    found = next((one for one in map(said, annotation.__metadata__) if one is not None), None)
+    return annotation if found is None else _spread(annotation.__origin__, found, 0)
+
+
+def _spread(kind: Any, found: Said, depth: int) -> Any:
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if _is_tensor(kind) and depth <= len(found.shape.entries):
+        return Annotated[kind, spec_of(found.without(depth))]
+    if origin in (typing.Union, UnionType):
+        return typing.Union[tuple(_spread(one, found, depth) for one in args)]  # noqa: UP007
+    if found.is_stacked and origin is list:
+        return list[_spread(args[0], found, depth + 1)]  # type: ignore[misc]  # at run time
+    if found.is_stacked and origin is tuple and args[1:] == (...,):
+        return tuple[_spread(args[0], found, depth + 1), ...]  # type: ignore[misc]
+    return kind
+
+
+def _is_tensor(origin: object) -> bool:
+    return isinstance(origin, type) and any(
+        (base.__module__, base.__name__) == ("torch", "Tensor") for base in origin.__mro__
+    )
+
+
 def _may_be_tensor(origin: object) -> bool:
     """Whether a string in `Annotated` is a shape: it is by a tensor's type or a name for one."""
     if isinstance(origin, type):
-        return any(
-            (base.__module__, base.__name__) == ("torch", "Tensor") for base in origin.__mro__
-        )
+        return _is_tensor(origin)
     return isinstance(origin, typing.ForwardRef) and origin.__forward_arg__.endswith("Tensor")
 
 

@@ -38,7 +38,16 @@ COMPILED = frozenset({"mypy_extensions"})  # what says how a class is compiled
 LAYERS = {
     "language": Layer(
         modules=frozenset(
-            {"spec", "dims", "dtypes", "config", "machine", "parallel", "tensor_spec"}
+            {
+                "spec",
+                "dims",
+                "dtypes",
+                "config",
+                "machine",
+                "parallel",
+                "tensor_spec",
+                "tensor_dialects",
+            }
         ),
         packages=frozenset({"tomli"}) | COMPILED,
     ),

@@ -93,9 +93,8 @@ class Matcher:
             at = next(i for i, entry in enumerate(entries) if isinstance(entry, spec.Group))
             shape = self.facts.stretched(shape, at, len(entries) - 1 - at)
         items = self.facts.shape(shape).dims
-        least = len(entries) - text.groups
         if not has_run(items):
-            if len(items) < least or (len(items) > least and not text.groups):
+            if len(items) < text.least or (len(items) > text.least and not text.groups):
                 return Misfit(None)
         left, right = 0, 0
         while left < len(entries) and left < len(items):
@@ -197,6 +196,8 @@ class Matcher:
         return None if isinstance(only, Run) else self._dim(entry, only, axis)
 
     def _run(self, group: spec.Group, items: tuple[Item, ...], offset: int) -> Misfit | None:
+        if group.filled and not items:
+            return Misfit(None)
         if group.anonymous:
             return None
         key = _key(group)

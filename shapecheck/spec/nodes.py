@@ -129,13 +129,15 @@ class Axis:
 class Group:
     """Any number of dimensions: `...` (`name` is None), `*batch`, `*#batch`, `*_rest`.
 
-    A `*` alone is a group like any other, whose name is empty.
+    A `*` alone is a group like any other, whose name is empty. `filled`: written `+batch`, it is
+    one dimension at least.
     """
 
     name: str | None
     broadcast: bool = False
     leaf: bool = False
     label: str | None = None
+    filled: bool = False
 
     @property
     def anonymous(self) -> bool:
@@ -147,7 +149,8 @@ class Group:
         if self.name is None:
             return label + "..."
         marks = "#" * self.broadcast + "?" * self.leaf
-        return f"{label}*{marks}{self.name}" if self.name else f"{label}{marks}*"
+        star = "+" if self.filled else "*"
+        return f"{label}{star}{marks}{self.name}" if self.name else f"{label}{marks}*"
 
 
 Entry: TypeAlias = Axis | Group
@@ -166,6 +169,11 @@ class Spec:
     def groups(self) -> int:
         """How many entries stand for any number of dimensions."""
         return sum(isinstance(entry, Group) for entry in self.entries)
+
+    @property
+    def least(self) -> int:
+        """How many dimensions there are at least."""
+        return sum(isinstance(entry, Axis) or entry.filled for entry in self.entries)
 
     def names(self) -> Iterator[str]:
         """Yield the dimension and group names in the order in which they are written."""

@@ -82,9 +82,10 @@ _TOKEN = re.compile(
     r"(?P<name>[^\W\d]\w*)|(?P<number>\d+(?:_\d+)*)|(?P<op>\*\*|//|\.\.\.|->|[-+*/%(),=#?{}.])|(?P<other>.)",
     re.DOTALL,
 )
+_NAMED: Final = re.compile(r"[#?]*[^\W\d]\w*")
 _ALLOWED: Final = (
     "allowed are names, integers, '+ - * // % **', 'min(a,b)', 'max(a,b)', '(a b)', "
-    "'{expression}', '*name', '#name', '_' and '...'"
+    "'{expression}', '*name', '+name', '#name', '_' and '...'"
 )
 _INSTEAD: Final = {
     ",": "dimensions are separated by spaces, not commas",
@@ -212,7 +213,7 @@ class _Parser:
 
         The name is `_` so far where it is anonymous.
         """
-        star = broadcast = leaf = anonymous = False
+        star = broadcast = leaf = anonymous = filled = False
         label: str | None = None
         while True:
             kind, token = self.peek()
@@ -220,6 +221,8 @@ class _Parser:
                 anonymous = True
             elif token == "*" and not star:
                 star = True
+            elif token == "+" and not star and self.is_group_of(stop):
+                star = filled = True
             elif token == "#" and not broadcast:
                 broadcast = True
             elif token == "?" and not leaf:
@@ -235,7 +238,12 @@ class _Parser:
         if self.at == start:
             return False, _UNMARKED
         anonymous = anonymous or (label or "").startswith("_")
-        return star, Group("_" * anonymous, broadcast, leaf, label)
+        return star, Group("_" * anonymous, broadcast, leaf, label, filled)
+
+    def is_group_of(self, stop: int) -> bool:
+        """Whether the `+` here stands before a name alone, and is no arithmetic."""
+        named = _NAMED.fullmatch(self.text, self.at + 1, stop) is not None
+        return named and not self.depth and not self.is_pattern
 
     def label(self, name: str, start: int, stop: int) -> str:
         self.at += len(name) + 1

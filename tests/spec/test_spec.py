@@ -69,6 +69,9 @@ FORMS: list[tuple[str, list[Entry]]] = [
     ("b ... c", [Axis(b), Group(None), Axis(c)]),
     ("*batch", [Group("batch")]),
     ("*a *b", [Group("a"), Group("b")]),
+    ("b +batch", [Axis(b), Group("batch", filled=True)]),
+    ("+#batch", [Group("batch", broadcast=True, filled=True)]),
+    ("+_rest", [Group("_rest", filled=True)]),
     ("*", [Group("")]),
     ("* d", [Group(""), Axis(d)]),
     ("b * d", [Axis(b), Group(""), Axis(d)]),
@@ -266,8 +269,8 @@ axes = st.one_of(
 )
 groups = st.one_of(
     st.builds(Group, st.none(), label=labels),
-    st.builds(Group, anonymous_names, leaf=st.booleans(), label=labels),
-    st.builds(Group, names, st.booleans(), st.booleans(), labels),
+    st.builds(Group, anonymous_names, leaf=st.booleans(), label=labels, filled=st.booleans()),
+    st.builds(Group, names, st.booleans(), st.booleans(), labels, st.booleans()),
 )
 specs = st.builds(Spec, st.lists(st.one_of(axes, groups), max_size=5).map(tuple))
 
@@ -310,7 +313,7 @@ def attempt(read: Callable[[str], object], text: str) -> tuple[object, SpecError
 
 ALLOWED = (
     "isn't part of the language; allowed are names, integers, '+ - * // % **', 'min(a,b)', "
-    "'max(a,b)', '(a b)', '{expression}', '*name', '#name', '_' and '...'"
+    "'max(a,b)', '(a b)', '{expression}', '*name', '+name', '#name', '_' and '...'"
 )
 MALFORMED: list[tuple[str, str, str]] = [
     ("b, c", ",", "dimensions are separated by spaces, not commas"),
@@ -324,7 +327,9 @@ MALFORMED: list[tuple[str, str, str]] = [
     ("{1+}", "{1+}", "'1+' isn't a Python expression"),
     ("{a b}", "{a b}", "'a b' isn't a Python expression"),
     ("h + w", "+", "'+' needs a size before it; arithmetic is written without spaces: 'h+w'"),
-    ("h +w", "+", "'+' needs a size before it; arithmetic is written without spaces: 'h+w'"),
+    ("h +2", "+", "'+' needs a size before it; arithmetic is written without spaces: 'h+w'"),
+    ("h +", "+", "'+' needs a size before it; arithmetic is written without spaces: 'h+w'"),
+    ("h +w*2", "+", "'+' needs a size before it; arithmetic is written without spaces: 'h+w'"),
     ("h -1", "-1", "a size can't be negative; arithmetic is written without spaces: 'h-1'"),
     ("h - 1", "-", "'-' needs a size after it; arithmetic is written without spaces: 'h-w'"),
     ("(h * w)", "*", "'*' needs a name after it; arithmetic is written without spaces: 'h*w'"),
@@ -439,7 +444,7 @@ MALFORMED: list[tuple[str, str, str]] = [
     ("{'a}", "{", "'{' is never closed"),
     ("h&w", "&", f"'&' {ALLOWED}"),
     ("h+", "+", "'+' needs a size after it; arithmetic is written without spaces: 'h+w'"),
-    ("+h", "+", "'+' needs a size before it; arithmetic is written without spaces: 'h+w'"),
+    ("+2", "+", "'+' needs a size before it; arithmetic is written without spaces: 'h+w'"),
     ("h-*w", "*", "'*' needs a size before it; arithmetic is written without spaces: 'h*w'"),
     ("(h + w)", "+", "'+' needs a size before it; arithmetic is written without spaces: 'h+w'"),
     ("min(a, b c)", "b c", "the sizes in min() are separated by commas"),

@@ -165,8 +165,11 @@ def instance_fields(cls: Class) -> list[tuple[str, ast.AnnAssign, Class]]:
     return list(found.values())
 
 
-_RECORDS: Final = frozenset(("typing.NamedTuple", "pydantic.BaseModel", "flax.struct.PyTreeNode"))
-_GENERATED: Final = frozenset(("dataclass", "define", "frozen", "mutable"))
+_RECORDS: Final = frozenset(
+    "typing.NamedTuple pydantic.BaseModel flax.struct.PyTreeNode tensordict.TensorClass "
+    "tensordict.TypedTensorDict vllm.utils.tensor_schema.TensorSchema".split()
+)
+_GENERATED: Final = frozenset(("dataclass", "define", "frozen", "mutable", "tensorclass"))
 
 
 def is_dataclass(cls: Class) -> bool:
@@ -176,3 +179,12 @@ def is_dataclass(cls: Class) -> bool:
         for parent in own_ancestry(cls)
         for one in parent.node.decorator_list
     ) or not _RECORDS.isdisjoint(library_ancestry(cls))
+
+
+def is_tensor_dict(cls: Class) -> bool:
+    """Whether a class is one of tensordict's, whose methods may put other tensors into fields."""
+    return any(
+        ast.unparse(called(one)).endswith("tensorclass")
+        for parent in own_ancestry(cls)
+        for one in parent.node.decorator_list
+    ) or any(name.startswith("tensordict.") for name in library_ancestry(cls))

@@ -6,9 +6,11 @@ Float[Tensor, "b c"]   Annotated[Tensor, "b c"]   list[Image]   tuple[Float[...]
 from __future__ import annotations
 
 import ast
+import builtins
 from typing import Final
 
 from shapecheck import dtypes, spec
+from shapecheck.analysis.annotations import dialects
 from shapecheck.analysis.annotations.declared import (
     ANY,
     ClassDecl,
@@ -26,19 +28,23 @@ from shapecheck.analysis.host import Span
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, ModuleRef, Value, dotted
 from shapecheck.analysis.program.modules import Module, Problem
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import name_of, text_of
+from shapecheck.analysis.program.syntax import called, elements, last_word, name_of, text_of
 from shapecheck.analysis.values.model import Ref, Shaped
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Unknown, are, only
 from shapecheck.signatures import Table
+from shapecheck.spec.dialects import of_annotated
 from shapecheck.spec.objects import Objects, Part, is_part, of_objects
 
 _SHAPED_MODULES: Final = ("jaxtyping", "shapecheck", "shapecheck.types")
 _ANNOTATED: Final = ("typing.Annotated", "typing_extensions.Annotated")
+_WITH_DIMENSIONS: Final = ("shapecheck", "returnn", "functorch")
+"""Packages with dimension objects of their own."""
 _SCALARS: Final = ("jaxtyping.Scalar", "jaxtyping.ScalarLike")
 _TYPE_VARIABLES: Final = ("typing.TypeVar", "typing_extensions.TypeVar")
+_TYPE_VARIABLE_MAKERS: Final = ("TypeVar", "TypeVarTuple", "IntVar", "NewType")
 _TYPED_DICTS: Final = ("typing.TypedDict", "typing_extensions.TypedDict")
 
 _MADE: Final = (ast.JoinedStr, ast.Name, ast.Attribute, ast.BinOp, ast.Call)
@@ -195,6 +201,8 @@ class Reader:
             return TensorDecl()
         if name in BARE:
             return BARE[name]
+        if name in dialects.BARE:
+            return dialects.BARE[name]
         if table.lookup_class(name) is not None:
             return ModuleDecl(name)
         return TensorDecl(spec.parse("")) if name in _SCALARS else ANY
@@ -227,7 +235,9 @@ class Reader:
                 return self._annotated(node, args)
             case Dotted(name=name) if name in GENERICS:
                 return GENERICS[name](self.read, args)
-        return ANY
+            case Dotted(name=name) if name in self.module.program.table.flagged("tensor_type"):
+                return dialects.indexed(self, node, TensorDecl())
+        return dialects.subscripted(self, head, node) or ANY
 
     def _made(self, node: ast.Subscript) -> Declared:
         """Read `Floats["b c"]` where an object of the program's own makes the annotation."""
@@ -239,13 +249,43 @@ class Reader:
 
     def _annotated(self, node: ast.Subscript, args: list[ast.expr]) -> Declared:
         base = self.read(args[0])
+        said = dialects.beside(self, args[1:])
+        if said is not None:
+            return dialects.applied(said, base)
         if not isinstance(base, TensorDecl):
             return base
-        parts = self._parts(args[1:])
+        extras = [extra for extra in args[1:] if not self._is_foreign(extra)]
+        parts = self._parts(extras)
         if parts is not None:
             return self._with_parts(node, base, parts, dtypes.ANY)
-        text = next((extra for extra in args[1:] if text_of(extra) is not None), None)
-        return base if text is None else self._with_text(base, text, dtypes.ANY)
+        return self._with_words(base, extras)
+
+    def _is_foreign(self, extra: ast.expr) -> bool:
+        """Whether what stands beside a type is another library's: `Is[...]`, `Field(gt=0)`."""
+        node = self.written(extra)
+        if isinstance(node, (ast.Subscript, ast.Lambda)):
+            return True
+        target = called(node)
+        name = (
+            dotted(self.resolve(target)) if isinstance(target, (ast.Name, ast.Attribute)) else None
+        )
+        return name is not None and name.partition(".")[0] not in _WITH_DIMENSIONS
+
+    def _with_words(self, base: TensorDecl, extras: list[ast.expr]) -> TensorDecl:
+        """Return a tensor type with the texts, sizes and `...` that stand beside it."""
+        said = [self._constant(extra) for extra in extras]
+        try:
+            parsed = of_annotated(said)
+        except spec.SpecError as error:
+            self.malformed(extras[said.index(error.text)], error)
+            return base
+        if parsed is None:
+            return base
+        return _within(base, parsed, base.dtype, self._objects(parsed))
+
+    def _constant(self, node: ast.expr) -> object:
+        """Return a text, as it is written or by its name, a size or `...`."""
+        return node.value if isinstance(node, ast.Constant) else self._text(node)
 
     def _shaped(self, node: ast.Subscript, category: str) -> Declared:
         match node.slice:
@@ -308,7 +348,7 @@ class Reader:
         try:
             parsed = spec.parse(text)
         except spec.SpecError as error:
-            self._malformed(node, error)
+            self.malformed(node, error)
             return TensorDecl(None, known)
         return _within(base, parsed, known, self._objects(parsed))
 
@@ -367,7 +407,36 @@ class Reader:
         right = self.module.alias(name)
         return None if right is None or right is node else self._text(right)
 
-    def _malformed(self, node: ast.expr, error: spec.SpecError) -> None:
+    def value(self, node: ast.expr) -> object:
+        """Return a text, a number, `...` or None, `UNKNOWN` for anything else."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name):
+            return self.module.resolve(node.id)
+        return self.module.program.evaluate(self.module, node, {})
+
+    def written(self, node: ast.expr) -> ast.expr:
+        """Return what a name stands for, as its module writes it."""
+        seen: list[ast.expr] = []
+        while isinstance(node, (ast.Name, ast.Attribute)) and node not in seen:
+            seen.append(node)
+            home, name = self._home(node)
+            right = None if home is None else home.alias(name)
+            if right is None or home is not self.module:
+                break
+            node = right
+        return node
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a name is a type variable's, in this module or of the `def` around it."""
+        bound = self.module.syntax.bound(name)
+        made = [call for one in only(bound, ast.Assign) for call in _calls(one.value)]
+        if any(last_word(call.func) in _TYPE_VARIABLE_MAKERS for call in made):
+            return True
+        return not bound and not hasattr(builtins, name) and not self.module.syntax.bound("*")
+
+    def malformed(self, node: ast.expr, error: spec.SpecError) -> None:
+        """Take note of a text that isn't in the language, at the token that is wrong."""
         lines = self.module.lines
         span = lines.span(node)
         written = lines.segment(node)
@@ -419,6 +488,11 @@ def _within(
     if base.text is not None:
         parsed = spec.Spec((*parsed.entries, *base.text.entries))
     return TensorDecl(parsed, dtype, (*objects, *base.dims))
+
+
+def _calls(node: ast.expr) -> list[ast.Call]:
+    """Return the calls that an assignment takes its values from: of `T` or `A, B = T(), T()`."""
+    return only(elements(node) or [node], ast.Call)
 
 
 def _arguments(node: ast.expr) -> list[ast.expr]:

@@ -32,6 +32,7 @@ _KEEP: Final = KINDS | frozenset(
     "typeguard.typechecked functools.lru_cache functools.cache functools.wraps "
     "typing.override typing_extensions.override typing.no_type_check typing.final "
     "typing_extensions.final typing.overload abc.abstractmethod "
+    "dltype.dltyped shape_extensions.static_jaxtyping shape_extensions.shape_vars "
     "shapecheck.shapecheck shapecheck.runtime.shapecheck".split()
 )
 """Decorators that leave what a function takes and returns as it was."""

@@ -1,5 +1,8 @@
 """Dimension names that belong to an instance: `@shapecheck(dims="d_model heads")` on its class.
 
+Those that pyrefly's `@static_jaxtyping("d_model heads")` declares do too, and type variables of the
+class: `class Layer(Generic[In, Out])` and `class Layer[In, Out]`.
+
 Such a name is the int attribute of that name where the instance has one, else what it was when a
 method first met it. The latter is kept beside the attributes, under a key that no attribute has.
 """
@@ -15,31 +18,42 @@ from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.program.model import Class, Function, Value, dotted
+from shapecheck.analysis.program.syntax import elements, name_of, text_of
 from shapecheck.dims import DimExpr
-from shapecheck.ops.call import is_dim, is_size
+from shapecheck.ops.call import is_dim, is_size, only
 from shapecheck.shapes import Matcher
 
 _DECORATOR: Final = frozenset(("shapecheck.shapecheck", "shapecheck.runtime.shapecheck"))
+_LISTED: Final = frozenset(("shape_extensions.static_jaxtyping", "shape_extensions.shape_vars"))
+_GENERIC: Final = frozenset(("typing.Generic", "typing_extensions.Generic"))
 _HELD: Final = "dimension {}"
 
 
 def instance_names(cls: Class | None) -> tuple[str, ...]:
     """Return the dimension names that belong to the instances of a class."""
-    if cls is None or not cls.node.decorator_list:
+    if cls is None:
         return ()
     return cls.module.recall(("instance names", cls.node), lambda: tuple(_declared(cls)), ())
 
 
 def _declared(cls: Class) -> Iterator[str]:
+    resolve = reader(cls.module).resolve
     for decorator in cls.node.decorator_list:
         match decorator:
-            case ast.Call(func=func, keywords=keywords) if (
-                dotted(reader(cls.module).resolve(func)) in _DECORATOR
-            ):
-                for word in keywords:
-                    match word:
-                        case ast.keyword(arg="dims", value=ast.Constant(value=names)):
-                            yield from str(names).replace(",", " ").split()
+            case ast.Call(func=func, keywords=keywords) if dotted(resolve(func)) in _DECORATOR:
+                yield from _names(*(word.value for word in keywords if word.arg == "dims"))
+            case ast.Call(func=func, args=[names, *_]) if dotted(resolve(func)) in _LISTED:
+                yield from _names(names)
+    for param in getattr(cls.node, "type_params", ()):  # Python 3.12
+        yield param.name
+    for base in only(cls.node.bases, ast.Subscript):
+        if dotted(resolve(base.value)) in _GENERIC:
+            yield from filter(None, map(name_of, elements(base.slice) or [base.slice]))
+
+
+def _names(*texts: ast.expr) -> Iterator[str]:
+    for text in filter(None, map(text_of, texts)):
+        yield from text.replace(",", " ").split()
 
 
 def bind(frame: Frame, function: Function, instance: Value, matcher: Matcher) -> None:

@@ -14,6 +14,7 @@ from shapecheck.analysis.annotations.classes import (
     find_method,
     instance_fields,
     is_dataclass,
+    is_tensor_dict,
 )
 from shapecheck.analysis.annotations.construction import fields, hook, tensor_fields
 from shapecheck.analysis.annotations.declared import Declared, FieldsDecl, TensorDecl
@@ -112,7 +113,7 @@ def _fill_fields(
             attrs[field.name] = value
         else:
             rest.append(Argument(value, None if argument is None else argument.node))
-    frame.state.put(made, Instance(cls, attrs))
+    frame.state.put(made, Instance(cls, {} if is_tensor_dict(cls) else attrs))
     return rest
 
 

@@ -18,6 +18,7 @@ from shapecheck.analysis.annotations.classes import (
     instance_fields,
     is_dataclass,
     is_module,
+    is_tensor_dict,
     library_ancestry,
     members,
     own_ancestry,
@@ -62,6 +63,12 @@ from shapecheck.analysis.values.paths import one_of
 from shapecheck.ops import UNKNOWN, Scalar
 
 _HERE: Final = ast.Constant(None)
+
+
+def _is_key(cls: Class, name: str) -> bool:
+    """Whether `value["name"]` is the field of this name."""
+    found = find_member(cls, name) if is_tensor_dict(cls) else None
+    return found is not None and isinstance(found[1], ast.AnnAssign)
 
 
 class InstanceKind(Kind[Instance]):
@@ -113,6 +120,8 @@ class InstanceKind(Kind[Instance]):
         node: ast.expr,
         source: ast.expr,
     ) -> Value:
+        if isinstance(index, str) and _is_key(held.cls, index):
+            return attribute(frame, value, index, node)
         made = special(frame, value, "__getitem__", [index], node)
         match made, index:
             case tuple(), int() | slice():

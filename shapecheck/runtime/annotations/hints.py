@@ -22,7 +22,7 @@ import torch
 from shapecheck import dtypes
 from shapecheck.dims import Dim
 from shapecheck.runtime.annotations.parts import declared, is_record, within
-from shapecheck.tensor_spec import ShapeAnnotationError, TensorSpec, read
+from shapecheck.tensor_spec import ShapeAnnotationError, TensorSpec, read, spelled_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,7 @@ def classify(annotation: Any) -> Hint:
         raise ShapeAnnotationError(
             f'{name} says neither tensor type nor shape; write {name}[Tensor, "batch channels"]'
         )
+    annotation = spelled_out(annotation)
     found = _tensor(annotation)
     if found is not None:
         return found

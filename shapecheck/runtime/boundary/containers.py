@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any, Final, Union
+from typing import Annotated, Any, Final, Union
 
 import torch
 import typeguard
@@ -22,7 +22,6 @@ from typeguard import (
     check_type_internal,
 )
 
-from shapecheck import dtypes
 from shapecheck.explain import Message
 from shapecheck.runtime.annotations.hints import (
     Hint,
@@ -36,7 +35,7 @@ from shapecheck.runtime.annotations.parts import is_record
 from shapecheck.runtime.boundary.binding import Binding, class_name
 from shapecheck.runtime.boundary.record_fields import check_record
 from shapecheck.runtime.errors import Failed
-from shapecheck.tensor_spec import TensorSpec, parse, read
+from shapecheck.tensor_spec import TensorSpec, read
 
 _CONFIG: Final = TypeCheckConfiguration(
     forward_ref_policy=ForwardRefPolicy.IGNORE,
@@ -116,15 +115,13 @@ def lookup(
     for extra in extras:
         if isinstance(extra, TensorSpec):
             return _leaf(origin_type, extra)
-    if isinstance(origin_type, type):
-        if issubclass(origin_type, torch.Tensor):
-            for extra in extras:
-                if isinstance(extra, str):
-                    text = parse(extra, f'Annotated[..., "{extra}"]')
-                    return _leaf(origin_type, TensorSpec("Shaped", dtypes.ANY, text))
-        elif (found := read(origin_type)) is not None:
-            return _leaf(*found)
-    return None
+    parts = (origin_type, *extras)
+    found = read(_ANNOTATED[parts] if extras else origin_type)
+    return None if found is None else _leaf(*found)
+
+
+_ANNOTATED: Final[Any] = Annotated
+"""`Annotated` as a value, for parts that are known at run time only."""
 
 
 def _leaf(origin: object, spec: TensorSpec) -> Callable[..., None] | None:

@@ -179,6 +179,8 @@ class Writer:
             raise Unusual
         run = self.fresh("g")
         targets.append(f"*{run}")
+        if entry.filled:
+            after.append(f"if not {run}: raise {self.give(NoFit, 'NoFit')}")
         name = entry.name
         if entry.anonymous or name is None:
             return run

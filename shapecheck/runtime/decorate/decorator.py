@@ -128,7 +128,7 @@ def _on_class(cls: type, own: frozenset[str], mode: Asked, around: Mapping[str, 
     module = vars(sys.modules.get(cls.__module__, types))
     scope = {**module, **around, cls.__name__: cls, **vars(cls)}
     for name, member in list(vars(cls).items()):
-        if isinstance(member, type):
+        if isinstance(member, type) or _is_put_in(cls, member):
             continue
         wrapped = _on_member(member, own, mode, scope, strict=False)
         if wrapped is not member:
@@ -141,6 +141,17 @@ def _on_class(cls: type, own: frozenset[str], mode: Asked, around: Mapping[str, 
     if issubclass(cls, torch.nn.Module) and "__prepare_scriptable__" not in vars(cls):
         _put(cls, "__prepare_scriptable__", _refuse_script)  # torch asks for it
     return cls
+
+
+def _is_put_in(cls: type, member: Any) -> bool:
+    """Whether another package has put a method into a class, as tensordict's decorator does."""
+    inner = getattr(member, "__func__", None) or getattr(member, "fget", None) or member
+    if not isinstance(inner, types.FunctionType):
+        return False
+    home, here = inner.__module__, cls.__module__
+    if home not in sys.modules or inner.__qualname__.startswith(f"{cls.__qualname__}."):
+        return False
+    return home.partition(".")[0] != here.partition(".")[0]
 
 
 def _put(cls: type, name: str, value: Any) -> None:

@@ -21,13 +21,14 @@ from torch import nn
 from torch._C import DisableTorchFunction
 from torch.utils.weak import WeakIdKeyDictionary
 
+from shapecheck import dtypes
 from shapecheck.runtime import settings
 from shapecheck.runtime.boundary import frames
 from shapecheck.runtime.decorate.decorator import MARK, Pending
 from shapecheck.runtime.errors import LOCK
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import told_at_users_line
-from shapecheck.tensor_spec import parse
+from shapecheck.tensor_spec import TensorSpec, parse
 
 Forward = Callable[..., Any]
 
@@ -141,8 +142,8 @@ def _read(model: nn.Module, annotations: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f'watch: "{name}" is none of what forward takes and gives: {known}')
         found[name] = annotation
         if isinstance(annotation, str):
-            parse(annotation, f'watch(..., {{"{name}": "{annotation}"}})')
-            found[name] = Annotated[torch.Tensor, annotation]
+            shape = parse(annotation, f'watch(..., {{"{name}": "{annotation}"}})')
+            found[name] = Annotated[torch.Tensor, TensorSpec("Shaped", dtypes.ANY, shape)]
     return found
 
 
