@@ -19,6 +19,7 @@ from shapecheck.analysis.host import (
     Seen,
     Source,
     Span,
+    Unread,
 )
 from shapecheck.analysis.relevance import TENSORS, TEXT, mentions_tensors
 
@@ -39,6 +40,7 @@ __all__ = [
     "Seen",
     "Source",
     "Span",
+    "Unread",
     "analyze_module",
     "begin",
     "digest_of",
@@ -48,6 +50,7 @@ __all__ = [
     "mentions_tensors",
     "merged",
     "renew",
+    "unread",
 ]
 
 
@@ -107,6 +110,16 @@ def inspect(source: Source, host: Host, options: Options) -> list[Body]:
     from shapecheck.analysis.coverage.measure import look  # late, as above
 
     return look(source, host, options)
+
+
+def unread(source: Source, host: Host, options: Options) -> list[Unread]:
+    """Return the annotations of a module that say a shape in a form that isn't read.
+
+    Raises what `inspect` does.
+    """
+    from shapecheck.analysis.coverage import unread as looking  # late, as above
+
+    return looking.unread(source, host, options)
 
 
 def follows(name: str) -> bool:

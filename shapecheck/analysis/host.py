@@ -142,6 +142,14 @@ class Body:
     seen: tuple[Seen, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """An annotation that says a shape in a form that isn't read: its name, `Grid[...]`."""
+
+    name: str
+    span: Span
+
+
 class Host(Protocol):
     """The few questions that the analysis asks about code outside the module at hand."""
 

@@ -518,3 +518,47 @@ def test_a_page_with_long_names_fits(project: Path) -> None:
 def test_source_is_python() -> None:
     """The program of these tests can be parsed."""
     ast.parse(MODEL)
+
+
+UNREAD: Final = """\
+from typing import Annotated, Literal
+from beartype.vale import Is
+from mylib import Dims, Grid, MyTensor
+from nptyping import NDArray, Shape, Float32
+from pydantic import Field
+from torch import Tensor
+from torchtyping import TensorType
+from shapecheck import Float
+
+class Item: ...
+
+def no(x: Grid["b c"], y: "MyTensor['b', 3]") -> Annotated[Tensor, Dims("b", 3)]: ...
+def nor(x: dict[str, Grid["b c"]] | None, y: Annotated[Tensor, "Waveform (channels, samples)"]): ...
+def neither(x: NDArray[Shape["2, 3"], Float32], y: MyTensor["b": 3]) -> Tensor["b c"]: ...
+def yes(x: Float[Tensor, "b c"], y: TensorType["b"], z: Tensor[[2, 3]]): ...
+def yes_too(x: Annotated[Tensor, "b"], y: Annotated[Tensor, Is[len]], z: MyTensor["Item"]): ...
+def none(x: list["Item"], y: Literal["a b"], z: Annotated[int, "how many"], u: "Item"): ...
+def nothing(x: Annotated[Tensor, Field(gt=0)], y: Annotated[Tensor, "Input tensor"]): ...
+"""
+
+
+def test_annotations_that_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each form is named, with how many there are and where the first is; others aren't."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "forms.py").write_text(UNREAD)
+    assert main(["coverage", "forms.py"]) == 0
+    _, _, told = capsys.readouterr().out.partition("\nannotations that say a shape")
+    assert told.splitlines() == [
+        " in a form that isn't read",
+        "     2  Grid[...], first at forms.py:12",
+        "     2  MyTensor[...], first at forms.py:12",
+        "     1  Annotated[..., Dims(...)], first at forms.py:12",
+        "     1  Annotated[..., text], first at forms.py:13",
+        "     1  NDArray[...], first at forms.py:14",
+        "     1  Tensor[...], first at forms.py:14",
+    ]
+    assert main(["coverage", "forms.py", "--output", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["unread"]
+    assert found["Grid[...]"] == {"count": 2, "first": "forms.py:12"}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck import config
-from shapecheck.analysis import Body, Cause, Options, Seen, inspect
+from shapecheck.analysis import Body, Cause, Options, Seen, Unread, inspect, unread
 from shapecheck.analysis.program.syntax import lines_of
 from shapecheck.mypy_plugin._sources import ModuleFinder, MypyFiles, SourceReader, source_root
 
@@ -56,6 +56,7 @@ class FileCoverage:
     bodies: Sequence[Body] = ()
     problem: str | None = None
     counts: Counts = field(default_factory=Counts)
+    unread: Sequence[Unread] = ()
 
     def seen(self) -> Iterator[Seen]:
         """Yield the expressions of all bodies."""
@@ -96,6 +97,7 @@ def measure(
             root = source_root(*looker)
             host = hosts.setdefault(root, MypyFiles(reader, finder, looker))
             bodies = inspect(found[0], host, options)
+            missed = unread(found[0], host, options)
         except SyntaxError as error:
             problem = error.msg if error.lineno is None else f"line {error.lineno}: {error.msg}"
             yield FileCoverage(shown, text, problem=problem)
@@ -106,7 +108,7 @@ def measure(
         except RecursionError:
             yield FileCoverage(shown, text, problem="nested too deeply")
             continue
-        yield FileCoverage(shown, text, bodies, counts=_counts(bodies))
+        yield FileCoverage(shown, text, bodies, counts=_counts(bodies), unread=missed)
 
 
 def package_folders(files: Iterable[Path]) -> set[Path]:

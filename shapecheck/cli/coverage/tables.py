@@ -31,6 +31,19 @@ def reasons_of(files: Sequence[FileCoverage]) -> list[tuple[str, int]]:
     return counted.most_common()
 
 
+def unread_of(files: Sequence[FileCoverage]) -> list[tuple[str, int, str]]:
+    """Return the forms of annotations that aren't read, how many of each, and where the first is.
+
+    The most frequent first.
+    """
+    places: dict[str, list[str]] = {}
+    for file in files:
+        for one in file.unread:
+            places.setdefault(one.name, []).append(f"{file.path}:{one.span.line}")
+    found = [(name, len(each), each[0]) for name, each in places.items()]
+    return sorted(found, key=lambda one: -one[1])
+
+
 def percent(part: int, whole: int) -> str:
     """Return a share as people read it; 100 % is only what is whole."""
     if whole == 0:
@@ -67,6 +80,11 @@ def print_table(files: Sequence[FileCoverage], stream: TextIO, *, color: bool) -
         console.print("\nwhere shapes get lost", style="bold")
     for reason, count in reasons:
         console.print(f"{count:>6}  {reason}")
+    unread = unread_of(files)
+    if unread:
+        console.print("\nannotations that say a shape in a form that isn't read", style="bold")
+    for name, count, first in unread:
+        console.print(f"{count:>6}  {name}, first at {first}", markup=False)
 
 
 def _cells(counts: Counts) -> tuple[str, ...]:
@@ -84,6 +102,9 @@ def print_json(files: Sequence[FileCoverage], stream: TextIO) -> None:
     document = {
         "total": _counts(total_of(files)),
         "reasons": dict(reasons_of(files)),
+        "unread": {
+            name: {"count": count, "first": first} for name, count, first in unread_of(files)
+        },
         "files": {file.path: _file(file) for file in files},
     }
     json.dump(document, stream, indent=2)

@@ -58,7 +58,7 @@ def _size(reading: Reading, node: ast.expr) -> spec.Expr | None:
             return _size(reading, inner)
         case ast.Call(func=head, args=[inner]) if last_word(head) in _AROUND:
             return _size(reading, inner)
-        case ast.Constant(value=str(name)) if reading.is_variable(name):
+        case ast.Constant(value=str(name)) if name.isidentifier() and reading.is_variable(name):
             return spec.Name(name)
         case ast.Name(id=name) if reading.is_variable(name):
             return spec.Name(name)
