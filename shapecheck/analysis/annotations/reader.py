@@ -6,7 +6,6 @@ Float[Tensor, "b c"]   Annotated[Tensor, "b c"]   list[Image]   tuple[Float[...]
 from __future__ import annotations
 
 import ast
-import builtins
 from typing import Final
 
 from shapecheck import dtypes, spec
@@ -24,14 +23,13 @@ from shapecheck.analysis.annotations.declared import (
     union,
 )
 from shapecheck.analysis.annotations.generics import BARE, GENERICS
-from shapecheck.analysis.host import Span
-from shapecheck.analysis.program.model import NOTHING, Class, Dotted, ModuleRef, Value, dotted
+from shapecheck.analysis.annotations.names import Names
+from shapecheck.analysis.program.model import Class, Dotted, Value, dotted
 from shapecheck.analysis.program.modules import Module, Problem
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import called, elements, last_word, name_of, text_of
+from shapecheck.analysis.program.syntax import called, name_of, text_of
 from shapecheck.analysis.values.model import Ref, Shaped
 from shapecheck.dims import Dim
-from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Unknown, are, only
 from shapecheck.signatures import Table
@@ -44,7 +42,6 @@ _WITH_DIMENSIONS: Final = ("shapecheck", "returnn", "functorch")
 """Packages with dimension objects of their own."""
 _SCALARS: Final = ("jaxtyping.Scalar", "jaxtyping.ScalarLike")
 _TYPE_VARIABLES: Final = ("typing.TypeVar", "typing_extensions.TypeVar")
-_TYPE_VARIABLE_MAKERS: Final = ("TypeVar", "TypeVarTuple", "IntVar", "NewType")
 _TYPED_DICTS: Final = ("typing.TypedDict", "typing_extensions.TypedDict")
 
 _MADE: Final = (ast.JoinedStr, ast.Name, ast.Attribute, ast.BinOp, ast.Call)
@@ -66,11 +63,8 @@ def shaped_type(head: Dotted, index: Value, table: Table) -> Value:
     return UNKNOWN
 
 
-class Reader:
+class Reader(Names):
     """Reads the annotations of one module; what is wrong with one is told wherever it is read."""
-
-    def __init__(self, module: Module) -> None:
-        self.module = module
 
     def read(self, node: ast.expr | None) -> Declared:
         """Return what an annotation declares; what says nothing about shapes is `ANY`."""
@@ -127,28 +121,6 @@ class Reader:
             ast.copy_location(child, node)
         return self.read(inner)
 
-    def resolve(self, node: ast.expr) -> Value:
-        """Return what a name in an annotation means."""
-        match node:
-            case ast.Name(id=name):
-                found = self.module.resolve(name)
-                return Dotted(f"builtins.{name}") if found is NOTHING else found
-            case ast.Attribute(value=owner, attr=name):
-                return self._member(self.resolve(owner), name)
-            case ast.Constant(value=str(name)):
-                return Dotted(name)  # the base of a class that a call makes
-            case ast.Call():
-                return self.module.program.evaluate(self.module, node, {})
-        return UNKNOWN
-
-    def _member(self, owner: Value, name: str) -> Value:
-        match owner:
-            case Dotted(name=library):
-                return Dotted(f"{library}.{name}")
-            case ModuleRef(name=module):
-                return self.module.program.member(module, name)
-        return UNKNOWN
-
     def _named(self, node: ast.Name | ast.Attribute) -> Declared:
         match self.resolve(node):
             case Class() as cls:
@@ -156,7 +128,7 @@ class Reader:
                 return ClassDecl(cls) if fields is None else FieldsDecl(tuple(fields.items()))
             case Dotted(name=library):
                 return self._library(library)
-        home, name = self._home(node)
+        home, name = self.home(node)
         right = home.alias(name) if home is not None else None
         return ANY if home is None or right is None else reader(home).read(right)
 
@@ -184,17 +156,6 @@ class Reader:
                         found[name] = home.read(annotation)
         return found
 
-    def _home(self, node: ast.Name | ast.Attribute) -> tuple[Module | None, str]:
-        """Return the module that defines a name, and the name there."""
-        match node:
-            case ast.Name(id=name):
-                return _follow(self.module, name)
-            case ast.Attribute(value=value, attr=name):
-                match self.resolve(value):
-                    case ModuleRef(name=owner):
-                        return _follow(self.module.program.module(owner), name)
-        return None, ""
-
     def _library(self, name: str) -> Declared:
         table = self.module.program.table
         if name in table.flagged("tensor_type"):
@@ -214,7 +175,7 @@ class Reader:
             return None
         match head:
             case ast.Name() | ast.Attribute():
-                home, name = self._home(head)
+                home, name = self.home(head)
                 here = None if home is None else f"{home.name}.{name}"
                 if here in wrappers or dotted(self.resolve(head)) in wrappers:
                     return name if name in dtypes.CATEGORIES else "Shaped"
@@ -407,55 +368,6 @@ class Reader:
         right = self.module.alias(name)
         return None if right is None or right is node else self._text(right)
 
-    def value(self, node: ast.expr) -> object:
-        """Return a text, a number, `...` or None, `UNKNOWN` for anything else."""
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, ast.Name):
-            return self.module.resolve(node.id)
-        return self.module.program.evaluate(self.module, node, {})
-
-    def written(self, node: ast.expr) -> ast.expr:
-        """Return what a name stands for, as its module writes it."""
-        seen: list[ast.expr] = []
-        while isinstance(node, (ast.Name, ast.Attribute)) and node not in seen:
-            seen.append(node)
-            home, name = self._home(node)
-            right = None if home is None else home.alias(name)
-            if right is None or home is not self.module:
-                break
-            node = right
-        return node
-
-    def is_variable(self, name: str) -> bool:
-        """Whether a name is a type variable's, in this module or of the `def` around it."""
-        bound = self.module.syntax.bound(name)
-        made = [call for one in only(bound, ast.Assign) for call in _calls(one.value)]
-        if any(last_word(call.func) in _TYPE_VARIABLE_MAKERS for call in made):
-            return True
-        return not bound and not hasattr(builtins, name) and not self.module.syntax.bound("*")
-
-    def malformed(self, node: ast.expr, error: spec.SpecError) -> None:
-        """Take note of a text that isn't in the language, at the token that is wrong."""
-        lines = self.module.lines
-        span = lines.span(node)
-        written = lines.segment(node)
-        at = written.find(error.text)
-        if at >= 0 and span.line == span.end_line:
-            column = span.column + at
-            span = Span(span.line, column + error.start, span.line, column + error.end)
-        self._found(span, str(error))
-
-    def fail(self, node: ast.expr, text: str) -> None:
-        """Take note of an annotation that isn't one."""
-        self._found(self.module.lines.span(node), text)
-
-    def _found(self, span: Span, text: str) -> None:
-        self.module.syntax.placed()
-        problem = Problem(self.module, span, Message(text, "shape-annotation"))
-        problem.tell()
-        self.module.program.problems.append(problem)
-
 
 def reader(module: Module) -> Reader:
     """Return the reader of a module's annotations; there is one a module."""
@@ -465,22 +377,6 @@ def reader(module: Module) -> Reader:
     return found
 
 
-def _follow(module: Module | None, name: str) -> tuple[Module | None, str]:
-    """Follow imports to the module that defines a name."""
-    for _ in range(8):
-        if module is None:
-            return None, name
-        match module.syntax.bound(name):
-            case [*_, ast.ImportFrom() as node]:
-                for alias in node.names:
-                    if (alias.asname or alias.name) == name:
-                        name = alias.name
-                module = module.program.module(module.absolute(node))
-            case _:
-                return module, name
-    return None, name
-
-
 def _within(
     base: TensorDecl, parsed: spec.Spec, dtype: dtypes.DTypes, objects: Objects
 ) -> TensorDecl:
@@ -488,11 +384,6 @@ def _within(
     if base.text is not None:
         parsed = spec.Spec((*parsed.entries, *base.text.entries))
     return TensorDecl(parsed, dtype, (*objects, *base.dims))
-
-
-def _calls(node: ast.expr) -> list[ast.Call]:
-    """Return the calls that an assignment takes its values from: of `T` or `A, B = T(), T()`."""
-    return only(elements(node) or [node], ast.Call)
 
 
 def _arguments(node: ast.expr) -> list[ast.expr]:
