@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Mapping
 from typing import Final
 
 from shapecheck import spec
 from shapecheck.analysis.host import Span
 from shapecheck.analysis.program.model import NOTHING, Dotted, ModuleRef, Value
 from shapecheck.analysis.program.modules import Module, Problem
-from shapecheck.analysis.program.syntax import elements, last_word
+from shapecheck.analysis.program.syntax import elements, last_word, name_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import only
 
+_ROW: Final = "IntTuple"
 _TYPE_VARIABLE_MAKERS: Final = ("TypeVar", "TypeVarTuple", "IntVar", "NewType")
 
 
@@ -79,11 +80,18 @@ class Names:
 
     def is_variable(self, name: str) -> bool:
         """Whether a name is a type variable's, in this module or of the `def` around it."""
-        bound = self.module.syntax.bound(name)
-        made = [call for one in only(bound, ast.Assign) for call in _calls(one.value)]
-        if any(last_word(call.func) in _TYPE_VARIABLE_MAKERS for call in made):
+        if name in self._bounds():
             return True
-        return not bound and not hasattr(builtins, name) and not self.module.syntax.bound("*")
+        star = self.module.syntax.bound("*")
+        return not self.module.syntax.bound(name) and not hasattr(builtins, name) and not star
+
+    def is_row(self, name: str) -> bool:
+        """Whether a type variable stands for any number of dimensions: `S: IntTuple`."""
+        return _ROW in self._bounds().get(name, ())
+
+    def _bounds(self) -> Mapping[str, set[str]]:
+        """Return the type variables of the module, each with what they are bounded by."""
+        return self.module.recall(("type variables",), lambda: _variables(self.module), {})
 
     def malformed(self, node: ast.expr, error: spec.SpecError) -> None:
         """Take note of a text that isn't in the language, at the token that is wrong."""
@@ -123,6 +131,17 @@ def _follow(module: Module | None, name: str) -> tuple[Module | None, str]:
     return None, name
 
 
-def _calls(node: ast.expr) -> list[ast.Call]:
-    """Return the calls that an assignment takes its values from: of `T` or `A, B = T(), T()`."""
-    return only(elements(node) or [node], ast.Call)
+def _variables(module: Module) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for node in ast.walk(module.tree):
+        for param in getattr(node, "type_params", ()):  # Python 3.12
+            bound = getattr(param, "bound", None)
+            found.setdefault(param.name, set()).add("" if bound is None else last_word(bound))
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                names, made = elements(target) or [target], elements(value) or [value]
+                for name, call in zip(names, made, strict=False):
+                    if isinstance(call, ast.Call) and last_word(call.func) in _TYPE_VARIABLE_MAKERS:
+                        bounds = (one.value for one in call.keywords if one.arg == "bound")
+                        found.setdefault(name_of(name) or "", set()).update(map(last_word, bounds))
+    return found

@@ -33,6 +33,9 @@ def _dimension(reading: Reading, node: ast.expr) -> spec.Entry | None:
             return _unpacked(reading, inner)
         case ast.Subscript(value=head) if last_word(head) in _UNPACKED:
             return _unpacked(reading, node)
+    name = name_of(node)
+    if name is not None and reading.is_variable(name) and reading.is_row(name):
+        return spec.Group(name)
     expr = _size(reading, node)
     return None if expr is None else spec.Axis(expr)
 

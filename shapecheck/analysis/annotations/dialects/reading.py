@@ -30,6 +30,9 @@ class Reading(Protocol):
     def is_variable(self, name: str) -> bool:
         """Whether a name is a type variable's, in this module or of the `def` around it."""
 
+    def is_row(self, name: str) -> bool:
+        """Whether a type variable stands for any number of dimensions: `S: IntTuple`."""
+
     def malformed(self, node: ast.expr, error: spec.SpecError) -> None:
         """Take note of a text that isn't in its language."""
 
