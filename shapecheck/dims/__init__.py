@@ -39,7 +39,7 @@ from shapecheck.dims.composites import (
 )
 from shapecheck.dims.division import divide, exact_quotient, floordiv
 from shapecheck.dims.equality import compare, compare_gap
-from shapecheck.dims.functions import extreme, part, power, renamed, substitute, whole
+from shapecheck.dims.functions import extreme, part, power, renamed, renaming, substitute, whole
 from shapecheck.dims.objects import Dim, DimKind, dims
 from shapecheck.dims.printing import render, render_atom
 from shapecheck.dims.solving import Relation, Verdict, solve
@@ -86,6 +86,7 @@ __all__ = [
     "power",
     "product",
     "renamed",
+    "renaming",
     "size_of",
     "solve",
     "substitute",

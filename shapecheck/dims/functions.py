@@ -162,6 +162,17 @@ def renamed(dim: DimExpr, names: Mapping[Sym, Sym]) -> DimExpr:
     return canonical(terms)
 
 
+def renaming(a: IntSize, b: IntSize) -> tuple[Sym, Sym] | None:
+    """Return which name stands in the place of which, where two sizes are else one expression."""
+    if isinstance(a, int) or isinstance(b, int):
+        return None
+    mine, other = a.symbols() - b.symbols(), b.symbols() - a.symbols()
+    if len(mine) != 1 or len(other) != 1:
+        return None
+    ((old,), (new,)) = mine, other
+    return (old, new) if renamed(a, {old: new}) == b else None
+
+
 def fraction(size: Size) -> tuple[IntSize, IntSize]:
     """Return a size as a polynomial with integer coefficients over one of a single term."""
     least = lcm(*(coefficient.denominator for coefficient in size.terms.values()))

@@ -188,6 +188,11 @@ class Call:
         """
         return self.facts.unify(a, b, self.operands, told or self.of_module)
 
+    def take_apart(self, a: IntSize, b: IntSize) -> bool:
+        """Make two sizes equal of which one stands for a product; see `Facts.take_apart`."""
+        whole, parts = (b, a) if isinstance(a, Size) and len(a.symbols()) > 1 else (a, b)
+        return self.facts.take_apart(whole, parts, self.operands)
+
     def broadcast(
         self, tensors: Iterable[Tensor], headline: str = "", strict: bool = True, behind: int = 0
     ) -> Shape:

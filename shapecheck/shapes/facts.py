@@ -203,6 +203,24 @@ class Facts:
                 return not self.under_unknown_condition
         return False
 
+    def take_apart(self, whole: IntSize, parts: IntSize, beside: Sequence[Shape]) -> bool:
+        """Learn that a name is a product that the program writes in its place.
+
+        `n` may be `gh*gw`, where no tensor of `beside` has a name of these beside it; else False.
+        See decisions.md, "A name may be a product that is written in its place".
+        """
+        whole, parts = self.size(whole), self.size(parts)
+        names = [symbol for symbol in dims.symbols(whole) if symbol.kind is Kind.NAME]
+        if self.of_running_program() or len(names) != 1 or not _is_product(parts):
+            return False
+        more = whole - Size.of(names[0])
+        axes = [{s for item in shape.dims for s in dims.symbols(_dim(item))} for shape in beside]
+        taken = {symbol for one in axes if names[0] in one for symbol in one}
+        if not isinstance(more, int) or taken & dims.symbols(parts):
+            return False
+        self.learn(names[0], parts - more)
+        return True
+
     def stand_together(self, a: DimExpr, b: DimExpr, beside: Sequence[Shape]) -> bool:
         """Whether two dimensions, at least one of them symbolic, are axes of one tensor.
 
@@ -393,6 +411,15 @@ def _may_differ(size: Size, symbol: Sym, value: DimExpr, other: int) -> bool:
     return dims.substitute(size, {symbol: size_of(value)}) != other
 
 
+def _dim(item: Item) -> DimExpr:
+    return item.size if isinstance(item, Run) else item
+
+
+def _is_product(size: IntSize) -> bool:
+    """Whether a size is a product of several, and no sum."""
+    return isinstance(size, Size) and size.atom is None and len(size.terms) == 1
+
+
 def is_clamped(dim: DimExpr) -> bool:
     """Whether a dimension is bounded by a minimum or a maximum, `min(n,2)`."""
     return isinstance(dim, Size) and any(isinstance(atom, Extreme) for atom in dim.atoms())
@@ -450,6 +477,10 @@ class CertainFacts(Facts):
     def copy(self) -> CertainFacts:
         """Return an independent copy."""
         return CertainFacts.of(self)
+
+    def take_apart(self, whole: IntSize, parts: IntSize, beside: Sequence[Shape]) -> bool:
+        """Learn nothing."""
+        return False
 
     def compare(self, a: DimExpr, b: DimExpr) -> Verdict:
         """Decide whether two dimensions are equal; what may be equal is different."""

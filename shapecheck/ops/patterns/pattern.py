@@ -177,7 +177,7 @@ class Binding:
             self.sizes[wanted] = self.quotient(dim, before, after, text, index)
             self.keep_names(dim, axis)
         merged = dims.merge(found for part in axis if (found := self.part(part)) is not None)
-        if not missing and not self.call.unify(dim, merged, told=bool(axis)):
+        if not missing and not self.agree(dim, merged, axis):
             wanted = f"{text} is {merged}" if axis else "1 is expected"
             self.fail(f"axis {index} is {dim}, where {wanted}", "transpose", about=(dim, merged))
         if missing and not _anywhere(dim, before, after) and self.call.facts.differ(dim, merged):
@@ -185,6 +185,12 @@ class Binding:
                 f"axis {index} is {dim}, where {text} takes it apart as {merged}",
                 about=(dim, merged),
             )
+
+    def agree(self, dim: DimExpr, merged: DimExpr, axis: Sequence[Part]) -> bool:
+        """Whether a dimension can be what its axis of the pattern is said to be."""
+        if self.call.unify(dim, merged, told=bool(axis)):
+            return True
+        return len(axis) > 1 and self.call.take_apart(size_of(dim), size_of(merged))
 
     def keep_names(self, dim: DimExpr, axis: Sequence[Part]) -> None:
         """Let parts of a composite that are said to be numbers keep their names: (h d) with h=8."""

@@ -192,7 +192,8 @@ def regroup(
         targets[inferred] = _infer(call, total, rest, mismatch(reason, headline, about=about))
     else:
         reason = f"{_said(source.dims)} elements don't fill {_said(targets)}"
-        _check(call, total, rest, mismatch(reason, headline, about=(*source.dims, *targets)))
+        problem = mismatch(reason, headline, about=(*source.dims, *targets))
+        _check(call, total, rest, problem, _is_taken_apart(call, source.dims, targets))
     final = [item for item in targets if item is not None]
     if blank or call.facts.same(total, 0):
         return Shape(tuple(final))
@@ -297,12 +298,21 @@ def _entangled(size: IntSize) -> bool:
     )
 
 
-def _check(call: Call, total: IntSize, filled: IntSize, problem: Mismatch) -> None:
+def _is_taken_apart(call: Call, source: Sequence[Item], targets: Sequence[Item | None]) -> bool:
+    """Whether there is another number of axes than before, as where `b n c` becomes `b h w c`."""
+    given = [item for item in targets if item is not None]
+    before, after = (sum(not _is_one(call, item) for item in part) for part in (source, given))
+    return before != after
+
+
+def _check(
+    call: Call, total: IntSize, filled: IntSize, problem: Mismatch, is_taken_apart: bool
+) -> None:
     """Refuse a regrouping whose sizes can't fill up; learn the equation if that needs one."""
     left, right = _cancel(total, filled)
     if call.facts.compare(total, filled).relation is Relation.SAME:
         return
-    if not call.unify(left, right):
+    if not call.unify(left, right) and not (is_taken_apart and call.take_apart(left, right)):
         raise problem
 
 
@@ -381,8 +391,8 @@ def _refuse_scrambling(
 
     A regrouping moves no axis, so the axis of that size in the result holds something else. Two
     axes that merely trade places are let through where one of them isn't a plain name: that is how
-    relative positions are shifted. See decisions.md, "An axis of the input doesn't move in a
-    `view`".
+    relative positions are shifted; but not `h//2` and `w//2`. See decisions.md, "An axis of the
+    input doesn't move in a `view`".
     """
     moved = [
         (owner, factor)
@@ -392,7 +402,8 @@ def _refuse_scrambling(
     if len(moved) == len(left) == len(right):
         composed = any(isinstance(owner, Composite) for owner in owners)
         is_pair = len(left) == 2 and not composed
-        if not _plain(left) or (is_pair and not all(map(is_name, left))):
+        is_shift = not _plain(left) or (is_pair and not all(map(is_name, left)))
+        if is_shift and not _are_of_one_kind(left):
             return
     for owner, factor in moved:
         if not dims.symbols(factor) or _loose(factor):
@@ -414,6 +425,36 @@ def _refuse_scrambling(
             f"scrambles {Shape(tuple(source))} into {Shape(tuple(targets))}",
             about=(factor, *ahead),
         )
+    crossed = _crossed([*map(call.facts.size, left)], [*map(call.facts.size, right)])
+    if crossed is not None:
+        first, second = crossed
+        raise mismatch(
+            f"{first} stands in front of {second} before and behind it after, but a regrouping moves "
+            "no axis; transpose first",
+            f"scrambles {Shape(tuple(source))} into {Shape(tuple(targets))}",
+            about=crossed,
+        )
+
+
+def _crossed(left: Sequence[IntSize], right: Sequence[IntSize]) -> tuple[IntSize, IntSize] | None:
+    """Return two names that a regrouping would have change their order, in products as well.
+
+    So they do in `4*nh 4*nw` of `nw 4 nh 4`. It is said only of names of which each is once there.
+    """
+    names = [factor for factor in left if not isinstance(factor, int)]
+    if len(set(names)) != len(names) or not all(map(is_name, names)):
+        return None
+    order = {symbol: i for i, name in enumerate(names) for symbol in dims.symbols(name)}
+    behind: list[int] = []
+    for size in right:
+        here = sorted(order.get(symbol, -1) for symbol in dims.symbols(size))
+        if -1 in here or (here and dims.divide(size, dims.product(names[i] for i in here)) is None):
+            return None
+        behind += here
+    if sorted(behind) != list(range(len(names))):
+        return None
+    moved = next((i for i, at in enumerate(behind) if at != i), None)
+    return None if moved is None else (names[moved], names[behind[moved]])
 
 
 def _moving(call: Call, source: Sequence[Item], targets: Sequence[Item]) -> str:
@@ -450,6 +491,12 @@ def _is_shift(call: Call, left: Sequence[IntSize], right: Sequence[IntSize]) -> 
         return False
     traded = _is_that(call, left[0], right[1]) and _is_that(call, left[1], right[0])
     return traded and not all(isinstance(f, int) or f.symbol is not None for f in left)
+
+
+def _are_of_one_kind(sizes: Sequence[IntSize]) -> bool:
+    """Whether two sizes are one expression of a name each, as `h//2` and `w//2` of an image."""
+    names = dims.renaming(*sizes) if len(sizes) == 2 else None
+    return names is not None and all(symbol.kind is Kind.NAME for symbol in names)
 
 
 def _loose(size: IntSize) -> bool:

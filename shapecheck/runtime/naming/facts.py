@@ -139,7 +139,7 @@ class ValueFacts(Facts):
             return _POSSIBLE if loose else _DIFFERENT
         if isinstance(a, Composite) and isinstance(b, Composite):
             return _SAME if self._same_order(a.parts, b.parts) else _DIFFERENT
-        return _DIFFERENT if _renamed(a, b) else _SAME
+        return _DIFFERENT if self._renamed(a, b) else _SAME
 
     def same(self, a: DimExpr, b: DimExpr) -> bool:
         """Whether two dimensions are certainly equal; an unnamed one is by its size."""
@@ -191,6 +191,20 @@ class ValueFacts(Facts):
         sizes = (sorted(map(self._number, parts)) for parts in (a, b))
         return not named.isdisjoint(b) and next(sizes) == next(sizes)
 
+    def _renamed(self, a: DimExpr, b: DimExpr) -> bool:
+        """Whether two sizes are one expression, but for a name that is another name in it.
+
+        Two names of size 1 are nothing to tell `(h w)` from `w*d` by.
+        """
+        if is_open(a) or is_open(b):
+            return False
+        names = dims.renaming(dims.size_of(a), dims.size_of(b))
+        if names is None or not all(map(_distinct, names)):
+            return False
+        if _of_two_records(*map(Size.of, names)):
+            return False
+        return not all(self.values.get(symbol) == 1 for symbol in names)
+
     def _number(self, size: IntSize) -> int:
         found = value_of(size, self.values)
         return 1 if found is None else found
@@ -214,19 +228,6 @@ def _of_two_records(a: DimExpr, b: DimExpr) -> bool:
     """Whether one of two names is of a record that the other isn't of."""
     owners = {symbol.owner for dim in (a, b) for symbol in dims.symbols(dim)}
     return len(owners) > 1 and any(isinstance(owner, OfRecord) for owner in owners)
-
-
-def _renamed(a: DimExpr, b: DimExpr) -> bool:
-    """Whether two sizes are one expression, but for a name that is another name in it."""
-    if is_open(a) or is_open(b):
-        return False
-    a, b = dims.size_of(a), dims.size_of(b)
-    mine, other = dims.symbols(a) - dims.symbols(b), dims.symbols(b) - dims.symbols(a)
-    if len(mine) != 1 or len(other) != 1 or not all(map(_distinct, (*mine, *other))):
-        return False
-    if _of_two_records(*map(Size.of, (*mine, *other))):
-        return False
-    return dims.renamed(a, dict(zip(mine, other, strict=True))) == b
 
 
 def mixed(dim: DimExpr) -> Mixed | None:
