@@ -17,7 +17,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, Final
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 FLAGS: Final[Mapping[str, str]] = {
     "reduces": "counts all elements along the axes that it takes away, padding too",
     "normalizes": "counts all elements along an axis that it keeps, padding too",
@@ -28,6 +28,7 @@ FLAGS: Final[Mapping[str, str]] = {
     "telling": "as a method or attribute, one that only tensors have",
     "shared": "as a method or attribute, one that other things have as well as tensors",
     "by_axis": "the numbers that it takes are indices of axes",
+    "uncast": "gives the dtype that it is asked for, under torch.autocast too",
     "sized": "takes sizes one by one, or one sequence of them",
     "plain": "gives no tensor, which isn't seen from the name of a rule",
 }

@@ -58,7 +58,13 @@ def cast(
     instance: Mapping[str, Value] | None,
     value: Value,
 ) -> Value:
-    """Return a result with the dtypes that it has where the op computes in another float dtype."""
+    """Return a result with the dtypes that it has where the op computes in another float dtype.
+
+    What works in place leaves its operand the dtype that it has.
+    """
+    is_in_place = signature.name.endswith("_") and not signature.name.endswith("__")
+    if is_in_place or "uncast" in signature.flags:
+        return value
     for kind in (facts.autocast, FULL) if facts.autocast else ():
         given = [_of(arg, kind) for arg in args]
         named = {name: _of(arg, kind) for name, arg in kwargs.items()}
