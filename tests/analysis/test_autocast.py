@@ -47,7 +47,8 @@ HEAD = """\
 def f(
     x: Float32[Tensor, "2 3"], y: Float32[Tensor, "3 4"], low: BFloat16[Tensor, "2 3"],
     double: Float64[Tensor, "2 3"], whole: Int64[Tensor, "2 3"], heads: Float32[Tensor, "2 4 5 8"],
-    image: Float32[Tensor, "2 3 8 8"], kernel: Float32[Tensor, "5 3 3 3"], target: Int64[Tensor, "2"],
+    image: Float32[Tensor, "2 3 8 8"], kernel: Float32[Tensor, "5 3 3 3"],
+    target: Int64[Tensor, "2"],
 )"""
 INSIDE = """\
 x @ y  # Float16 Float64 Int64
@@ -200,7 +201,7 @@ with torch.no_grad(), torch.autocast("cpu"): z = fc(x)  # Float16
 with torch.cpu.amp.autocast(): z = fc(x)  # Float16
 with torch.autocast("cpu", torch.bfloat16, False): z = fc(x)  # BFloat16
 with torch.autocast("cuda", enabled=False): z = fc(x)  # BFloat16 Float16
-with torch.autocast(device_type="cpu", dtype=torch.bfloat16, cache_enabled=False): z = fc(x)  # Float16
+with torch.autocast(device_type="cpu", cache_enabled=False): z = fc(x)  # Float16
 with torch.autocast("cpu"): z = fc(x); z = z.float()  # BFloat16
 with torch.autocast("cpu"): pass; z = fc(x)  # Float16
 z = lowered(x)  # Float16 Float64

@@ -6,22 +6,31 @@ Only tensors on its device are cast, which the analysis can't see, so that float
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.model import Function, Value
-from shapecheck.analysis.values.model import options
+from shapecheck.analysis.program.model import Function, Value, dotted
+from shapecheck.analysis.program.syntax import nodes_of
+from shapecheck.analysis.values.model import Argument, Arguments, Context, options
 from shapecheck.analysis.values.state import State
-from shapecheck.ops.call import Opaque
+from shapecheck.ops.call import Opaque, Unknown
 from shapecheck.shapes import Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature
 
 FULL: Final = dtypes.of("float32")
 CASTABLE: Final = FULL | dtypes.of("float16") | dtypes.of("bfloat16")
+
+
+@dataclass(frozen=True, slots=True)
+class CastInputs(Opaque):
+    """A `torch.amp.custom_fwd(cast_inputs=...)`, under which autocast is off."""
+
+    dtype: dtypes.DTypes
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +40,72 @@ class Autocast(Opaque):
     lower: dtypes.DTypes
 
 
-def entered(manager: Value, around: dtypes.DTypes) -> dtypes.DTypes:
-    """Return the lower dtypes in the body of a `with`, from those around it."""
+def entered(frame: Frame, node: ast.expr, manager: Value, around: dtypes.DTypes) -> dtypes.DTypes:
+    """Return the lower dtypes in the body of a `with`, from those around it.
+
+    A manager that isn't known may well be one, as `accelerator.autocast()` is.
+    """
     found: dtypes.DTypes = 0
     for one in options(manager):
-        found |= one.lower if isinstance(one, Autocast) else around
+        match one:
+            case Autocast(lower=lower):
+                found |= lower
+            case Context(lower=int(lower)):
+                found |= lower
+            case Unknown() if not _is_of_library(frame, node):
+                found |= around | CASTABLE & ~FULL
+            case _:
+                found |= around
     return found
+
+
+def _is_of_library(frame: Frame, node: ast.expr) -> bool:
+    """Whether a manager is one of torch's or Python's; an `ExitStack` may enter any."""
+    name = dotted(frame.hush(Frame.eval, node.func)) if isinstance(node, ast.Call) else None
+    root = "" if name is None else name.partition(".")[0]
+    return root == "torch" or (root in sys.stdlib_module_names and root != "contextlib")
+
+
+def around_yields(function: Function, around: dtypes.DTypes) -> dtypes.DTypes:
+    """Return the lower dtypes where a generator function yields, by the `with` around that."""
+    frame = Frame(function.module, State())
+    for node in nodes_of(ast.With, function.node):
+        if any(nodes_of(ast.Yield, *node.body)):
+            for item in node.items:
+                expr = item.context_expr
+                around = entered(frame, expr, frame.hush(Frame.eval, expr), around)
+    return around
 
 
 def decorated(function: Function, facts: Facts) -> dtypes.DTypes:
     """Return the lower dtypes in the body of a function, by its decorators."""
     lower = facts.autocast
-    for decorator in getattr(function.node, "decorator_list", ()):
-        match decorator:
-            case ast.Call():
-                frame = Frame(function.module, State())
-                lower = entered(frame.hush(Frame.eval, decorator), lower)
+    for value in _decorators(function):
+        match value:
+            case Autocast(lower=given):
+                lower = given
+            case CastInputs():
+                lower = 0
     return lower
+
+
+def _decorators(function: Function) -> Iterator[Value]:
+    frame = Frame(function.module, State())
+    for decorator in getattr(function.node, "decorator_list", ()):
+        yield frame.hush(Frame.eval, decorator)
+
+
+def with_cast_inputs(function: Function, facts: Facts, args: Arguments) -> Arguments:
+    """Return the arguments as `custom_fwd(cast_inputs=...)` hands them on under autocast."""
+    kinds = [one.dtype for one in _decorators(function) if isinstance(one, CastInputs)]
+    if not facts.autocast or not kinds:
+        return args
+
+    def cast_one(given: Argument) -> Argument:
+        return replace(given, value=_either(given.value, _of(given.value, kinds[0])))
+
+    kwargs = {name: cast_one(given) for name, given in args.kwargs.items()}
+    return replace(args, args=tuple(map(cast_one, args.args)), kwargs=kwargs)
 
 
 def cast(

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Final
 
+from shapecheck.analysis.interpreter import autocast
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import expression
@@ -85,7 +86,9 @@ def entered(frame: Frame, function: Function, made: Value) -> Context:
     items, element = iterate(frame, made)
     tries = nodes_of(ast.Try, function.node)
     swallows = any(_around_yield(node) and any(map(_ends, node.handlers)) for node in tries)
-    return Context(items[0] if items else element, swallows)
+    around = frame.state.facts.autocast
+    lower = autocast.around_yields(function, around)
+    return Context(items[0] if items else element, swallows, None if lower == around else lower)
 
 
 def _around_yield(node: ast.Try) -> bool:

@@ -562,7 +562,8 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> None:
     expected, before = False, frame.state.facts.autocast
     for item in node.items:
         manager = frame.eval(item.context_expr)
-        frame.state.facts.autocast = autocast.entered(manager, frame.state.facts.autocast)
+        lower = autocast.entered(frame, item.context_expr, manager, frame.state.facts.autocast)
+        frame.state.facts.autocast = lower
         expected = expected or _expects_error(item.context_expr, manager)
         held = held_by(frame, manager)
         value = kind_of(held).enter(frame, manager, held, item.context_expr)

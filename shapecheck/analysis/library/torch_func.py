@@ -13,7 +13,7 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations import classes
-from shapecheck.analysis.interpreter import decorators, functions
+from shapecheck.analysis.interpreter import autocast, decorators, functions
 from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import held_by
@@ -461,8 +461,10 @@ def _apply(frame: Frame, call: LibraryCall) -> Value:
                 return UNKNOWN
             split = classes.find_method(owner, "setup_context") is not None
             first = () if split else (Argument(UNKNOWN),)
-            args = (*first, *call.arguments.args[1:])
-            return functions.invoke(frame, made, args, call.arguments.kwargs, call.node, call.label)
+            given = replace(call.arguments, args=call.arguments.args[1:])
+            given = autocast.with_cast_inputs(made, frame.state.facts, given)
+            args = (*first, *given.args)
+            return functions.invoke(frame, made, args, given.kwargs, call.node, call.label)
     return NOTHING  # without a class it raises
 
 

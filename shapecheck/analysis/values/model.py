@@ -20,6 +20,7 @@ from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, l
 from shapecheck.analysis.values.paths import AccessPath, is_one, parent
 from shapecheck.dims import HERE, IntSize, Origin, Size
 from shapecheck.dims.origins import ChosenToFit, Default, Each, NamesOf, OfInstance
+from shapecheck.dtypes import DTypes
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Opaque, as_size
 from shapecheck.ops.saying import one_of_kind
@@ -281,11 +282,13 @@ class Items(Opaque):
 class Context(Opaque):
     """What calling a function under `@contextmanager` gives: `value` is what `with` binds.
 
-    `swallows`: it may keep what its body raises to itself.
+    `swallows`: it may keep what its body raises to itself. `lower`: the dtypes in which ops may
+    compute in the place of float32 where it sets them, see `Facts`.
     """
 
     value: Value
     swallows: bool
+    lower: DTypes | None = None
 
     def __repr__(self) -> str:
         return "a context"

@@ -92,7 +92,9 @@ FORMS: Final[dict[type, Form]] = {
         lambda v, parts: Range(parts[0], parts[1], v.step),
     ),
     Context: Form(
-        lambda v: (v.value,), lambda v: v.swallows, lambda v, parts: Context(parts[0], v.swallows)
+        lambda v: (v.value,),
+        lambda v: (v.swallows, v.lower),
+        lambda v, parts: Context(parts[0], v.swallows, v.lower),
     ),
     OpInstance: Form(
         lambda v: [*v.attrs.values()],

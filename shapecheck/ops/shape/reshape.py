@@ -189,7 +189,10 @@ def regroup(
         others = [item for item in targets if item is not None]
         reason = f"{_said(source.dims)} elements don't divide by {_said(others)}"
         about = (*source.dims, *others)
-        targets[inferred] = _infer(call, total, rest, mismatch(reason, headline, about=about))
+        problem = mismatch(reason, headline, about=about)
+        targets[inferred] = _infer(call, total, rest, problem)
+        ends = source.dims[lead:], targets[lead:]
+        targets[inferred] = _left_over(call, *ends, inferred - lead, total, rest)
     else:
         reason = f"{_said(source.dims)} elements don't fill {_said(targets)}"
         problem = mismatch(reason, headline, about=(*source.dims, *targets))
@@ -284,6 +287,30 @@ def _infer(call: Call, total: IntSize, rest: IntSize, problem: Mismatch) -> IntS
     if _entangled(quotient):
         return dims.unknown()
     return quotient
+
+
+def _left_over(
+    call: Call,
+    source: Sequence[Item],
+    targets: Sequence[Item | None],
+    inferred: int,
+    total: IntSize,
+    rest: IntSize,
+) -> Item:
+    """Return what `-1` is where a name is taken apart: of `n c` as `(h, w, -1)` it is `c`."""
+    found = targets[inferred]
+    assert found is not None
+    left, right = _cancel(total, rest)
+    if isinstance(right, int) or not _worse(size_of(_as_dim(found))):
+        return found
+    more = dims.unknown(str(found))
+    if call.take_apart(left, right * more):
+        return more
+    if len(source) == 2 and 2 < len(targets) == inferred + 1 and not isinstance(source[1], Run):
+        first, parts = (_product(call, items) for items in (source[:1], targets[:-1]))
+        if call.take_apart(first, parts):
+            return source[1]
+    return found
 
 
 def _entangled(size: IntSize) -> bool:
@@ -429,8 +456,8 @@ def _refuse_scrambling(
     if crossed is not None:
         first, second = crossed
         raise mismatch(
-            f"{first} stands in front of {second} before and behind it after, but a regrouping moves "
-            "no axis; transpose first",
+            f"{first} stands in front of {second} before and behind it after, but a regrouping "
+            "moves no axis; transpose first",
             f"scrambles {Shape(tuple(source))} into {Shape(tuple(targets))}",
             about=crossed,
         )

@@ -162,8 +162,8 @@ def test_known_values_align() -> None:
     [
         (
             "b t c",
-            "b t h d",
-            "can't view (b t c) as (b t h d): b*t*c elements don't fill b*t*h*d",
+            "b t h t",
+            "can't view (b t c) as (b t h t): b*t*c elements don't fill b*t*h*t",
         ),
         ("2 3", "4 2", "can't view (2 3) as (4 2): 6 elements don't fill 8"),
         (
