@@ -184,7 +184,9 @@ class Facts:
         verdict = self.compare(a, b)
         if verdict.relation is not Relation.POSSIBLE:
             return verdict.relation is Relation.SAME
-        if self.stand_together(a, b, beside) or (not told and self._is_one_by_need(verdict)):
+        if self.stand_together(a, b, beside):
+            return False
+        if not told and self._is_one_or_none_by_need(verdict):
             return False
         if verdict.learn is not None:
             self.learn(*verdict.learn)
@@ -193,13 +195,13 @@ class Facts:
                 return self.unify(a, b, beside, told)  # the parts that follow
         return True
 
-    def _is_one_by_need(self, verdict: Verdict) -> bool:
-        """Whether a name would have to be 1; under a condition that can't be read, it may be.
+    def _is_one_or_none_by_need(self, verdict: Verdict) -> bool:
+        """Whether a name would have to be 1, or 0; under an unread condition it may be.
 
         See decisions.md, "What is promised is promised for every size".
         """
         match verdict.learn:
-            case Sym(kind=Kind.NAME), 1:
+            case Sym(kind=Kind.NAME), 0 | 1:
                 return not self.under_unknown_condition
         return False
 

@@ -25,8 +25,15 @@ random_sizes = settings(
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Using a target size"),  # torch's hint at one bug
     pytest.mark.filterwarnings("ignore:.*degrees of freedom"),  # of the variance of one item
+    pytest.mark.filterwarnings("ignore:Initializing zero-element"),  # of layers of no features
 ]
 sizes = st.integers(SMALLEST, 6)
+PROMISE_MORE = {
+    "calls/arithmetic_at_a_call",  # k+1 rows of k and one of them
+    "indexing/slice_of_the_wrong_axis",  # t-1
+    "modules/conv_bias",  # torch gives no channel where there is none to convolve
+    "reductions/diff",  # m-1
+}
 
 
 def drawn(data: st.DataObject, equal: tuple[tuple[str, ...], ...]) -> Arguments:
@@ -96,6 +103,31 @@ def test_right_programs_are_quiet_where_sizes_are_one(
         call(module(case.right, decorated=False), arguments())
     except (IndexError, ValueError, RuntimeError):
         pytest.skip("this program needs longer dimensions")
+    call(module(case.right, decorated=True), arguments())
+
+
+@every
+@pytest.mark.parametrize("least", [1, 1 / 2, 1 / 4], ids=["all zeros", "half", "some"])
+def test_right_programs_are_quiet_where_sizes_are_zero(
+    case: Case, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
+    drawing = random.Random(case.id)
+
+    def draw(name: str) -> int:
+        return 0 if drawing.random() < least else drawing.randint(1, 4)
+
+    sizes = Arguments(draw, lambda group: (draw(group),))
+
+    def arguments() -> Arguments:
+        return Arguments(sizes.draw, sizes.rank)
+
+    try:
+        call(module(case.right, decorated=False), arguments())
+    except Exception as error:
+        pytest.skip(f"this program needs longer dimensions: {type(error).__name__}")
+    if case.id in PROMISE_MORE:
+        pytest.skip("what this program promises isn't so where a size is 0")
     call(module(case.right, decorated=True), arguments())
 
 

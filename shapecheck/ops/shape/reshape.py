@@ -198,7 +198,9 @@ def regroup(
         problem = mismatch(reason, headline, about=(*source.dims, *targets))
         _check(call, total, rest, problem, _is_taken_apart(call, source.dims, targets))
     final = [item for item in targets if item is not None]
-    if blank or call.facts.same(total, 0):
+    if call.facts.same(total, 0):  # nothing is in it, in no order
+        return Shape(tuple(item.size if isinstance(item, Composite) else item for item in final))
+    if blank:
         return Shape(tuple(final))
     return Shape((*source.dims[:lead], *_align(call, source.dims, final, lead)))
 
@@ -209,6 +211,8 @@ def _lead(call: Call, items: Sequence[Item], targets: Sequence[Item | None]) -> 
     for item, target in zip(items, targets, strict=False):
         if target is None or target == 0 or not _stays(call, item, target):
             break
+        if not isinstance(target, Run) and call.facts.same(target, 0):
+            break  # any two sizes are equal then
         count += 1
     return count
 

@@ -160,8 +160,10 @@ class ValueFacts(Facts):
     def _same_order(self, a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:
         """Whether composites of equal size can be the same merge: cut where the sizes agree.
 
-        A part of size 1 has no place in the order.
+        A part of size 1 has no place in the order, and where one is 0 there is nothing in it.
         """
+        if 0 in map(self._number, (*a, *b)):
+            return True
         a, b = ([part for part in parts if self._number(part) != 1] for parts in (a, b))
         i = j = 0
         while i < len(a) and j < len(b):
