@@ -124,8 +124,8 @@ def test_right_programs_are_quiet_where_sizes_are_zero(
 
     try:
         call(module(case.right, decorated=False), arguments())
-    except Exception as error:
-        pytest.skip(f"this program needs longer dimensions: {type(error).__name__}")
+    except (AssertionError, IndexError, ValueError, RuntimeError, ZeroDivisionError):
+        pytest.skip("this program needs longer dimensions")
     if case.id in PROMISE_MORE:
         pytest.skip("what this program promises isn't so where a size is 0")
     call(module(case.right, decorated=True), arguments())
