@@ -311,8 +311,8 @@ def _left_over(
     if call.take_apart(left, right * more):
         return more
     if len(source) == 2 and 2 < len(targets) == inferred + 1 and not isinstance(source[1], Run):
-        first, parts = (_product(call, items) for items in (source[:1], targets[:-1]))
-        if call.take_apart(first, parts):
+        parts = [item for item in targets[:-1] if item is not None]
+        if call.take_apart(_product(call, source[:1]), _product(call, parts)):
             return source[1]
     return found
 

@@ -38,12 +38,12 @@ GIVEN: Final[frozenset[Any]] = frozenset(
         (
             torch,
             "arange broadcast_to empty eye full linspace normal ones rand randint randn randperm "
-            "reshape split tile unflatten zeros",
+            "repeat_interleave reshape split tile unflatten zeros",
         ),
         (
             torch.Tensor,
-            "broadcast_to expand new_empty new_full new_ones new_zeros repeat reshape split tile "
-            "unflatten view",
+            "broadcast_to expand new_empty new_full new_ones new_zeros repeat repeat_interleave "
+            "reshape split tile unflatten view",
         ),
     )
     for name in names.split()
