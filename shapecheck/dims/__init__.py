@@ -43,10 +43,11 @@ from shapecheck.dims.functions import extreme, part, power, renamed, renaming, s
 from shapecheck.dims.objects import Dim, DimKind, dims
 from shapecheck.dims.printing import render, render_atom
 from shapecheck.dims.solving import Relation, Verdict, solve
-from shapecheck.dims.symbols import HERE, Kind, Origin, Sym, in_order
+from shapecheck.dims.symbols import FRESH, HERE, Kind, Origin, Sym, Untold, in_order
 
 __all__ = [
     "ARITHMETIC",
+    "FRESH",
     "HERE",
     "SYMBOLS",
     "Atom",
@@ -65,6 +66,7 @@ __all__ = [
     "Relation",
     "Size",
     "Sym",
+    "Untold",
     "Verdict",
     "atoms_of",
     "compare",

@@ -35,7 +35,7 @@ from shapecheck.dims.solving import (
     reduced_gap,
     solve,
 )
-from shapecheck.dims.symbols import Kind, Sym, in_order
+from shapecheck.dims.symbols import Kind, Sym, Untold, in_order
 
 _CASES: Final = 256
 _Choice: TypeAlias = tuple[Atom, IntSize] | None
@@ -127,6 +127,9 @@ def _flexible(a: IntSize, b: IntSize) -> Verdict:
         return compare_gap(gap)
     if never_zero(gap):
         return DIFFERENT
+    if len(flexible) > 1:  # `h*w` of which nothing is known says what an axis is
+        axes = {s for s in gap.symbols() if isinstance(s.origin, Untold) and s.kind is Kind.OWN}
+        flexible = axes if len(axes) == 1 else flexible
     if len(flexible) == 1:
         (symbol,) = flexible
         return solve(gap, symbol)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from fractions import Fraction
 from math import gcd, isqrt, lcm
@@ -23,8 +24,8 @@ from shapecheck.dims.algebra import (
 )
 from shapecheck.dims.division import exact_quotient
 from shapecheck.dims.functions import fraction, substitute
-from shapecheck.dims.origins import StandIn
-from shapecheck.dims.symbols import Kind, Sym
+from shapecheck.dims.origins import OfInstance, StandIn
+from shapecheck.dims.symbols import Kind, Sym, Untold
 
 
 class Relation(IntEnum):
@@ -71,6 +72,10 @@ def judge(gap: Size) -> Verdict:
         return _of_one(gap, next(iter(found)), common)
     if _one_sign(gap):
         return DIFFERENT
+    axes = _axes_of_one(own)
+    if axes:
+        verdict = _mixed(gap, names | axes) if names or own - axes else _of_names(gap, axes)
+        return replace(verdict, own=True)
     if not names:
         return _of_own(gap, own)
     if not own:
@@ -106,6 +111,16 @@ def _of_own(gap: Size, own: frozenset[Sym]) -> Verdict:
     if not plain or _vanishes_by_default(gap, own):
         return POSSIBLE
     return Verdict(Relation.DIFFERENT, own=True)
+
+
+def _axes_of_one(own: frozenset[Sym]) -> frozenset[Sym]:
+    """Return those of some sizes that are axes of one tensor, and have names in the program only.
+
+    As the names of an annotation these are different from each other, and from what is made of
+    each other. None are returned where there are fewer than two, or axes of several tensors.
+    """
+    axes = frozenset(symbol for symbol in own if isinstance(symbol.origin, Untold))
+    return axes if len(axes) > 1 and len({symbol.origin for symbol in axes}) == 1 else frozenset()
 
 
 def _vanishes_by_default(gap: Size, own: frozenset[Sym]) -> bool:
@@ -199,15 +214,21 @@ def _is_met_by_few(gap: Size, names: frozenset[Sym]) -> bool:
     return False
 
 
-def _mixed(gap: Size, names: set[Sym]) -> Verdict:
-    """Two names or more and own sizes: different if one side is a name and nothing of it recurs."""
+def _mixed(gap: Size, names: AbstractSet[Sym]) -> Verdict:
+    """Two names or more and own sizes: different if one side is a name and nothing of it recurs.
+
+    On the other side is a name as well, `n` against `c//<self.heads>`. A size that a caller
+    chooses at each call may be chosen so that it fits; one of an instance is as it is for all.
+    """
     sides = [[m for m, c in gap.terms.items() if (c > 0) is positive] for positive in (True, False)]
     for side, other in (sides, sides[::-1]):
-        if len(side) == 1 and len(other) == 1:
-            ((left,), (right,)) = (side, other)
-            left_names = {a for a, _ in left if a in names}
-            right_names = {a for a, _ in right if a in names}
-            if len(left) == 1 and left_names and right_names - left_names and len(right) == 1:
+        if len(side) != 1 or len(other) != 1:
+            continue
+        ((left,), (right,)) = (side, other)
+        there = {symbol for atom, _ in right for symbol in symbols_in(atom)}
+        alone = [atom for atom, exponent in left if exponent == 1 and atom in names]
+        if len(left) == 1 and alone and alone[0] not in there and there & names:
+            if all(isinstance(s.owner, OfInstance) for s in there - names):
                 return DIFFERENT
     return POSSIBLE
 

@@ -47,6 +47,11 @@ class Origin:
         return False
 
     @property
+    def stretches(self) -> bool:
+        """Whether a row of dimensions has those that are used of it."""
+        return self.is_supposed
+
+    @property
     def is_left_open(self) -> bool:
         """Whether an annotation leaves open what the symbol stands for."""
         return False
@@ -146,6 +151,25 @@ class LeftOpen(Unknown):
     def is_left_open(self) -> bool:
         """Whether an annotation leaves open what the symbol stands for."""
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class Untold(Origin):
+    """A dimension, or a row of them, of a tensor of which no annotation says any.
+
+    It has those that are used. What the program calls one of them is a size of this `tensor`.
+    """
+
+    tensor: Hashable
+
+    @property
+    def stretches(self) -> bool:
+        """Whether a row of dimensions has those that are used of it."""
+        return True
+
+    def again(self) -> Origin:
+        """Return the same."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,9 +283,14 @@ class Sym:
         """Return a new unknown that is as the program needs it: what uses it says what it is."""
         return cls.distinct(name, Kind.UNKNOWN, SUPPOSED)
 
-    def again(self) -> Sym:
-        """Return a new unknown of which as much is said as of this one."""
-        return Sym.distinct(self.name, Kind.UNKNOWN, self.origin.again())
+    @classmethod
+    def untold(cls, tensor: Hashable) -> Sym:
+        """Return a new row of dimensions of a tensor of which no annotation says any."""
+        return cls.distinct("...", Kind.UNKNOWN, Untold(tensor))
+
+    def again(self, name: str = "") -> Sym:
+        """Return a new unknown of which as much is said as of this one, by another name perhaps."""
+        return Sym.distinct(name or self.name, Kind.UNKNOWN, self.origin.again())
 
     def label(self, name: str) -> None:
         """Give an unknown that has no name yet the one that it is printed by."""
@@ -271,7 +300,7 @@ class Sym:
     @property
     def is_anonymous(self) -> bool:
         """Whether this is an unknown that has no name yet."""
-        return self.name == "_" and (self.origin == FRESH or self.origin.is_supposed)
+        return self.name == "_" and (self.origin == FRESH or self.origin.stretches)
 
     @property
     def has_name(self) -> bool:
@@ -292,6 +321,11 @@ class Sym:
     def supposed(self) -> bool:
         """Whether this is as the program needs it."""
         return self.origin.is_supposed
+
+    @property
+    def stretches(self) -> bool:
+        """Whether this is a row of dimensions that has those that are used of it."""
+        return self.origin.stretches
 
     @property
     def counted(self) -> bool:

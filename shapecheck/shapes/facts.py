@@ -19,6 +19,7 @@ from shapecheck.dims import (
     Relation,
     Size,
     Sym,
+    Untold,
     Verdict,
     compare,
     is_name,
@@ -240,8 +241,7 @@ class Facts:
                     return True
                 if any(name in shape.dims and number in shape.dims for shape in self.declared):
                     return True
-        # names of which one is an own size by now, and the other would become the same one
-        if is_name(a) and is_name(b) and any({a, b} <= {*one.dims} for one in self.declared):
+        if self._are_apart(self._found(a), self._found(b)):
             return True
         named = any(s.kind is Kind.NAME for dim in (a, b) for s in dims.symbols(dim))
         now = self.dim(a), self.dim(b)
@@ -257,6 +257,26 @@ class Facts:
             for shape in beside
             for one, other in ((a, b), now)
         )
+
+    def _are_apart(self, a: DimExpr, b: DimExpr) -> bool:
+        """Whether two dimensions differ by their names, and are made of axes of one tensor.
+
+        One of them may be an own size by now, so that the other would become the same one.
+        """
+        for axis, other in ((a, b), (b, a)):
+            symbol, there = symbol_of(axis), dims.symbols(other)
+            if symbol is None or symbol in there:
+                continue
+            if isinstance(symbol.origin, Untold):
+                is_beside = any(one.origin == symbol.origin for one in there)
+            else:
+                named = {Size.of(one) for one in there if one.kind is Kind.NAME}
+                every = {axis} | named
+                is_beside = bool(named) and is_name(axis)
+                is_beside = is_beside and any(every <= {*one.dims} for one in self.declared)
+            if is_beside:
+                return compare(size_of(a), size_of(b)).relation is Relation.DIFFERENT
+        return False
 
     def resolved(self, shapes: Iterable[Shape]) -> list[Shape]:
         """Return shapes with all that is known so far put in, to be judged by later."""
@@ -351,7 +371,7 @@ class Facts:
         if run.symbol in self.runs or (behind if axis >= 0 else at):
             return None
         made = tuple(run.another() for _ in range(inside))
-        more = Run(run.symbol.again() if run.symbol.supposed else Sym.fresh("..."))
+        more = Run(run.symbol.again() if run.symbol.stretches else Sym.fresh("..."))
         self.learn_run(run.symbol, (*made, more) if axis >= 0 else (more, *made))
         return made[-1] if axis >= 0 else made[0]
 
@@ -366,7 +386,7 @@ class Facts:
         """
         shape = self.shape(shape)
         runs = [at for at, item in enumerate(shape.dims) if isinstance(item, Run)]
-        if len(runs) != 1 or not (run := shape.dims[runs[0]]).symbol.supposed:  # type: ignore[union-attr]
+        if len(runs) != 1 or not (run := shape.dims[runs[0]]).symbol.stretches:  # type: ignore[union-attr]
             return shape
         assert isinstance(run, Run)
         if count is not None:

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of
+from shapecheck.dims import FRESH, DimExpr, IntSize, Kind, Size, Sym, size_of
 from shapecheck.dims.origins import ElementsOf, IsBound, LengthOf, PartOf, Which
 from shapecheck.dtypes import DTypes
 
@@ -37,8 +37,9 @@ class Run:
         return Run(Sym("...", Kind.UNKNOWN, PartOf(self.symbol, which, count)))
 
     def another(self, label: str = "_") -> Size:
-        """Return a new dimension that is part of the run: unknown, or supposed as the run is."""
-        return Size.of(Sym.suppose(label) if self.symbol.supposed else Sym.fresh(label))
+        """Return a new dimension that is part of the run, supposed or untold as the run is."""
+        origin = self.symbol.origin if self.symbol.stretches else FRESH
+        return Size.of(Sym.distinct(label, Kind.UNKNOWN, origin))
 
     def __repr__(self) -> str:
         if self.symbol.options:

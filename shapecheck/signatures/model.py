@@ -217,7 +217,7 @@ class Signature:
                 about = label or self.name, instance, meant
                 known, given = facts.runs, dict(bound)
                 found = candidate.run(facts, bound, *about)
-                if facts.runs is not known and any(map(_is_supposed, given.values())):
+                if facts.runs is not known and any(map(_stretches, given.values())):
                     given = {name: _refreshed(value, facts) for name, value in given.items()}
                     found = candidate.run(facts, given, *about)
                 written = _into(facts, found, kwargs.get("out"))
@@ -535,12 +535,12 @@ def _wanted(misfit: Misfit) -> str:
     return str(misfit.value) if text == str(misfit.value) else f"{misfit.value} ({text})"
 
 
-def _is_supposed(value: Value) -> bool:
-    """Whether there is a tensor in a value that is as the operation needs it."""
+def _stretches(value: Value) -> bool:
+    """Whether there is a tensor in a value that has the axes which the operation needs."""
     if isinstance(value, (tuple, list)):
-        return any(map(_is_supposed, value))
+        return any(map(_stretches, value))
     items = value.shape.dims if isinstance(value, Tensor) else ()
-    return any(isinstance(item, Run) and item.symbol.supposed for item in items)
+    return any(isinstance(item, Run) and item.symbol.stretches for item in items)
 
 
 def _refreshed(value: Value, facts: Facts) -> Value:

@@ -17,7 +17,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations, slips
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.check import groups, symbolic
+from shapecheck.analysis.check import defaults, groups, symbolic, untold
 from shapecheck.analysis.findings import Findings, Led, Lines, blamed
 from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import overrides
@@ -239,10 +239,13 @@ def _check(
         bodies.check_braces(Frame(module, State(), function=function), function)
         if owner is not None:
             overrides.check_override(Frame(module, State()), owner, function)
-        frame = bodies.check_body(function, *start(function, owner, around))
+        frame = _checked(function, *start(function, owner, around))
         _check_nested(module, frame)
         if module.reporter.count == before and around is None:
             groups.check(function, lambda: start(function, owner, None))
+        if module.reporter.count == before and around is None and owner is not None:
+            by_default = partial(start, function, owner, None, by_default=True)
+            defaults.check(function, owner, lambda: _checked(function, *by_default()))
     except (BudgetExceeded, RecursionError):
         return
     except StubError:
@@ -253,6 +256,11 @@ def _check(
         assert module.reporter is not None
         text = f"internal error in shapecheck, please report: {type(error).__name__}: {error}"
         module.reporter.note(function.node, text)
+
+
+def _checked(function: Function, state: State, begun: dict[str, Value]) -> Frame:
+    supposed = untold.supposing(function, state, begun)
+    return bodies.check_body(function, state, begun, suppose=supposed)
 
 
 class _Around:
@@ -321,11 +329,15 @@ def _named_alike(frame: Frame, inner: Function, facts: Facts) -> Facts:
 
 
 def start(
-    function: Function, owner: Class | None, around: State | None, alike: bool = True
+    function: Function,
+    owner: Class | None,
+    around: State | None,
+    alike: bool = True,
+    by_default: bool = False,
 ) -> tuple[State, dict[str, Value]]:
     """Return the state in which a function's body begins, and the value of its `self`.
 
-    `alike` is as for `symbolic`.
+    `alike` and `by_default` are as for `symbolic`.
     """
     node = function.node
     if around is not None and owner is None:
@@ -338,6 +350,6 @@ def start(
         return State(), {}
     if "builtins.classmethod" in kinds:
         return State(), {first: owner}
-    state, ref = symbolic.instance(owner, "self", alike)
+    state, ref = symbolic.instance(owner, "self", alike, by_default)
     symbolic.begin(state, ref, function)
     return state, {first: ref}

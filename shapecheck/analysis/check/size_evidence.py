@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from shapecheck.analysis.annotations.classes import members
+from shapecheck.analysis.annotations.classes import find_method, members
+from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.program.model import Function, dotted
+from shapecheck.analysis.program.model import Class, Function, dotted
 from shapecheck.analysis.program.syntax import is_def
+from shapecheck.ops.call import only
 
 
 def sizes_of(init: Function) -> set[str]:
@@ -19,6 +21,14 @@ def sizes_of(init: Function) -> set[str]:
     to or divided with, there or in another method; also behind what they are assigned to.
     """
     return init.module.recall(("sizes of", init.node), lambda: _found(init), set[str]())
+
+
+def configurations_of(init: Function) -> set[str]:
+    """Return the variables of a constructor that sizes are read from, as `config.n_embd` is."""
+    uses = _Uses(init)
+    given = (one for call in only(ast.walk(init.node), ast.Call) for one in uses.whole(call))
+    read = (part for one in given for part in only(ast.walk(one), ast.Attribute))
+    return {part.value.id for part in read if isinstance(part.value, ast.Name)}
 
 
 def _found(init: Function) -> set[str]:
@@ -71,7 +81,7 @@ class _Uses:
                 ):
                     self._taken_apart.add(_key(several, prefix) or "")
                 case ast.Call():
-                    for one in self._whole(node):
+                    for one in self.whole(node):
                         self._sizes.update(_factors(one, prefix))
                 case ast.BinOp(op=ast.FloorDiv()):
                     self._sizes.update(_factors(node, prefix))
@@ -80,10 +90,13 @@ class _Uses:
                 case ast.AnnAssign(target=target, value=ast.expr() as value):
                     self._made += _pairs(target, value, prefix)
 
-    def _whole(self, call: ast.Call) -> Iterator[ast.expr]:
+    def whole(self, call: ast.Call) -> Iterator[ast.expr]:
         """Yield the arguments that have to be whole numbers."""
-        name = dotted(self._reader.resolve(call.func))
-        if name == "range":
+        called = self._reader.resolve(call.func)
+        name = dotted(called)
+        if isinstance(called, Class):
+            yield from _handed_on(called, call)
+        elif name == "range":
             yield from call.args
         elif name is not None and name.startswith("einops."):
             yield from (word.value for word in call.keywords if word.arg)
@@ -110,6 +123,16 @@ class _Uses:
             case [ast.Tuple(elts=several) | ast.List(elts=several)]:
                 return several
         return given if len(given) > 1 else ()
+
+
+def _handed_on(cls: Class, call: ast.Call) -> Iterator[ast.expr]:
+    """Yield what a class of the program is given that its constructor uses as a size."""
+    init = find_method(cls, "__init__")
+    if init is not None:
+        params = [one.arg for one in arguments_of(init.node)[1:]]
+        given = dict(zip(params, call.args, strict=False))
+        given.update({word.arg: word.value for word in call.keywords if word.arg})
+        yield from (given[name] for name in sorted(sizes_of(init) & given.keys()))
 
 
 def _pairs(target: ast.expr, value: ast.expr, prefix: str) -> Iterator[tuple[str, set[str]]]:

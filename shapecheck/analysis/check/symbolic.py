@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Final
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import defaults, find_method
 from shapecheck.analysis.annotations.construction import assigned, is_builder
-from shapecheck.analysis.check.size_evidence import sizes_of
+from shapecheck.analysis.annotations.declared import AnyDecl
+from shapecheck.analysis.check.size_evidence import configurations_of, sizes_of
 from shapecheck.analysis.interpreter import body, first_class
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.summaries import view
@@ -31,15 +33,21 @@ from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 
 
-def instance(cls: Class, path: str, alike: bool = True) -> tuple[State, Ref]:
+def instance(
+    cls: Class, path: str, alike: bool = True, by_default: bool = False
+) -> tuple[State, Ref]:
     """Return a state with an instance of a class of which only the class is known.
 
     Its `__init__` is run with symbols for the arguments: ints are sizes of its own. With `alike`,
-    two of them are the same where all calls in the module say so.
+    two of them are the same where all calls in the module say so; `by_default` flags are what they
+    are where nobody passes them.
     """
-    question = ("symbolic", cls, path, alike)
+    question = ("symbolic", cls, path, alike, by_default)
     made = cls.module.recall(
-        question, lambda: _symbolic(cls, path, alike=alike), _Symbolic(State(), Ref()), _are_alike
+        question,
+        lambda: _symbolic(cls, path, alike=alike, by_default=by_default),
+        _Symbolic(State(), Ref()),
+        _are_alike,
     )
     state = made.state.copy()
     if made.has_anonymous:
@@ -72,7 +80,7 @@ def _are_alike(one: _Symbolic, other: _Symbolic) -> bool:
 
 def check_init(cls: Class) -> None:
     """Check the `__init__` that a class defines itself; what is found out is `instance`'s."""
-    question, home = ("symbolic", cls, "self", True), cls.module.name
+    question, home = ("symbolic", cls, "self", True, False), cls.module.name
     memory = cls.module.program.memory
     again = lambda: _symbolic(cls, "self")  # noqa: E731
     with memory.answering(question, home=home, again=again, alike=_are_alike) as keep:
@@ -86,7 +94,25 @@ def begin(state: State, ref: Ref, function: Function) -> None:
         state.put(ref, replace(content, fresh=False))
 
 
-def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> _Symbolic:
+def flags(cls: Class) -> dict[str, Value]:
+    """Return the flags that the constructor of a class has, with their defaults.
+
+    No annotation says anything of them, nor does their use that they are sizes.
+    """
+    init = find_method(cls, "__init__")
+    sizes = {} if init is None else _supposed(init)
+    found: dict[str, Value] = {}
+    for param in () if init is None else declarations.declaration(init).params:
+        given = literal(param.default)
+        if isinstance(given, (bool, float, str, NoneType)) and param.default is not None:
+            if isinstance(param.declared, AnyDecl) and param.name not in sizes:
+                found[param.name] = given
+    return found
+
+
+def _symbolic(
+    cls: Class, path: str, quiet: bool = True, alike: bool = True, by_default: bool = False
+) -> _Symbolic:
     state = State()
     ref = state.new(Instance(cls, {}, path, whole=True, fresh=True, defaults=defaults(cls)))
     init = find_method(cls, "__init__")
@@ -96,7 +122,8 @@ def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> 
         if one.atom is not None:
             state.facts.learn(one.atom, same)
     itself: dict[str, Value] = {one.arg: ref for one in declarations.arguments_of(init.node)[:1]}
-    frame = body.check_body(init, state, {**_supposed(init), **itself}, quiet=quiet)
+    values = {**_supposed(init), **(flags(cls) if by_default else {}), **itself}
+    frame = body.check_body(init, state, values, quiet=quiet)
     ends = [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]
     end = ends[0] if ends else state
     for other in ends[1:]:
@@ -107,8 +134,8 @@ def _symbolic(cls: Class, path: str, quiet: bool = True, alike: bool = True) -> 
     end.vars, end.since = {}, {}
     end.facts.under_unknown_condition = False
     end.adopt(names_of(path, "fields"))
-    values = (value for content in end.heap.values() for value in inside(content))
-    return _Symbolic(end, ref, any(s.is_anonymous for v in values for s in unknowns(v)))
+    held = (value for content in end.heap.values() for value in inside(content))
+    return _Symbolic(end, ref, any(s.is_anonymous for v in held for s in unknowns(v)))
 
 
 def _supposed(init: Function) -> dict[str, Value]:
@@ -118,13 +145,15 @@ def _supposed(init: Function) -> dict[str, Value]:
     """
     arguments = declarations.arguments_of(init.node)
     bare = {one.arg for one in arguments[1:] if one.annotation is None}
+    configurations = set[str]()
     if bare and not init.module.program.supposing:
-        bare.intersection_update(sizes_of(init))
+        configurations = bare & configurations_of(init)
+        bare = configurations | (bare & sizes_of(init))
     found: dict[str, Value] = {}
     for param in declarations.declaration(init).params:
         default = param.default
         if param.name in bare and default is None:
-            found[param.name] = Path(param.name)
+            found[param.name] = Path(param.name, may_agree=param.name in configurations)
         elif param.name in bare and type(literal(default)) is int:
             found[param.name] = own_size(param.name, literal(default))
     return found

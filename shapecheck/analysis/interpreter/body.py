@@ -22,19 +22,33 @@ from shapecheck.analysis.annotations.declarations import (
 )
 from shapecheck.analysis.annotations.declared import Declared, ListDecl, TensorDecl, TupleDecl
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.interpreter import autocast, first_class, fitting, instance_dims, strict
+from shapecheck.analysis.interpreter import (
+    autocast,
+    first_class,
+    fitting,
+    functions,
+    instance_dims,
+    strict,
+)
 from shapecheck.analysis.interpreter.frame import Budget, Frame
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.lost_names import where_lost
-from shapecheck.analysis.program.model import Dotted, Function, Value
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import elements, is_def, names_in
-from shapecheck.analysis.values.model import DictContent, ListContent, own_size, with_default
+from shapecheck.analysis.values.model import (
+    DictContent,
+    ListContent,
+    Partial,
+    own_size,
+    with_default,
+)
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
 from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of
 from shapecheck.dims.origins import NamedAlike
 from shapecheck.explain import Message
+from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import is_size, only
 from shapecheck.shapes import Item, Matcher, Tensor
 
@@ -186,7 +200,24 @@ def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
         element = fitting.declare(frame, declared, param.name, matcher)
         return frame.state.new(ListContent(None, element, "tuple"))
     value = fitting.declare(frame, declared, param.name, matcher)
+    if value is UNKNOWN and isinstance(param.default, (ast.Name, ast.Attribute, ast.Call)):
+        return _called_by_default(frame, param.default)
     return with_default(value, param.name, param.default)
+
+
+def _called_by_default(frame: Frame, node: ast.expr) -> Value:
+    """Return what a parameter is where nothing is passed, if that is there to be called.
+
+    Of `norm_layer=nn.LayerNorm` the annotation says nothing, and the program as it is written
+    makes layers of it. See decisions.md, "What is called by default is what is called".
+    """
+    given = functions.default(frame, frame.module, node)
+    match given:
+        case Class() | Function() | Partial():
+            return given
+        case Dotted(name=name) if name.startswith("torch."):
+            return given
+    return UNKNOWN
 
 
 def _text(frame: Frame, node: ast.expr) -> str | None:

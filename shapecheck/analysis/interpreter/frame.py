@@ -214,6 +214,7 @@ class Frame:
         self.supposed: set[Atom] = set()
         self.introduced: dict[str, ast.AnnAssign] = {}
         self.made: set[Free] = set()
+        self.axes: dict[Size, Sym] = {}
         self.errors = 0
         self.most: float = math.inf
         self.at: ast.stmt | None = None

@@ -25,7 +25,6 @@ from shapecheck.analysis.values.model import (
     Path,
     Ref,
     each_of,
-    own_size,
 )
 from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of, symbol_of
 from shapecheck.explain import Message
@@ -173,8 +172,8 @@ def _path_beside(path: Path, beside: Value) -> Value:
         case Tensor():
             return Scalar(dtypes.ANY)
         case Path():
-            return own_size(path.text)
-    return own_size(path.text) if is_size(beside) else path
+            return path.size
+    return path.size if is_size(beside) else path
 
 
 def integers(op: ast.operator, left: IntSize, right: IntSize) -> Value:

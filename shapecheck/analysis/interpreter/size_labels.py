@@ -35,7 +35,7 @@ def name_sizes(
         made = [symbol for symbol in made if symbol not in old]
     if not made:
         return
-    given = [part for one in arguments for part in _parts(frame, one.node, one.value)]
+    given = [part for one in arguments for part in parts(frame, one.node, one.value)]
     nodes = [node for node, value in given if _is_unknown(value)]
     rest = [value for _, value in given if not _is_unknown(value)]
     sizes = all(value == -1 or value in result.shape.dims for value in rest)
@@ -54,7 +54,7 @@ def _symbols(frame: Frame, value: Value) -> Iterator[Sym]:
             yield from size.symbols()
 
 
-def _parts(frame: Frame, node: ast.expr | None, value: Value) -> Iterator[tuple[ast.expr, Value]]:
+def parts(frame: Frame, node: ast.expr | None, value: Value) -> Iterator[tuple[ast.expr, Value]]:
     """Yield the expressions in an argument that may be numbers, with their values."""
     each = None if node is None else elements(node)
     if each is not None:
@@ -65,7 +65,7 @@ def _parts(frame: Frame, node: ast.expr | None, value: Value) -> Iterator[tuple[
             return  # the tensors that an op joins, known or not
         if len(held) == len(each) and not only(each, ast.Starred):
             for part, item in zip(each, held, strict=True):
-                yield from _parts(frame, part, item)
+                yield from parts(frame, part, item)
     elif node is not None and (_is_unknown(value) or isinstance(value, (int, Size))):
         yield node, value
 

@@ -18,6 +18,7 @@ from shapecheck.analysis.interpreter import (
     fitting,
     match_patterns,
 )
+from shapecheck.analysis.interpreter.axis_names import name_axis
 from shapecheck.analysis.interpreter.frame import Frame, Loop
 from shapecheck.analysis.interpreter.iteration import (
     UNROLL,
@@ -43,7 +44,7 @@ from shapecheck.analysis.program.syntax import (
 )
 from shapecheck.analysis.values.model import Bound, Context, ListContent, Ref
 from shapecheck.analysis.values.state import State
-from shapecheck.dims import IntSize, Size, Sym
+from shapecheck.dims import IntSize, Size
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
@@ -90,6 +91,7 @@ def store(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> Non
     """Assign a value to a target; `source` is the expression that it comes from."""
     match target:
         case ast.Name(id=name):
+            name_axis(frame, name, value)
             frame.assign(name, value, target.lineno)
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
             _unpack(frame, targets, value, source)
@@ -171,7 +173,7 @@ def _around_run(
     """Return the items of a shape with one run, which is learned to have what is left over."""
     if star is not None:
         after = len(targets) - star - 1
-        if run.symbol.supposed:
+        if run.symbol.stretches:
             value = _reached(frame, value, at, run, targets, star)
             ((at, _),) = runs_in(value)
         return value if star <= at and after < len(value) - at else None
@@ -199,7 +201,7 @@ def _reached(
     is_named = not run.symbol.name.isidentifier() and labels[star].strip("_") != ""
     if not front and not back and not is_named:
         return value
-    rest = Sym.suppose(labels[star]) if is_named else run.symbol.again()
+    rest = run.symbol.again(labels[star]) if is_named else run.symbol.again()
     inner: tuple[Size | Run, ...] = (*front, Run(rest), *back)
     frame.state.facts.learn_run(run.symbol, inner)
     return (*value[:at], *inner, *value[at + 1 :])

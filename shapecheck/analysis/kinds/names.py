@@ -9,6 +9,7 @@ from typing import Final
 from shapecheck import dtypes
 from shapecheck.analysis.annotations.reader import shaped_type
 from shapecheck.analysis.interpreter import escaping, op_calls, registry
+from shapecheck.analysis.interpreter.axis_names import name_given
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
 from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
@@ -17,7 +18,7 @@ from shapecheck.analysis.interpreter.size_labels import name_sizes
 from shapecheck.analysis.interpreter.truth import TYPE, is_class, is_op
 from shapecheck.analysis.program.model import NOTHING, Dotted, ModuleRef, Value
 from shapecheck.analysis.program.modules import library
-from shapecheck.analysis.values.model import Arguments, OpInstance, Path, own_size
+from shapecheck.analysis.values.model import Arguments, OpInstance, Path
 from shapecheck.ops import UNKNOWN, DType
 from shapecheck.signatures import OpClass
 
@@ -78,6 +79,7 @@ class DottedKind(Kind[Dotted]):
         if signature is not None:
             site = Site(node, label, args=arguments.args)
             escaping.hand_over(frame, [*arguments.values, *arguments.named.values()])
+            name_given(frame, arguments.sizes)
             result = apply(frame, signature, arguments.values, arguments.named, site)
             name_sizes(frame, arguments.sizes, result)
             return result
@@ -145,14 +147,14 @@ class PathKind(Kind[Path]):
     ) -> Value:
         match index:
             case int() | str():
-                return Path(held.text + f"[{index!r}]")
+                return held.at(held.text + f"[{index!r}]")
         return UNKNOWN
 
     def attribute(self, frame: Frame, value: Value, held: Path, name: str, node: ast.expr) -> Value:
-        return Path(held.text + f".{name}")
+        return held.at(held.text + f".{name}")
 
     def plain(self, spelling: Spelling, value: Value, held: Path) -> Value:
-        return own_size(held.text)
+        return held.size
 
 
 register(Path, PathKind())

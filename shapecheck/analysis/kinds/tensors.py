@@ -8,6 +8,7 @@ from dataclasses import replace
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter import escaping, first_class
+from shapecheck.analysis.interpreter.axis_names import name_given
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import UNROLL
 from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, as_learned, register
@@ -37,6 +38,7 @@ def _call(frame: Frame, call: MethodCall[Tensor] | MethodCall[Free]) -> Value:
         return NOTHING
     escaping.hand_over(frame, [*call.args, *call.kwargs.values()])
     site = Site(call.node, call.name, args=call.arguments.args, receiver=source or call.node)
+    name_given(frame, call.arguments.sizes)
     result = apply(frame, signature, [call.owner, *call.args], call.kwargs, site)
     name_sizes(frame, call.arguments.sizes, result, call.owner)
     if call.name.endswith("_"):

@@ -18,6 +18,8 @@ from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.check.module import program_of, without_collecting
 from shapecheck.analysis.check.parts import functions as functions_of
 from shapecheck.analysis.check.parts import nested, start
+from shapecheck.analysis.check.tensor_evidence import is_annotated, shown, shown_sizes
+from shapecheck.analysis.check.untold import ahead
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.interpreter import body
 from shapecheck.analysis.interpreter.frame import BudgetExceeded, Frame, observing
@@ -25,9 +27,8 @@ from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.inlining import end_of
 from shapecheck.analysis.program.answers import Place, places
 from shapecheck.analysis.program.model import NOTHING, Function, Value
-from shapecheck.analysis.program.syntax import Def, is_def, name_of, nodes, owner_of
+from shapecheck.analysis.program.syntax import Def, is_def
 from shapecheck.analysis.study.model import ListOf, Study, Subject
-from shapecheck.analysis.study.tensor_evidence import is_annotated, shown, shown_sizes, untold
 from shapecheck.analysis.values.model import (
     Argument,
     Instance,
@@ -161,41 +162,10 @@ def run_again(seen: Study, values: Mapping[str, Value], most: float = math.inf) 
 
 
 def _ahead(subject: Subject) -> Study:
-    """Return what is seen of a function without running it: what it uses by names from outside."""
+    """Return what is seen of a function without running it."""
     function = subject.function
     state, begun = start(function, function.owner, subject.around, subject.alike)
-    if not untold(function) - begun.keys():
-        return Study(subject, begun, None, {}, {})
-    state.vars |= begun
-    frame = Frame(function.module, state, function=function, quiet=True)
-    names = only(nodes(function.node), ast.Name)
-    own = {one.id for one in names if not isinstance(one.ctx, ast.Load)}
-    own |= {one.arg for one in declarations.arguments_of(function.node)} - begun.keys()
-    values: dict[ast.expr, Value] = {}
-    for node in nodes(function.node):
-        for used in _used(node):
-            root = name_of(_root(used))
-            if root is not None and root not in own:
-                values[used] = frame.eval(used)
-    return Study(subject, begun, None, values, {})
-
-
-def _root(node: ast.expr) -> ast.expr:
-    """Return what attributes are asked of at first: `x` of `x.mT.shape`."""
-    owner = owner_of(node)
-    return node if owner is None else _root(owner)
-
-
-def _used(node: ast.AST) -> tuple[ast.expr, ...]:
-    """Return the parts of an expression that tell whether others are tensors, or sizes."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=receiver) as called):
-            return (called, receiver)
-        case ast.Call():
-            return (node.func,)
-        case ast.BinOp():
-            return (node.left, node.right)
-    return ()
+    return Study(subject, begun, None, dict(ahead(function, state, begun).values), {})
 
 
 def _is_tensor(value: Value) -> bool:

@@ -110,7 +110,7 @@ class Moving:
 
     def _path(self, path: Path) -> Path:
         moved = renumbered(path.text, self.number)
-        return path if moved is path.text else Path(moved)
+        return path if moved is path.text else path.at(moved)
 
     def _dim(self, dim: Size | Composite) -> DimExpr:
         moved = {symbol: self.symbol(symbol) for symbol in dims.in_order(dims.symbols(dim))}

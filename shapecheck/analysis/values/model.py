@@ -147,9 +147,22 @@ class Callback(Opaque):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Path(Opaque):
-    """An attribute of something unknown, `cfg.d_model`; used as a size, it is one of its own."""
+    """An attribute of something unknown, `cfg.d_model`; used as a size, it is one of its own.
+
+    `may_agree`: any two may be one size, as a program has it that says nothing of what is read.
+    """
 
     text: AccessPath
+    may_agree: bool = False
+
+    def at(self, text: AccessPath) -> Path:
+        """Return what is read of it."""
+        return Path(text, self.may_agree)
+
+    @property
+    def size(self) -> Size:
+        """The size that it is, where it is one."""
+        return own_size(self.text, None if self.may_agree else NOTHING)
 
     def __repr__(self) -> str:
         return str(self.text)

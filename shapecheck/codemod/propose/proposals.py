@@ -13,8 +13,8 @@ from typing import Final
 from shapecheck import spec
 from shapecheck.analysis import Options
 from shapecheck.analysis.annotations.declarations import arguments_of, declaration, speaks
+from shapecheck.analysis.check.tensor_evidence import shown
 from shapecheck.analysis.study.model import Study
-from shapecheck.analysis.study.tensor_evidence import shown
 from shapecheck.analysis.values.model import OneOf, tensor_of
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.propose.compiled import compiler

@@ -437,7 +437,7 @@ def _refuse_scrambling(
         if is_shift and not _are_of_one_kind(left):
             return
     for owner, factor in moved:
-        if not dims.symbols(factor) or _loose(factor):
+        if not dims.symbols(factor) or _loose(factor) or _is_twice(call, factor, right):
             continue
         here = source.index(owner)
         there = next(
@@ -445,7 +445,8 @@ def _refuse_scrambling(
         )
         ahead = _product(call, source[:here]), _product(call, targets[:there])
         left_over = _cancel(*ahead)
-        if any(map(_loose, left_over)) or (here == there and any(map(_rounded, left_over))):
+        may_stay = here == there or has_run(source[:here])
+        if any(map(_loose, left_over)) or (may_stay and any(map(_rounded, left_over))):
             continue
         places = [f"is axis {here}", f"axis {there}"]
         if here == there:
@@ -514,6 +515,14 @@ def _order(call: Call, source: Sequence[Item], targets: Sequence[Item]) -> list[
             return []
         order += group
     return order if sorted(order) == list(range(len(source))) else []
+
+
+def _is_twice(call: Call, factor: IntSize, sizes: Sequence[IntSize]) -> bool:
+    """Whether a size that no annotation names is that of several axes: which it is isn't said."""
+    symbol = dims.symbol_of(call.facts.size(factor))
+    if symbol is None or symbol.kind is not Kind.OWN:
+        return False
+    return sum(_is_that(call, factor, size) for size in sizes) > 1
 
 
 def _is_shift(call: Call, left: Sequence[IntSize], right: Sequence[IntSize]) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Protocol
 
 from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.annotations.declared import AnyDecl, TensorDecl
-from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted, literal
 from shapecheck.analysis.program.syntax import elements, is_none, nodes, text_of
-from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
@@ -19,6 +18,26 @@ from shapecheck.shapes import Tensor
 from shapecheck.signatures import Signature
 from shapecheck.signatures.model import Param
 
+
+class Seen(Protocol):
+    """What is known of a function where its parameters are looked for: what they are, and more.
+
+    `values` are what expressions of its body are worth, `params` what its parameters are.
+    """
+
+    @property
+    def function(self) -> Function:
+        """The function."""
+
+    @property
+    def params(self) -> Mapping[str, Value]:
+        """What is known of its parameters."""
+
+    @property
+    def values(self) -> Mapping[ast.expr, Value]:
+        """What its expressions are worth."""
+
+
 _FIRST: Final = frozenset(
     "input input1 tensor tensors tensors_and_pattern operands condition sorted_sequence anchor "
     "log_probs".split()
@@ -26,7 +45,7 @@ _FIRST: Final = frozenset(
 """What signatures call an argument that is a tensor, or several, and never a size."""
 
 
-def shown(function: Function, owner: Class | None, seen: Study, counted: bool = True) -> set[str]:
+def shown(function: Function, owner: Class | None, seen: Seen, counted: bool = True) -> set[str]:
     """Return the parameters without annotation that their use shows to be tensors.
 
     `counted`: what is added to a tensor is one. It may be a number as well.
@@ -63,15 +82,15 @@ def _unannotated(function: Function) -> Iterator[declarations.Parameter]:
                     yield param
 
 
-def shown_sizes(function: Function, seen: Study) -> set[str]:
-    """Return the parameters without annotation and default that their use shows to be ints.
+def shown_sizes(function: Function, seen: Seen) -> set[str]:
+    """Return the parameters without annotation that their use shows to be ints.
 
     One of several sizes is, and what a size is divided by; one alone may be several.
     """
     candidates = {
         param.name
         for param in _unannotated(function)
-        if param.default is None and seen.params.get(param.name, UNKNOWN) is UNKNOWN
+        if _is_int(param.default) and seen.params.get(param.name, UNKNOWN) is UNKNOWN
     }
     found: set[str] = set()
     for node in nodes(function.node) if candidates else ():
@@ -85,7 +104,13 @@ def shown_sizes(function: Function, seen: Study) -> set[str]:
     return found & candidates
 
 
-def _is_own(node: ast.expr, seen: Study) -> bool:
+def _is_int(default: ast.expr | None) -> bool:
+    """Whether there is no default, or a number of things."""
+    given = literal(default)
+    return default is None or (type(given) is int and given > 0)
+
+
+def _is_own(node: ast.expr, seen: Seen) -> bool:
     """Whether an expression is an object or a class of the program's."""
     return _is_object(seen.values.get(node))
 
@@ -135,7 +160,7 @@ def is_annotated(function: Function, name: str) -> bool:
     return any(one.arg == name and one.annotation is not None for one in every)
 
 
-def _tensors_in(node: ast.AST, seen: Study, in_module: bool) -> Iterator[str]:
+def _tensors_in(node: ast.AST, seen: Seen, in_module: bool) -> Iterator[str]:
     """Yield the names that one node of a body shows to be tensors."""
     match node:
         case ast.Attribute(value=ast.Name(id=name), attr=attr):
@@ -166,24 +191,24 @@ def _says_dim(node: ast.Call) -> bool:
     return any(isinstance(one, numbers) and text_of(one) is None for one in given)
 
 
-def _is(name: str, flag: str, seen: Study) -> bool:
+def _is(name: str, flag: str, seen: Seen) -> bool:
     """Whether a flag is said of the method or the attribute of tensors of this name."""
     return f"torch.Tensor.{name}" in seen.function.module.program.table.flagged(flag)
 
 
-def _takes_sizes(name: str, seen: Study) -> bool:
+def _takes_sizes(name: str, seen: Seen) -> bool:
     """Whether a method of a tensor, or a function, of this name is given sizes."""
     sized = seen.function.module.program.table.flagged("sized")
     return f"torch.Tensor.{name}" in sized or f"torch.{name}" in sized
 
 
-def _changes(name: str, seen: Study) -> bool:
+def _changes(name: str, seen: Seen) -> bool:
     """Whether a method gives a tensor where it is asked of one, and else something else."""
     signature = seen.function.module.program.table.signature(f"torch.Tensor.{name}")
     return signature is not None and _is(name, "shared", seen) and signature.gives_tensors
 
 
-def _origin(node: ast.expr, seen: Study) -> Iterator[str]:
+def _origin(node: ast.expr, seen: Seen) -> Iterator[str]:
     """Yield the name that must be a tensor if an expression is one: `x` of `x.float().mT`."""
     match node:
         case ast.Name(id=name):
@@ -194,7 +219,7 @@ def _origin(node: ast.expr, seen: Study) -> Iterator[str]:
             yield from _origin(value, seen)
 
 
-def _handed_over(node: ast.Call, seen: Study) -> Iterator[str]:
+def _handed_over(node: ast.Call, seen: Seen) -> Iterator[str]:
     """Yield the names that a call hands over where only tensors are taken."""
     target = seen.values.get(node.func, UNKNOWN)
     match target, node:
@@ -216,7 +241,7 @@ def _handed_over(node: ast.Call, seen: Study) -> Iterator[str]:
                         yield from _origin(item, seen)
 
 
-def _by_parameter(target: Value, node: ast.Call, seen: Study) -> Iterator[tuple[Param, ast.expr]]:
+def _by_parameter(target: Value, node: ast.Call, seen: Seen) -> Iterator[tuple[Param, ast.expr]]:
     """Yield the parameters of a library's function, each with an argument that a call gives it."""
     signature, bound = _signature(target, seen)
     params = () if signature is None else signature.params[bound:]
@@ -228,7 +253,7 @@ def _by_parameter(target: Value, node: ast.Call, seen: Study) -> Iterator[tuple[
     yield from ((by_name[k.arg], k.value) for k in node.keywords if k.arg in by_name)
 
 
-def _signature(target: Value, seen: Study) -> tuple[Signature | None, int]:
+def _signature(target: Value, seen: Seen) -> tuple[Signature | None, int]:
     """Return the signature of what is called, and how many parameters are bound already."""
     table = seen.function.module.program.table
     match target:

@@ -1,0 +1,101 @@
+"""What parameters are taken for of which no annotation says a shape."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, replace
+
+from shapecheck.analysis.annotations import declarations
+from shapecheck.analysis.check import tensor_evidence
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.program.model import Function, Value, literal
+from shapecheck.analysis.program.syntax import name_of, nodes, owner_of
+from shapecheck.analysis.values.model import OneOf, own_size
+from shapecheck.analysis.values.state import State
+from shapecheck.dims import Sym
+from shapecheck.ops.call import only
+from shapecheck.shapes import Run, Shape, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What is seen of a function without running it."""
+
+    function: Function
+    params: Mapping[str, Value]
+    values: Mapping[ast.expr, Value]
+
+
+def ahead(function: Function, state: State, begun: Mapping[str, Value]) -> Ahead:
+    """Return what a function uses by names from outside, as they are where its body begins."""
+    if not tensor_evidence.untold(function) - begun.keys():
+        return Ahead(function, begun, {})
+    state = state.copy()
+    state.vars |= begun
+    frame = Frame(function.module, state, function=function, quiet=True)
+    names = only(nodes(function.node), ast.Name)
+    own = {one.id for one in names if not isinstance(one.ctx, ast.Load)}
+    own |= {one.arg for one in declarations.arguments_of(function.node)} - begun.keys()
+    values: dict[ast.expr, Value] = {}
+    for node in nodes(function.node):
+        for used in _used(node):
+            root = name_of(_root(used))
+            if root is not None and root not in own:
+                values[used] = frame.eval(used)
+    return Ahead(function, begun, values)
+
+
+def _root(node: ast.expr) -> ast.expr:
+    """Return what attributes are asked of at first: `x` of `x.mT.shape`."""
+    owner = owner_of(node)
+    return node if owner is None else _root(owner)
+
+
+def _used(node: ast.AST) -> tuple[ast.expr, ...]:
+    """Return the parts of an expression that tell whether others are tensors, or sizes."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=receiver) as called):
+            return (called, receiver)
+        case ast.Call():
+            return (node.func,)
+        case ast.BinOp():
+            return (node.left, node.right)
+    return ()
+
+
+def supposing(
+    function: Function, state: State, begun: Mapping[str, Value]
+) -> Callable[[declarations.Parameter, Value], Value]:
+    """Return what says what a parameter is taken for when the body of a function begins."""
+    seen = ahead(function, state, begun)
+    tensors = tensor_evidence.shown(function, function.owner, seen)
+    sizes = tensor_evidence.shown_sizes(function, seen) - tensors
+    return lambda param, value: _untold_as(param, value, tensors, sizes)
+
+
+def _untold_as(
+    param: declarations.Parameter, value: Value, tensors: Set[str], sizes: Set[str]
+) -> Value:
+    """Return what a parameter is taken for: a tensor of which no axis is told may be any."""
+    if param.name in tensors:
+        tensor = _any(param.name)
+        return tensor if param.default is None else OneOf((tensor, None))
+    if param.name in sizes:
+        return own_size(param.name, literal(param.default))
+    if param.kind in ("positional", "keyword") and not declarations.speaks(param.declared):
+        return _untold(value, param.name)
+    return value
+
+
+def _any(name: str) -> Tensor:
+    return Tensor(Shape((Run(Sym.untold(name)),)))
+
+
+def _untold(value: Value, name: str) -> Value:
+    match value:
+        case Tensor(shape=shape) if shape.opaque:
+            return replace(value, shape=_any(name).shape)
+        case OneOf(options=options):
+            return OneOf(tuple(_untold(option, name) for option in options))
+    return value

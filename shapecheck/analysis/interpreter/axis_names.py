@@ -1,0 +1,45 @@
+"""Names that a body gives to the axes of tensors of which no annotation says a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.size_labels import parts
+from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.values.model import Argument
+from shapecheck.dims import Size, Untold
+
+_LONGEST: Final = 24
+
+
+def name_axis(frame: Frame, name: str, value: Value) -> None:
+    """Let an axis of which nothing is known be what a variable calls it.
+
+    A variable that is another axis later names the first one only. What a call's variables stand
+    for may be axes of its caller's tensors, which are called otherwise.
+    """
+    if type(value) is not Size or frame.depth or frame.function is None or not name.strip("_"):
+        return
+    symbol, facts = value.symbol, frame.state.facts
+    if symbol is None or not isinstance(symbol.origin, Untold) or symbol in facts.atoms:
+        return
+    named = dims.own(name, symbol.origin)
+    if frame.axes.setdefault(named, symbol) is symbol:
+        facts.learn(symbol, named)
+
+
+def name_given(frame: Frame, arguments: Sequence[Argument]) -> None:
+    """Let axes that are given to an op as sizes be what the program writes, `x.shape[1]`."""
+    if frame.depth or frame.function is None:
+        return
+    for argument in arguments:
+        for node, value in parts(frame, argument.node, argument.value):
+            if type(value) is Size and _is_untold(value):
+                name_axis(frame, frame.segment(node).replace(" ", "")[:_LONGEST], value)
+
+
+def _is_untold(value: Size) -> bool:
+    return value.symbol is not None and isinstance(value.symbol.origin, Untold)
