@@ -160,14 +160,23 @@ def _supposed(init: Function) -> dict[str, Value]:
 
 
 def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
-    """Return the sizes of a constructor that every call in its module gives one expression."""
+    """Return the sizes of a constructor that every call in its module gives one expression.
+
+    Or two that the module asserts to be equal.
+    """
+    asserted = cls.module.syntax.equated(cls.name)
     params = {param.name: param for param in declarations.declaration(init).params[1:]}
     pairs: set[tuple[str, str]] | None = None
     for call in cls.module.syntax.calls(cls.name):
         given = dict(zip(params, call.args, strict=False))
         given.update({word.arg: word.value for word in call.keywords if word.arg in params})
         texts = {n: ast.dump(v) for n, v in given.items() if literal(v) is UNKNOWN}
-        alike = {(a, b) for a in texts for b in texts if a < b and texts[a] == texts[b]}
+        alike = {
+            (a, b)
+            for a in texts
+            for b in texts
+            if a < b and (texts[a] == texts[b] or frozenset((texts[a], texts[b])) in asserted)
+        }
         pairs = alike if pairs is None else pairs & alike
 
     def size(name: str) -> Size:

@@ -31,6 +31,8 @@ from shapecheck.analysis.interpreter.inlining import look_into
 from shapecheck.analysis.interpreter.truth import is_constant
 from shapecheck.analysis.program.model import NOTHING, Function, Value, literal
 from shapecheck.analysis.program.modules import Module
+from shapecheck.analysis.program.reading import body_of
+from shapecheck.analysis.program.syntax import is_def
 from shapecheck.analysis.values.model import Argument, Bound, DictContent
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
@@ -136,11 +138,22 @@ def invoke(
         promised = first_class.through(frame, [*values.values()], promised)
         return _closer(frame, function, promised, values, node, given_names)
     inside = look_into(frame, function, values, node, matcher)
+    _hold_asserted(frame, function, bound)
     abstract = inside is None and not says.result.may_be_none
     if (inside is UNKNOWN or abstract) and not isinstance(says.result, AnyDecl):
         promised = fitting.declare(frame, says.result, label, matcher, None)
         return first_class.through(frame, [*values.values()], promised)
     return inside
+
+
+def _hold_asserted(frame: Frame, function: Function, bound: Mapping[str, Argument]) -> None:
+    """Run conditions that a function is given, and asserts, as they would run as an `assert`."""
+    given = {name: one.node for name, one in bound.items() if isinstance(one.node, ast.Compare)}
+    for statement in body_of(function.node) if given and is_def(function.node) else ():
+        match statement:
+            case ast.Assert(test=ast.Name(id=name)) if name in given:
+                test = given[name]
+                frame.run([ast.copy_location(ast.Assert(test), test)])
 
 
 def _closer(

@@ -157,7 +157,8 @@ class Survey:
     `annotations` are all annotations; `generators` the functions that yield; `stores` the
     attributes of `self` that each method assigns, `alters` those whose content it changes, and
     `mentions` those that it reads or calls;
-    `calls` the calls of each plain name, `reassigned` the globals that functions assign.
+    `calls` the calls of each plain name, `equated` what is asserted to be equal, `reassigned` the
+    globals that functions assign.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -167,6 +168,7 @@ class Survey:
         self.alters: dict[ast.AST, set[str]] = {}
         self.mentions: dict[ast.AST, set[str]] = {}
         self.calls: dict[str, list[ast.Call]] = {}
+        self.equated: list[ast.Compare] = []
         self.reassigned: set[str] = set()
         stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
         while stack:
@@ -199,6 +201,11 @@ class Survey:
     def _call(self, node: ast.Call) -> None:
         if type(node.func) is ast.Name:
             self.calls.setdefault(node.func.id, []).append(node)
+
+    def _assert(self, node: ast.Assert) -> None:
+        match node.test:
+            case ast.Compare(ops=[ast.Eq()]) as test:
+                self.equated.append(test)
 
     def _yield(self, node: ast.Yield | ast.YieldFrom, inside: ast.AST) -> None:
         self.generators.add(inside)
@@ -242,6 +249,7 @@ _LOOKS: Final[dict[type[ast.AST], _Look]] = {
     ast.AsyncFunctionDef: Survey._function,
     ast.Lambda: Survey._function,
     ast.AnnAssign: Survey._annotated,
+    ast.Assert: Survey._assert,
     ast.Call: Survey._call,
 }
 """What is noted of a kind of node wherever it stands."""
@@ -409,6 +417,14 @@ class Syntax:
         NOTED.readings.add(self.reading(f"calls {name}"))
         return self.survey.calls.get(name, [])
 
+    def equated(self, name: str) -> set[frozenset[str]]:
+        """Return what a module that calls a plain name asserts to be equal, as it is dumped."""
+        NOTED.readings.add(self.reading(f"calls {name}"))
+        return {
+            frozenset((ast.dump(one.left), ast.dump(one.comparators[0])))
+            for one in (self.survey.equated if name in self.survey.calls else ())
+        }
+
     def says_name(self, name: str) -> Iterator[str]:
         """Yield what is bound to a name."""
         for node in self.bindings.get(name, ()):
@@ -417,8 +433,9 @@ class Syntax:
         yield f"reassigned: {name in self.survey.reassigned}, *: {'*' in self.bindings}"
 
     def says_calls(self, name: str) -> Iterator[str]:
-        """Yield the calls of a plain name."""
-        yield from map(self.lines.spelled, self.survey.calls.get(name, ()))
+        """Yield the calls of a plain name, and what is asserted where there are some."""
+        calls = self.survey.calls.get(name, ())
+        yield from map(self.lines.spelled, (*calls, *(self.survey.equated if calls else ())))
 
     def says_body(self, name: str) -> Iterator[str]:
         """Yield what stands in a definition; of one that isn't there, nothing."""
