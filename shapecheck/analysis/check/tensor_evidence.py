@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.annotations.declared import AnyDecl, TensorDecl
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted, literal
-from shapecheck.analysis.program.syntax import elements, is_none, nodes, text_of
+from shapecheck.analysis.program.syntax import elements, is_none, text_of
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
@@ -37,6 +37,10 @@ class Seen(Protocol):
     def values(self) -> Mapping[ast.expr, Value]:
         """What its expressions are worth."""
 
+    @property
+    def nodes(self) -> Sequence[ast.AST]:
+        """The nodes of its syntax."""
+
 
 _FIRST: Final = frozenset(
     "input input1 tensor tensors tensors_and_pattern operands condition sorted_sequence anchor "
@@ -55,7 +59,7 @@ def shown(function: Function, owner: Class | None, seen: Seen, counted: bool = T
         return set()
     in_module = owner is not None and classes.is_module(owner) and function.name != "__init__"
     found: set[str] = set()
-    for node in nodes(function.node):
+    for node in seen.nodes:
         match node:
             case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()) if not counted:
                 continue
@@ -71,6 +75,11 @@ def untold(function: Function) -> set[str]:
         if param.default is None or is_none(param.default)
     }
     return found - set(_told_apart(function.node)) if found else found
+
+
+def bare(function: Function) -> set[str]:
+    """Return the parameters without annotation."""
+    return {param.name for param in _unannotated(function)}
 
 
 def _unannotated(function: Function) -> Iterator[declarations.Parameter]:
@@ -93,7 +102,7 @@ def shown_sizes(function: Function, seen: Seen) -> set[str]:
         if _is_int(param.default) and seen.params.get(param.name, UNKNOWN) is UNKNOWN
     }
     found: set[str] = set()
-    for node in nodes(function.node) if candidates else ():
+    for node in seen.nodes if candidates else ():
         match node:
             case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args):
                 if _takes_sizes(name, seen) and not _is_own(receiver, seen):
@@ -131,13 +140,11 @@ def _told_apart(function: ast.AST) -> Iterator[str]:
 
     Where anything else is an error, they are.
     """
+    every = tuple(ast.walk(function))
     expected = {
-        inner
-        for node in nodes(function)
-        if (test := _demanded(node)) is not None
-        for inner in ast.walk(test)
+        inner for node in every if (test := _demanded(node)) is not None for inner in ast.walk(test)
     }
-    for node in nodes(function):
+    for node in every:
         match node:
             case (
                 ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _])

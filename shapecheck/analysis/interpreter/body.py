@@ -26,14 +26,14 @@ from shapecheck.analysis.interpreter import (
     autocast,
     first_class,
     fitting,
-    functions,
     instance_dims,
     strict,
 )
 from shapecheck.analysis.interpreter.frame import Budget, Frame
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.lost_names import where_lost
-from shapecheck.analysis.program.model import Class, Dotted, Function, Value
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value, literal
+from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import elements, is_def, names_in
 from shapecheck.analysis.values.model import (
@@ -205,13 +205,27 @@ def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
     return with_default(value, param.name, param.default)
 
 
+def default(frame: Frame, module: Module, node: ast.expr) -> Value:
+    """Return the value of a parameter's default."""
+    given = literal(node)
+    if given is not UNKNOWN:
+        return given
+    inner = Frame(module, frame.state, quiet=True, depth=frame.depth + 1, budget=frame.budget)
+    outer = frame.state.vars
+    frame.state.vars = {}
+    try:
+        return inner.eval(node)
+    finally:
+        frame.state.vars = outer
+
+
 def _called_by_default(frame: Frame, node: ast.expr) -> Value:
     """Return what a parameter is where nothing is passed, if that is there to be called.
 
     Of `norm_layer=nn.LayerNorm` the annotation says nothing, and the program as it is written
     makes layers of it. See decisions.md, "What is called by default is what is called".
     """
-    given = functions.default(frame, frame.module, node)
+    given = default(frame, frame.module, node)
     match given:
         case Class() | Function() | Partial():
             return given

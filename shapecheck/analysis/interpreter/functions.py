@@ -23,13 +23,13 @@ from shapecheck.analysis.interpreter import (
     overrides,
     strict,
 )
-from shapecheck.analysis.interpreter.body import size_in
+from shapecheck.analysis.interpreter.body import default, size_in
 from shapecheck.analysis.interpreter.dict_contents import entries
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import entered
 from shapecheck.analysis.interpreter.inlining import look_into
 from shapecheck.analysis.interpreter.truth import is_constant
-from shapecheck.analysis.program.model import NOTHING, Function, Value, literal
+from shapecheck.analysis.program.model import NOTHING, Function, Value
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import is_def
@@ -76,20 +76,6 @@ def bind(
         else:
             return None
     return None if given or named else bound
-
-
-def default(frame: Frame, module: Module, node: ast.expr) -> Value:
-    """Return the value of a parameter's default."""
-    given = literal(node)
-    if given is not UNKNOWN:
-        return given
-    inner = Frame(module, frame.state, quiet=True, depth=frame.depth + 1, budget=frame.budget)
-    outer = frame.state.vars
-    frame.state.vars = {}
-    try:
-        return inner.eval(node)
-    finally:
-        frame.state.vars = outer
 
 
 def assigned(frame: Frame, module: Module, statement: ast.stmt) -> Value:

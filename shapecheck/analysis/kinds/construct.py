@@ -19,7 +19,7 @@ from shapecheck.analysis.annotations.classes import (
 from shapecheck.analysis.annotations.construction import fields, hook, tensor_fields
 from shapecheck.analysis.annotations.declared import Declared, FieldsDecl, TensorDecl
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.interpreter import fitting, functions
+from shapecheck.analysis.interpreter import body, fitting, functions
 from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import attribute
@@ -121,10 +121,10 @@ def _default(frame: Frame, field: Field) -> Value:
     """Return what a field holds that the constructor isn't given."""
     match field.default:
         case ast.Constant() as given:
-            return functions.default(frame, field.owner.module, given)
+            return body.default(frame, field.owner.module, given)
     if field.factory is None:
         return UNKNOWN
-    factory = functions.default(frame, field.owner.module, field.factory)
+    factory = body.default(frame, field.owner.module, field.factory)
     return frame.hush(call_back, factory, [])
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shapecheck.analysis.program.answers import Place
 from shapecheck.analysis.program.model import Function, Value
+from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Sym
 from shapecheck.ops.call import Opaque
@@ -59,6 +60,11 @@ class Study:
     def function(self) -> Function:
         """The function."""
         return self.subject.function
+
+    @property
+    def nodes(self) -> Sequence[ast.AST]:
+        """The nodes of its syntax."""
+        return nodes(self.function.node)
 
     @property
     def qualname(self) -> str:

@@ -448,6 +448,8 @@ def _refuse_scrambling(
         may_stay = here == there or has_run(source[:here])
         if any(map(_loose, left_over)) or (may_stay and any(map(_rounded, left_over))):
             continue
+        if here == there and call.facts.copy().unify(*left_over):
+            continue  # `b` is what stands ahead of `n` in `b*c//2 n 2`, where `c` is 2
         places = [f"is axis {here}", f"axis {there}"]
         if here == there:
             places = [f"stands behind {ahead[0]}", f"behind {ahead[1]}"]
