@@ -7,12 +7,12 @@ each side got its shape and which one edit would fix it (`hints`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck import dtypes, hints, spec
 from shapecheck.blame import OPERATION, Blame
-from shapecheck.dims import Kind, Size, Sym, in_order
+from shapecheck.dims import Kind, Size, Sym, Untold, in_order, symbol_of
 from shapecheck.dims.composites import symbols
 from shapecheck.dims.origins import StandIn
 from shapecheck.hints import Operand, Retry, Wanted
@@ -65,7 +65,7 @@ def operation(
         if operand.text is not None and operand.since is not None
     ]
     if facts is not None:
-        notes += _learned(problem, operands, facts)
+        notes += [*_axes(problem, facts), *_learned(problem, operands, facts)]
     if retry is not None:
         fix = hints.of_operation(label, problem, operands, retry, wanted)
         notes += [] if fix is None else [fix]
@@ -79,6 +79,21 @@ def _kind(problem: Problem, operand: Operand) -> str:
     return f"{dtypes.describe(operand.value.dtype)} "
 
 
+def _axes(problem: Problem, facts: Facts) -> Iterator[str]:
+    """Yield which axes a problem is about that have names in the program only, by their tensor."""
+    found: dict[Hashable, list[str]] = {}
+    for topic in problem.about:
+        known = facts.shape(topic) if isinstance(topic, Shape) else topic
+        for symbol in in_order(_symbols(known)):
+            named = symbol_of(facts.atoms.get(symbol, Size.of(symbol))) or symbol
+            if isinstance(named.origin, Untold) and named.kind is Kind.OWN:
+                found.setdefault(named.origin.tensor, []).append(named.name)
+    for tensor, names in found.items():
+        *others, last = dict.fromkeys(names)
+        said = f"{', '.join(others)} and {last} are axes" if others else f"{last} is an axis"
+        yield f'{said} of "{tensor}"'
+
+
 def _learned(problem: Problem, operands: Sequence[Operand], facts: Facts) -> Iterator[str]:
     """Yield what is known of the names that a problem is about."""
     said = {symbol.name for topic in problem.about for symbol in _symbols(topic)}
@@ -86,7 +101,8 @@ def _learned(problem: Problem, operands: Sequence[Operand], facts: Facts) -> Ite
         for item in operand.value.shape.dims:
             for symbol in () if isinstance(item, Run) else in_order(symbols(item)):
                 value = facts.atoms.get(symbol)
-                if symbol.kind is not Kind.NAME or symbol.name not in said or value is None:
+                is_named = symbol.kind is Kind.NAME or isinstance(symbol.origin, Untold)
+                if not is_named or symbol.name not in said or value is None:
                     continue
                 if not any(_stands_in(found, symbol) for found in symbols(value)):
                     yield f"{symbol.name} is {facts.size(value)} here"

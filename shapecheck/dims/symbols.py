@@ -391,7 +391,8 @@ class Sym:
         return self
 
     def __repr__(self) -> str:
-        return f"<{self.name}>" if self.kind is Kind.OWN else self.name
+        is_computed = self.kind is Kind.OWN and not isinstance(self.origin, Untold)
+        return f"<{self.name}>" if is_computed else self.name
 
 
 def in_order(symbols: Collection[Sym]) -> Collection[Sym]:
