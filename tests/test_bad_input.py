@@ -109,7 +109,7 @@ TEXTS = [
         "b $",
         "$",
         "'$' isn't part of the language; allowed are names, integers, '+ - * // % **', "
-        "'min(a,b)', 'max(a,b)', '(a b)', '{expression}', '*name', '#name', '_' and '...'",
+        "'min(a,b)', 'max(a,b)', '(a b)', '{expression}', '*name', '+name', '#name', '_' and '...'",
     ),
 ]
 
@@ -292,7 +292,7 @@ STUBS: list[tuple[str, bytes | str, int, str]] = [
         1,
         "unknown decorator 'cached'; there are method, inplace, also(...), example(...), overload, "
         "property and reduces, normalizes, levels, reshapes, tensor_type, metadata, telling, "
-        "shared, by_axis, sized, plain",
+        "shared, by_axis, uncast, sized, plain",
     ),
     (
         "an empty example",

@@ -15,8 +15,8 @@ from shapecheck.analysis.annotations.classes import (
     members,
     own_ancestry,
 )
-from shapecheck.analysis.annotations.declared import TensorDecl
 from shapecheck.analysis.annotations.reader import reader
+from shapecheck.analysis.program.declared import TensorDecl
 from shapecheck.analysis.program.model import Class, Function
 from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import is_def

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from shapecheck.analysis.annotations.declared import AnyDecl, CallableDecl, Declared
 from shapecheck.analysis.annotations.reader import reader
+from shapecheck.analysis.program.declared import AnyDecl, CallableDecl, Declared
 from shapecheck.analysis.program.model import Function, dotted
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import Def, called

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from shapecheck.analysis.annotations.declared import (
+from shapecheck.analysis.program.declared import (
     ANY,
     AnyDecl,
     CallableDecl,

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.analysis.annotations.declared import (
+from shapecheck.analysis.program.declared import (
     AnyDecl,
     CallableDecl,
     ClassDecl,

@@ -10,7 +10,9 @@ from typing import Final
 
 from shapecheck import dtypes, spec
 from shapecheck.analysis.annotations import dialects
-from shapecheck.analysis.annotations.declared import (
+from shapecheck.analysis.annotations.generics import BARE, GENERICS
+from shapecheck.analysis.annotations.names import Names
+from shapecheck.analysis.program.declared import (
     ANY,
     ClassDecl,
     Declared,
@@ -22,8 +24,6 @@ from shapecheck.analysis.annotations.declared import (
     UnionDecl,
     union,
 )
-from shapecheck.analysis.annotations.generics import BARE, GENERICS
-from shapecheck.analysis.annotations.names import Names
 from shapecheck.analysis.program.model import Class, Dotted, Value, dotted
 from shapecheck.analysis.program.modules import Module, Problem
 from shapecheck.analysis.program.reading import body_of

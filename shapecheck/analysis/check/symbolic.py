@@ -11,12 +11,12 @@ from typing import Final
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import defaults, find_method
 from shapecheck.analysis.annotations.construction import assigned, is_builder
-from shapecheck.analysis.annotations.declared import AnyDecl
 from shapecheck.analysis.check.size_evidence import configurations_of, sizes_of
 from shapecheck.analysis.interpreter import body, first_class
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.summaries import view
 from shapecheck.analysis.kinds.construct import tell
+from shapecheck.analysis.program.declared import AnyDecl
 from shapecheck.analysis.program.model import Class, Function, Value, literal
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 from shapecheck.analysis.annotations import classes, declarations
-from shapecheck.analysis.annotations.declared import AnyDecl, TensorDecl
+from shapecheck.analysis.program.declared import AnyDecl, TensorDecl
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted, literal
 from shapecheck.analysis.program.syntax import elements, is_none, text_of
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref

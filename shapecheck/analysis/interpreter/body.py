@@ -20,7 +20,6 @@ from shapecheck.analysis.annotations.declarations import (
     own_names,
     speaks,
 )
-from shapecheck.analysis.annotations.declared import Declared, ListDecl, TensorDecl, TupleDecl
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import (
     autocast,
@@ -32,6 +31,7 @@ from shapecheck.analysis.interpreter import (
 from shapecheck.analysis.interpreter.frame import Budget, Frame
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.lost_names import where_lost
+from shapecheck.analysis.program.declared import Declared, ListDecl, TensorDecl, TupleDecl
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, literal
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.reading import body_of

@@ -9,7 +9,13 @@ from typing import Final, TypeAlias, TypeVar
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, explain, hints
-from shapecheck.analysis.annotations.declared import (
+from shapecheck.analysis.annotations.making import Making, Symbolic, bind_objects
+from shapecheck.analysis.interpreter.dict_contents import values
+from shapecheck.analysis.interpreter.dtype_evidence import mind_declared
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.iteration import iterate
+from shapecheck.analysis.interpreter.lost_names import where_lost
+from shapecheck.analysis.program.declared import (
     AnyDecl,
     CallableDecl,
     ClassDecl,
@@ -24,12 +30,6 @@ from shapecheck.analysis.annotations.declared import (
     TupleDecl,
     UnionDecl,
 )
-from shapecheck.analysis.annotations.making import Making, Symbolic, bind_objects
-from shapecheck.analysis.interpreter.dict_contents import values
-from shapecheck.analysis.interpreter.dtype_evidence import mind_declared
-from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.iteration import iterate
-from shapecheck.analysis.interpreter.lost_names import where_lost
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
     DictContent,

@@ -9,11 +9,6 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations.declarations import Declaration, Parameter, declaration, speaks
-from shapecheck.analysis.annotations.declared import (
-    AnyDecl,
-    CallableDecl,
-    ClassDecl,
-)
 from shapecheck.analysis.interpreter import (
     effects,
     escaping,
@@ -29,6 +24,11 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import entered
 from shapecheck.analysis.interpreter.inlining import look_into
 from shapecheck.analysis.interpreter.truth import is_constant
+from shapecheck.analysis.program.declared import (
+    AnyDecl,
+    CallableDecl,
+    ClassDecl,
+)
 from shapecheck.analysis.program.model import NOTHING, Function, Value
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.reading import body_of

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shapecheck.analysis.annotations.declared import ClassDecl, TensorDecl
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.truth import compared, equal, identical, instance_of, truth
+from shapecheck.analysis.program.declared import ClassDecl, TensorDecl
 from shapecheck.analysis.program.model import Dotted, Value
 from shapecheck.analysis.program.syntax import names_in
 from shapecheck.analysis.values.model import (

@@ -9,10 +9,10 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from shapecheck.analysis.annotations import classes, declarations
-from shapecheck.analysis.annotations.declared import CallableDecl, ClassDecl, Declared
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.program.declared import CallableDecl, ClassDecl, Declared
 from shapecheck.analysis.program.model import Class, Function, Value
 from shapecheck.analysis.program.syntax import is_def
 from shapecheck.analysis.values.model import Argument, Callback

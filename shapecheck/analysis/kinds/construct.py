@@ -17,12 +17,12 @@ from shapecheck.analysis.annotations.classes import (
     is_tensor_dict,
 )
 from shapecheck.analysis.annotations.construction import fields, hook, tensor_fields
-from shapecheck.analysis.annotations.declared import Declared, FieldsDecl, TensorDecl
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import body, fitting, functions
 from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import attribute
+from shapecheck.analysis.program.declared import Declared, FieldsDecl, TensorDecl
 from shapecheck.analysis.program.model import Class, Function, Value
 from shapecheck.analysis.values.model import Argument, DictContent, Instance, Ref, names_of
 from shapecheck.blame import Blame

@@ -30,7 +30,6 @@ from shapecheck.analysis.annotations.construction import (
     set_by_hook,
     taken_over,
 )
-from shapecheck.analysis.annotations.declared import AnyDecl
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import decorators, functions, registry
 from shapecheck.analysis.interpreter.frame import Frame
@@ -46,6 +45,7 @@ from shapecheck.analysis.interpreter.kinds import (
 from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.kinds.construct import declared_as, run_hook
 from shapecheck.analysis.kinds.tuples import item_of
+from shapecheck.analysis.program.declared import AnyDecl
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
 from shapecheck.analysis.program.syntax import Def, is_def
 from shapecheck.analysis.values.model import (

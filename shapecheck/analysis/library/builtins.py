@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, spec
-from shapecheck.analysis.annotations.declared import TensorDecl
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import first, iterate, length
@@ -18,6 +17,7 @@ from shapecheck.analysis.interpreter.kinds import special
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function
 from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, truth
 from shapecheck.analysis.kinds.construct import replaced
+from shapecheck.analysis.program.declared import TensorDecl
 from shapecheck.analysis.program.model import NOTHING, Dotted, Value
 from shapecheck.analysis.values.model import (
     Argument,

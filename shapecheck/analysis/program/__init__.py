@@ -1,6 +1,7 @@
 """What was written: the modules of a program, what their names mean, and what was found out.
 
-`model` has what names mean (functions, classes, names of libraries), `modules` the modules and the
+`model` has what names mean (functions, classes, names of libraries), `declared` what annotations
+say, `modules` the modules and the
 program, `syntax` their trees; `answers` keeps what was found out once, `report` and `faults` what
 is told of it. Knows nothing of the state of a running program; uses no other room.
 

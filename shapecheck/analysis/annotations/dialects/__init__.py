@@ -17,16 +17,16 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from shapecheck import spec
-from shapecheck.analysis.annotations.declared import (
+from shapecheck.analysis.annotations.dialects import dltype, pyrefly, torchtyping, vllm
+from shapecheck.analysis.annotations.dialects.pyrefly import indexed
+from shapecheck.analysis.annotations.dialects.reading import Reading, Said, known_as
+from shapecheck.analysis.program.declared import (
     Declared,
     ListDecl,
     TensorDecl,
     TupleDecl,
     UnionDecl,
 )
-from shapecheck.analysis.annotations.dialects import dltype, pyrefly, torchtyping, vllm
-from shapecheck.analysis.annotations.dialects.pyrefly import indexed
-from shapecheck.analysis.annotations.dialects.reading import Reading, Said, known_as
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.syntax import called
 

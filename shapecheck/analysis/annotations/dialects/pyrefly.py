@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from shapecheck import spec
-from shapecheck.analysis.annotations.declared import Declared, ScalarDecl, TensorDecl
 from shapecheck.analysis.annotations.dialects.reading import Reading, is_name
+from shapecheck.analysis.program.declared import Declared, ScalarDecl, TensorDecl
 from shapecheck.analysis.program.model import dotted
 from shapecheck.analysis.program.syntax import elements, last_word, name_of
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeGuard
 
 from shapecheck import dtypes, spec
-from shapecheck.analysis.annotations.declared import Declared
+from shapecheck.analysis.program.declared import Declared
 from shapecheck.analysis.program.model import Class, Dotted, Value
 from shapecheck.spec.dialects import Word
 

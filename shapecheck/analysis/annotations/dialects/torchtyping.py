@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from shapecheck import dtypes
-from shapecheck.analysis.annotations.declared import TensorDecl
 from shapecheck.analysis.annotations.dialects.reading import Reading, is_name, is_word
+from shapecheck.analysis.program.declared import TensorDecl
 from shapecheck.analysis.program.model import Value, dotted
 from shapecheck.analysis.program.syntax import called
 from shapecheck.spec import dialects

@@ -5,9 +5,9 @@ from typing import get_args
 
 import pytest
 
-from shapecheck.analysis.annotations.declared import Declared
 from shapecheck.analysis.annotations.making import MAKERS
 from shapecheck.analysis.interpreter.fitting import CHECKS, VALUES
+from shapecheck.analysis.program.declared import Declared
 
 
 @pytest.mark.parametrize("table", [MAKERS, CHECKS, VALUES], ids=["makers", "checks", "values"])
