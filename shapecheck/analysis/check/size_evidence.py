@@ -31,6 +31,17 @@ def configurations_of(init: Function) -> set[str]:
     return {part.value.id for part in read if isinstance(part.value, ast.Name)}
 
 
+def handed_to_layers(init: Function) -> set[str]:
+    """Return the parameters of a constructor with which nothing is done but to make layers."""
+    read = reader(init.module)
+    handed: set[ast.AST] = set()
+    for call in only(ast.walk(init.node), ast.Call):
+        if dotted(read.resolve(call.func)) is not None:
+            handed.update(call.args, (word.value for word in call.keywords))
+    names = [*only(ast.walk(init.node), ast.Name)]
+    return {one.id for one in names} - {one.id for one in names if one not in handed}
+
+
 def _found(init: Function) -> set[str]:
     uses = _Uses(init)
     uses.read(init.node, "")

@@ -11,7 +11,7 @@ from typing import Final
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import defaults, find_method
 from shapecheck.analysis.annotations.construction import assigned, is_builder
-from shapecheck.analysis.check.size_evidence import configurations_of, sizes_of
+from shapecheck.analysis.check.size_evidence import configurations_of, handed_to_layers, sizes_of
 from shapecheck.analysis.interpreter import body, first_class
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.summaries import view
@@ -97,15 +97,19 @@ def begin(state: State, ref: Ref, function: Function) -> None:
 def flags(cls: Class) -> dict[str, Value]:
     """Return the flags that the constructor of a class has, with their defaults.
 
-    No annotation says anything of them, nor does their use that they are sizes.
+    No annotation says anything of them, nor does their use that they are sizes; and more is done
+    with them than to hand them to layers, as with `nn.Dropout(drop)`.
     """
     init = find_method(cls, "__init__")
-    sizes = {} if init is None else _supposed(init)
+    if init is None:
+        return {}
+    sizes, handed = _supposed(init), handed_to_layers(init)
     found: dict[str, Value] = {}
-    for param in () if init is None else declarations.declaration(init).params:
+    for param in declarations.declaration(init).params:
         given = literal(param.default)
         if isinstance(given, (bool, float, str, NoneType)) and param.default is not None:
-            if isinstance(param.declared, AnyDecl) and param.name not in sizes:
+            is_told = not isinstance(param.declared, AnyDecl) or param.name in sizes
+            if not is_told and param.name not in handed:
                 found[param.name] = given
     return found
 
