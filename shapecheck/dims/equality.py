@@ -127,12 +127,13 @@ def _flexible(a: IntSize, b: IntSize) -> Verdict:
         return compare_gap(gap)
     if never_zero(gap):
         return DIFFERENT
-    if len(flexible) > 1:  # `h*w` of which nothing is known says what an axis is
-        axes = {s for s in gap.symbols() if isinstance(s.origin, Untold) and s.kind is Kind.OWN}
-        flexible = axes if len(axes) == 1 else flexible
     if len(flexible) == 1:
         (symbol,) = flexible
         return solve(gap, symbol)
+    axes = [s for s in gap.symbols() if isinstance(s.origin, Untold) and s.kind is Kind.OWN]
+    if len(axes) == 1:  # `h*w` of which nothing is known says what an axis is
+        verdict = solve(gap, axes[0])
+        return verdict if verdict.learn is not None else POSSIBLE
     return POSSIBLE
 
 

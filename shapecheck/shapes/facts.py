@@ -376,12 +376,18 @@ class Facts:
         return made[-1] if axis >= 0 else made[0]
 
     def stretched(
-        self, shape: Shape, front: int = 0, back: int = 0, count: int | None = None
+        self,
+        shape: Shape,
+        front: int = 0,
+        back: int = 0,
+        count: int | None = None,
+        likely: int = 0,
     ) -> Shape:
         """Return what is known of a shape that an operation needs to have so many axes.
 
         `front` and `back` are axes that it uses from either end, different ones if it uses both,
-        `count` is how many there must be.
+        `count` is how many there must be. `likely`: it uses so many from the end where it is given
+        what it is most often given.
         Only what is supposed, as the parameters of a function that is studied, learns from it.
         """
         shape = self.shape(shape)
@@ -389,6 +395,7 @@ class Facts:
         if len(runs) != 1 or not (run := shape.dims[runs[0]]).symbol.stretches:  # type: ignore[union-attr]
             return shape
         assert isinstance(run, Run)
+        back = max(back, likely if run.symbol.supposed else 0)
         if count is not None:
             if count >= shape.least_rank:
                 made = tuple(run.another() for _ in range(count - shape.least_rank))

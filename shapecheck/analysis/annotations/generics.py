@@ -69,8 +69,9 @@ def _tuple(read: Read, args: Sequence[ast.expr]) -> Declared:
         case [element, ast.Constant(value=value)] if value is ...:
             return TupleDecl(None, read(element))
     items = tuple(map(read, args))
-    if items == (ScalarDecl("int"),):  # people write `Tuple[int]` for sizes, however many
-        return TupleDecl(None, items[0])
+    match items:
+        case [AnyDecl() | ScalarDecl() as one]:  # people write `Tuple[int]` for sizes, however many
+            return TupleDecl(None, one)
     return TupleDecl(items)
 
 

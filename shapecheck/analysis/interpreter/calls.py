@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from shapecheck.analysis.interpreter import escaping, first_class, registry
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import spelled_out
 from shapecheck.analysis.interpreter.kinds import held_by, kind_of
-from shapecheck.analysis.program.model import NOTHING, Function, Value
+from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
 from shapecheck.analysis.program.syntax import name_of
 from shapecheck.analysis.values.model import Argument, Arguments, Super
 from shapecheck.ops import UNKNOWN
@@ -25,13 +25,17 @@ def call(frame: Frame, node: ast.Call) -> Value:
     """Return the value of a call."""
     func = node.func
     if type(func) is ast.Name and func.id == "super" and frame.function is not None:
-        return _super(frame, frame.function)
+        return _super(frame, frame.function, node.args)
     target = frame.eval(func)
     arguments = evaluate_arguments(frame, node)
     return invoke(frame, target, arguments, node, _label(frame, func))
 
 
-def _super(frame: Frame, function: Function) -> Value:
+def _super(frame: Frame, function: Function, given: Sequence[ast.expr]) -> Value:
+    """Return what `super()` is in a function, or `super(cls, self)` there."""
+    if len(given) == 2:
+        after = frame.eval(given[0])
+        return Super(after, frame.eval(given[1])) if isinstance(after, Class) else UNKNOWN
     first = function.node.args.args
     if function.owner is None or not first:
         return UNKNOWN
