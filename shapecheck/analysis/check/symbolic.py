@@ -132,7 +132,7 @@ def _symbolic(
     end = ends[0] if ends else state
     for other in ends[1:]:
         end = end.join(other)
-    _forget_changing(end, ref, cls)
+    _forget_changing(end)
     first_class.forget(end.facts)
     tell(Frame(cls.module, end), ref)
     end.vars, end.since = {}, {}
@@ -189,20 +189,23 @@ def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
     return [(size(one), size(other)) for one, other in sorted(pairs or ())]
 
 
-def _forget_changing(state: State, ref: Ref, cls: Class) -> None:
-    """Give up on attributes that methods other than those of the construction assign."""
-    content = state.instance_of(ref)
-    if content is None:
-        return
-    set_later, altered = assigned(cls)
-    attrs = {
-        name: value
-        for name, value in content.attrs.items()
-        if name not in set_later
-        and (name not in altered or isinstance(value, Tensor))  # which keeps its shape
-        and not _is_placeholder(state, value)
-    }
-    state.put(ref, replace(content, attrs=attrs, whole=False))
+def _forget_changing(state: State) -> None:
+    """Give up on attributes that methods other than those of the construction assign.
+
+    That goes for what the constructor makes as well, as a buffer that is filled later.
+    """
+    for ref, content in [*state.heap.items()]:
+        if not isinstance(content, Instance):
+            continue
+        set_later, altered = assigned(content.cls)
+        attrs = {
+            name: value
+            for name, value in content.attrs.items()
+            if name not in set_later
+            and (name not in altered or isinstance(value, Tensor))  # which keeps its shape
+            and not _is_placeholder(state, value)
+        }
+        state.put(ref, replace(content, attrs=attrs, whole=False))
 
 
 def _is_placeholder(state: State, value: Value) -> bool:
