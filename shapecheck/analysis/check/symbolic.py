@@ -100,6 +100,10 @@ def flags(cls: Class) -> dict[str, Value]:
     No annotation says anything of them, nor does their use that they are sizes; and more is done
     with them than to hand them to layers, as with `nn.Dropout(drop)`.
     """
+    return cls.module.recall(("flags", cls), lambda: _flags(cls), dict[str, Value]())
+
+
+def _flags(cls: Class) -> dict[str, Value]:
     init = find_method(cls, "__init__")
     if init is None:
         return {}

@@ -28,7 +28,7 @@ from shapecheck.analysis.program.declared import (
     AnyDecl,
     CallableDecl,
     ClassDecl,
-    TensorDecl,
+    ScalarDecl,
 )
 from shapecheck.analysis.program.model import NOTHING, Function, Value
 from shapecheck.analysis.program.modules import Module
@@ -285,7 +285,7 @@ def _says_less(function: Function, values: Mapping[str, Value]) -> bool:
     """Whether tensors are given to parameters of which no shape is declared, though they may be."""
     return any(
         isinstance(values[one.name], Tensor)
-        and isinstance(one.declared, AnyDecl | TensorDecl)
+        and not isinstance(one.declared, ScalarDecl)
         and not speaks(one.declared)
         for one in declaration(function).params
     )
