@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from shapecheck import dtypes, hints, spec
 from shapecheck.blame import OPERATION, Blame
-from shapecheck.dims import Kind, Size, Sym, Untold, in_order, symbol_of
+from shapecheck.dims import DimExpr, Kind, Size, Sym, Untold, in_order, symbol_of
 from shapecheck.dims.composites import symbols
 from shapecheck.dims.origins import StandIn
 from shapecheck.hints import Operand, Retry, Wanted
@@ -126,7 +126,7 @@ def boundary(
     misfit: Misfit,
     text: str | None = None,
     facts: Facts | None = None,
-    names: Mapping[str, object] | None = None,
+    names: Mapping[str, DimExpr] | None = None,
     evaluate: Evaluate | None = None,
     free: Sequence[Free] = (),
     *,

@@ -13,7 +13,7 @@ from itertools import combinations, permutations
 from typing import Final, TypeAlias
 
 from shapecheck import spec
-from shapecheck.dims import Kind, Size, Sym
+from shapecheck.dims import DimExpr, Kind, Size, Sym
 from shapecheck.shapes import (
     CertainFacts,
     Evaluate,
@@ -247,7 +247,7 @@ def of_value(
     text: str,
     shape: Shape,
     declared: spec.Spec,
-    names: Mapping[str, object] | None = None,
+    names: Mapping[str, DimExpr] | None = None,
     evaluate: Evaluate | None = None,
     *,
     same_names: bool = False,
@@ -283,7 +283,7 @@ def of_value(
     return None if order is None else f'"{permuted(text, order)}" would fit'
 
 
-def _is_called_otherwise(item: Item, entry: spec.Entry, names: Mapping[str, object]) -> bool:
+def _is_called_otherwise(item: Item, entry: spec.Entry, names: Mapping[str, DimExpr]) -> bool:
     """Whether a dimension has a name, and stands where an annotation has another, unbound one."""
     match entry, item:
         case spec.Axis(expr=spec.Name(id=name)), Size(symbol=Sym(kind=Kind.NAME) as symbol):
@@ -308,14 +308,14 @@ def _simplest(orders: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
 def fits(
     declared: spec.Spec,
     shape: Shape,
-    names: Mapping[str, object] | None,
+    names: Mapping[str, DimExpr] | None,
     evaluate: Evaluate | None,
     facts: CertainFacts,
 ) -> bool:
     """Whether a shape certainly is what an annotation says, where `names` are bound."""
     matcher = Matcher(facts)
     matcher.evaluate = evaluate or matcher.evaluate
-    matcher.names.update(names or {})  # type: ignore[arg-type]  # bindings of a Matcher
+    matcher.names.update(names or {})
     try:
         return matcher.match(declared, shape) is None and matcher.settle() is None
     except Mismatch:

@@ -28,7 +28,7 @@ from shapecheck.dims import (
 )
 from shapecheck.dims.origins import Arbitrary, LengthOf, NamedAlike, PartOf
 from shapecheck.dtypes import DTypes
-from shapecheck.shapes.model import Item, Run, Shape, either, has_run
+from shapecheck.shapes.model import Item, Run, Shape, dim_of, either, has_run
 from shapecheck.shapes.ordered import crosswise, disordered, numbered, ordering
 
 _MOST_AXES: Final = 64
@@ -217,7 +217,7 @@ class Facts:
         if self.of_running_program() or len(names) != 1 or not _is_product(parts):
             return False
         more = whole - Size.of(names[0])
-        axes = [{s for item in shape.dims for s in dims.symbols(_dim(item))} for shape in beside]
+        axes = [{s for item in shape.dims for s in dims.symbols(dim_of(item))} for shape in beside]
         taken = {symbol for one in axes if names[0] in one for symbol in one}
         if not isinstance(more, int) or taken & dims.symbols(parts):
             return False
@@ -438,10 +438,6 @@ def _measured(symbol: Sym) -> Sym | None:
 def _may_differ(size: Size, symbol: Sym, value: DimExpr, other: int) -> bool:
     """Whether a size isn't this number where a symbol in it has this value."""
     return dims.substitute(size, {symbol: size_of(value)}) != other
-
-
-def _dim(item: Item) -> DimExpr:
-    return item.size if isinstance(item, Run) else item
 
 
 def _is_product(size: IntSize) -> bool:

@@ -14,7 +14,7 @@ from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Relation, Size, S
 from shapecheck.dims.origins import Wanted
 from shapecheck.shapes.broadcasting import Clash, broadcast
 from shapecheck.shapes.facts import Facts, is_clamped
-from shapecheck.shapes.model import Item, Run, Shape, has_run
+from shapecheck.shapes.model import Item, Run, Shape, dim_of, has_run
 
 Evaluate: TypeAlias = Callable[[str], IntSize | None]
 
@@ -328,7 +328,7 @@ class Matcher:
         bound = None if part.anonymous else self.runs.get(part.name or "")
         if bound is None:
             raise _Unbound(str(part))
-        return [item.size if isinstance(item, Run) else item for item in bound]
+        return [*map(dim_of, bound)]
 
     # Equations
 

@@ -50,6 +50,11 @@ class Run:
 Item: TypeAlias = DimExpr | Run
 
 
+def dim_of(item: Item) -> DimExpr:
+    """Return a dimension as it is, and of a run how many elements it spans."""
+    return item.size if isinstance(item, Run) else item
+
+
 _MOST_OPTIONS: Final = 4
 
 

@@ -84,27 +84,38 @@ def test_right_programs_are_quiet_and_compute_the_same(
     run()
 
 
+def quiet_with(
+    case: Case, least: float, sizes: tuple[int, int, int], refusals: tuple[type[Exception], ...]
+) -> None:
+    """Call the right program with sizes of which a share is the first, the others between the rest.
+
+    A program that refuses such sizes by itself is skipped.
+    """
+    drawing = random.Random(case.id)
+    special, low, high = sizes
+
+    def draw(name: str) -> int:
+        return special if drawing.random() < least else drawing.randint(low, high)
+
+    drawn_once = Arguments(draw, lambda group: (draw(group),))
+
+    def arguments() -> Arguments:
+        return Arguments(drawn_once.draw, drawn_once.rank)
+
+    try:
+        call(module(case.right, decorated=False), arguments())
+    except refusals:
+        pytest.skip("this program needs longer dimensions")
+    call(module(case.right, decorated=True), arguments())
+
+
 @every
 @pytest.mark.parametrize("least", [1, 1 / 2, 1 / 4], ids=["all ones", "half", "some"])
 def test_right_programs_are_quiet_where_sizes_are_one(
     case: Case, least: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
-    drawing = random.Random(case.id)
-
-    def draw(name: str) -> int:
-        return 1 if drawing.random() < least else drawing.randint(2, 4)
-
-    sizes = Arguments(draw, lambda group: (draw(group),))
-
-    def arguments() -> Arguments:
-        return Arguments(sizes.draw, sizes.rank)
-
-    try:
-        call(module(case.right, decorated=False), arguments())
-    except (IndexError, ValueError, RuntimeError):
-        pytest.skip("this program needs longer dimensions")
-    call(module(case.right, decorated=True), arguments())
+    quiet_with(case, least, (1, 2, 4), (IndexError, ValueError, RuntimeError))
 
 
 @every
@@ -112,24 +123,11 @@ def test_right_programs_are_quiet_where_sizes_are_one(
 def test_right_programs_are_quiet_where_sizes_are_zero(
     case: Case, least: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
-    drawing = random.Random(case.id)
-
-    def draw(name: str) -> int:
-        return 0 if drawing.random() < least else drawing.randint(1, 4)
-
-    sizes = Arguments(draw, lambda group: (draw(group),))
-
-    def arguments() -> Arguments:
-        return Arguments(sizes.draw, sizes.rank)
-
-    try:
-        call(module(case.right, decorated=False), arguments())
-    except (AssertionError, IndexError, ValueError, RuntimeError, ZeroDivisionError):
-        pytest.skip("this program needs longer dimensions")
     if case.id in PROMISE_MORE:
         pytest.skip("what this program promises isn't so where a size is 0")
-    call(module(case.right, decorated=True), arguments())
+    monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
+    refusals = (AssertionError, IndexError, ValueError, RuntimeError, ZeroDivisionError)
+    quiet_with(case, least, (0, 1, 4), refusals)
 
 
 @every_wrong

@@ -18,7 +18,6 @@ from shapecheck.analysis.annotations.declarations import Parameter
 from shapecheck.analysis.host import Diagnostic
 from shapecheck.analysis.interpreter import body
 from shapecheck.analysis.program.model import Function, Value
-from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Size
 from shapecheck.dims.origins import Arbitrary
@@ -63,15 +62,10 @@ def _errors(
     function: Function, start: Start, group: spec.Group, length: int, bare: str = ""
 ) -> list[Diagnostic]:
     """Return what is said of a function whose group has so many axes, none in parameter `bare`."""
-    module = function.module
-    reporter, module.reporter = module.reporter, Reporter(module.lines)
-    try:
-        runs = {_key(group): _axes(group, length)}
+    runs = {_key(group): _axes(group, length)}
+    with function.module.reporting_apart() as reporter:
         body.check_body(function, *start(), runs=runs, bare=bare)
-        found = module.reporter.diagnostics()
-    finally:
-        module.reporter = reporter
-    return [one for one in found if one.severity == "error"]
+    return reporter.errors()
 
 
 def _axes(group: spec.Group, length: int) -> tuple[Size, ...]:

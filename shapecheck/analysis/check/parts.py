@@ -17,7 +17,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations, slips
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.check import defaults, groups, symbolic, untold
+from shapecheck.analysis.check import bare_parameters, defaults, groups, symbolic
 from shapecheck.analysis.findings import Findings, Led, Lines, blamed
 from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import overrides
@@ -175,13 +175,10 @@ def _fails_alone(fault: Fault) -> bool:
         return False
 
     def checked() -> Reporter:
-        outer, module.reporter = module.reporter, Reporter(module.lines)
-        try:
+        with module.reporting_apart() as reporter:
             _check(module, function, function.owner)
             module.syntax.placed()
-            return module.reporter
-        finally:
-            module.reporter = outer
+        return reporter
 
     question = ("alone", function.node)
     reporter = module.recall(question, checked, Reporter(module.lines), _say_the_same)
@@ -259,7 +256,7 @@ def _check(
 
 
 def _checked(function: Function, state: State, begun: dict[str, Value]) -> Frame:
-    supposed = untold.supposing(function, state, begun)
+    supposed = bare_parameters.supposing(function, state, begun)
     return bodies.check_body(function, state, begun, suppose=supposed)
 
 

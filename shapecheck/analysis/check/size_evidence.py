@@ -10,7 +10,7 @@ from shapecheck.analysis.annotations.classes import find_method, members
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.model import Class, Function, dotted
-from shapecheck.analysis.program.syntax import is_def
+from shapecheck.analysis.program.syntax import given_to, is_def
 from shapecheck.ops.call import only
 
 
@@ -113,10 +113,7 @@ class _Uses:
             yield from (word.value for word in call.keywords if word.arg)
         elif name is not None and (layer := self._table.lookup_class(name)) is not None:
             made = layer.method("__init__")
-            given = (
-                dict(zip((p.name for p in made.params), call.args, strict=False)) if made else {}
-            )
-            given.update({word.arg: word.value for word in call.keywords if word.arg})
+            given = given_to((param.name for param in made.params) if made else (), call)
             yield from (value for arg, value in given.items() if arg in _NUMBERS)
         else:
             yield from self._several(call, name)
@@ -140,9 +137,7 @@ def _handed_on(cls: Class, call: ast.Call) -> Iterator[ast.expr]:
     """Yield what a class of the program is given that its constructor uses as a size."""
     init = find_method(cls, "__init__")
     if init is not None:
-        params = [one.arg for one in arguments_of(init.node)[1:]]
-        given = dict(zip(params, call.args, strict=False))
-        given.update({word.arg: word.value for word in call.keywords if word.arg})
+        given = given_to((one.arg for one in arguments_of(init.node)[1:]), call)
         yield from (given[name] for name in sorted(sizes_of(init) & given.keys()))
 
 

@@ -18,6 +18,7 @@ from shapecheck.analysis.interpreter.summaries import view
 from shapecheck.analysis.kinds.construct import tell
 from shapecheck.analysis.program.declared import AnyDecl
 from shapecheck.analysis.program.model import Class, Function, Value, literal
+from shapecheck.analysis.program.syntax import given_to
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
     Instance,
@@ -176,8 +177,7 @@ def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
     params = {param.name: param for param in declarations.declaration(init).params[1:]}
     pairs: set[tuple[str, str]] | None = None
     for call in cls.module.syntax.calls(cls.name):
-        given = dict(zip(params, call.args, strict=False))
-        given.update({word.arg: word.value for word in call.keywords if word.arg in params})
+        given = given_to(params, call)
         texts = {n: ast.dump(v) for n, v in given.items() if literal(v) is UNKNOWN}
         alike = {
             (a, b)

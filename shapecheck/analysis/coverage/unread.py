@@ -35,22 +35,9 @@ def unread(source: Source, host: Host, options: Options) -> list[Unread]:
     if module is None:
         return []
     looker = _Looker(reader(module))
-    found = (one for node in _annotations(module.tree) for one in looker.look(node))
+    found = (one for node in module.survey.annotations for one in looker.look(node))
     told = [Unread(name, module.lines.span(node)) for name, node in found]
     return sorted(told, key=lambda one: (one.span.line, one.span.column))
-
-
-def _annotations(tree: ast.AST) -> Iterator[ast.expr]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef(returns=said) | ast.AsyncFunctionDef(returns=said):
-                pass
-            case ast.arg(annotation=said) | ast.AnnAssign(annotation=said):
-                pass
-            case _:
-                continue
-        if said is not None:
-            yield said
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:
@@ -61,6 +48,14 @@ def _parts(node: ast.expr) -> list[ast.expr]:
         case ast.Subscript(value=head, slice=inner) if last_word(head) == "Shape":
             return [inner]
     return elements(node) or [node]
+
+
+def _written(node: ast.expr) -> str:
+    """Return how an object is made that stands beside a type, without what it is made of."""
+    match node:
+        case ast.Subscript(value=head):
+            return f"{ast.unparse(head)}[...]"
+    return f"{ast.unparse(called(node))}(...)"
 
 
 class _Looker:
@@ -119,9 +114,7 @@ class _Looker:
             if text is not None and _ROW.search(text):
                 yield "Annotated[..., text]", extra
             elif self.has_sizes(extra):
-                is_call = isinstance(extra, ast.Call)
-                name = ast.unparse(called(extra) if is_call else extra.value)  # type: ignore[attr-defined]
-                yield f"Annotated[..., {name}{'(...)' if is_call else '[...]'}]", extra
+                yield f"Annotated[..., {_written(extra)}]", extra
 
     def has_sizes(self, extra: ast.expr) -> bool:
         """Whether an object that stands beside a type is made of names or sizes."""

@@ -6,7 +6,8 @@ import ast
 import builtins
 import math
 import weakref
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeVar
@@ -56,6 +57,15 @@ class Module:
     def name(self) -> str:
         """The dotted name."""
         return self.source.name
+
+    @contextmanager
+    def reporting_apart(self) -> Iterator[Reporter]:
+        """Gather what is said of the module meanwhile in a reporter of its own."""
+        outer, self.reporter = self.reporter, Reporter(self.lines)
+        try:
+            yield self.reporter
+        finally:
+            self.reporter = outer
 
     def recall(
         self,

@@ -58,3 +58,7 @@ class Reporter:
     def diagnostics(self) -> list[Diagnostic]:
         """Return all diagnostics by position, each error followed by its notes."""
         return in_order(self._found.values())
+
+    def errors(self) -> list[Diagnostic]:
+        """Return the errors by position, without their notes."""
+        return [one for one in self.diagnostics() if one.severity == "error"]

@@ -151,6 +151,13 @@ def elements(node: ast.AST) -> list[ast.expr] | None:
     return node.elts if isinstance(node, (ast.Tuple, ast.List)) else None
 
 
+def given_to(params: Iterable[str], node: ast.Call) -> dict[str, ast.expr]:
+    """Return what a call gives parameters, by their names; starred arguments are one each."""
+    names = list(params)
+    words = {word.arg: word.value for word in node.keywords if word.arg in names}
+    return {**dict(zip(names, node.args, strict=False)), **words}
+
+
 class Survey:
     """What one pass over a module's syntax collects.
 

@@ -15,11 +15,11 @@ from dataclasses import replace
 from typing import Final
 
 from shapecheck.analysis.annotations import classes, declarations
+from shapecheck.analysis.check.bare_parameters import ahead, any_tensor, opened
 from shapecheck.analysis.check.module import program_of, without_collecting
 from shapecheck.analysis.check.parts import functions as functions_of
 from shapecheck.analysis.check.parts import nested, start
 from shapecheck.analysis.check.tensor_evidence import is_annotated, shown, shown_sizes
-from shapecheck.analysis.check.untold import ahead
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.interpreter import body
 from shapecheck.analysis.interpreter.frame import BudgetExceeded, Frame, observing
@@ -340,27 +340,15 @@ def _joined(items: tuple[Item, ...]) -> tuple[Item, ...]:
 
 
 def _start(param: declarations.Parameter, value: Value, is_tensor: bool) -> Value:
-    """Return what a parameter is at first: any tensor, or any or None, if it is known to be one."""
-    if is_tensor:
-        tensor = _supposed(Tensor.unknown())
-        return tensor if param.default is None else OneOf((tensor, None))
-    if param.kind in ("positional", "keyword"):
-        return _supposed(value, not declarations.speaks(param.declared))
-    return value
+    """Return what a parameter is at first: any tensor, or any or None, if it is known to be one.
 
-
-def _supposed(value: Value, is_bare: bool = False) -> Value:
-    """Return a value in which a tensor of unknown shape has the one that the program needs.
-
-    `is_bare`: no annotation says anything of the shape, so that what is known was learned.
+    What is known of a tensor of whose shape no annotation says anything was learned.
     """
-    match value:
-        case Tensor(shape=shape, dtype=dtype) if is_bare or shape.opaque:
-            return Tensor(Shape((Run(Sym.suppose("...")),)), dtype)
-        case OneOf(options=before):
-            after = tuple(_supposed(option, is_bare) for option in before)
-            if any(new is not old for new, old in zip(after, before, strict=True)):
-                return OneOf(after)
+    if is_tensor:
+        return any_tensor(param, Sym.suppose("..."))
+    if param.kind in ("positional", "keyword"):
+        every = not declarations.speaks(param.declared)
+        return opened(value, lambda: Sym.suppose("..."), every)
     return value
 
 

@@ -12,7 +12,7 @@ from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, size_of
 from shapecheck.ops.agree import counted, listed, size
 from shapecheck.ops.call import Call, Value
 from shapecheck.ops.patterns.einsum import ELLIPSIS
-from shapecheck.shapes import Item, Run, Shape, Topic, mismatch
+from shapecheck.shapes import Item, Run, Shape, Topic, dim_of, mismatch
 
 Part = str | int
 """One elementary axis of a pattern: its name, `...`, or a number."""
@@ -273,7 +273,7 @@ class Binding:
         found: list[DimExpr] = []
         for part in axis:
             if part == ELLIPSIS:
-                found += [item.size if isinstance(item, Run) else item for item in self.rest]
+                found += map(dim_of, self.rest)
             else:
                 dim = self.part(part)
                 found.append(dims.unknown() if dim is None else dim)

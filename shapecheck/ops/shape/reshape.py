@@ -9,7 +9,6 @@ import shapecheck.dims as dims
 from shapecheck import dtypes, shapes
 from shapecheck.dims import (
     Composite,
-    DimExpr,
     FloorDiv,
     IntSize,
     Kind,
@@ -21,7 +20,7 @@ from shapecheck.dims import (
 from shapecheck.dims.origins import ElementsOf
 from shapecheck.ops.call import Call, DType, Value, as_dim, as_tensor, replace, rule
 from shapecheck.ops.saying import written
-from shapecheck.shapes import Item, Mismatch, Run, Shape, Tensor, has_run, mismatch
+from shapecheck.shapes import Item, Mismatch, Run, Shape, Tensor, dim_of, has_run, mismatch
 
 
 @rule("reshape")
@@ -72,7 +71,7 @@ def flatten(
             f"start_dim {written(start_dim)} comes after end_dim {written(end_dim)}",
             f"can't flatten {shape}",
         )
-    parts = [_as_dim(item) for item in shape.dims[first : last + 1]]
+    parts = [dim_of(item) for item in shape.dims[first : last + 1]]
     merged = dims.product(map(size_of, parts)) if tensor.blank else dims.merge(parts)
     return Tensor(Shape((*shape.dims[:first], merged, *shape.dims[last + 1 :])), tensor.dtype)
 
@@ -252,16 +251,12 @@ def _product(call: Call, items: Sequence[Item]) -> IntSize:
     return call.facts.size(dims.product(_factors(call, items)))
 
 
-def _as_dim(item: Item) -> DimExpr:
-    return item.size if isinstance(item, Run) else item
-
-
 def _said(items: Sequence[Item | None]) -> str:
     """Return a product as a person writes it, in the order of the axes."""
     sizes: list[IntSize] = []
     for item in items:
         if item is not None:
-            sizes += item.parts if isinstance(item, Composite) else (size_of(_as_dim(item)),)
+            sizes += item.parts if isinstance(item, Composite) else (size_of(dim_of(item)),)
     numbers = [size for size in sizes if isinstance(size, int)]
     if len(numbers) == len(sizes):
         return str(dims.product(numbers))
@@ -305,7 +300,7 @@ def _left_over(
     found = targets[inferred]
     assert found is not None
     left, right = _cancel(total, rest)
-    if isinstance(right, int) or not _worse(size_of(_as_dim(found))):
+    if isinstance(right, int) or not _worse(size_of(dim_of(found))):
         return found
     more = dims.unknown(str(found))
     if call.take_apart(left, right * more):
@@ -383,7 +378,7 @@ def _align(
             parts = _factors(call, [item])
             factors += parts
             owners += [item] * len(parts)
-    sizes = [size_of(_as_dim(targets[i])) for i in places]
+    sizes = [size_of(dim_of(targets[i])) for i in places]
     high_a, high_b = len(factors), len(sizes)
     while high_a and high_b and _equal(call, factors[high_a - 1], sizes[high_b - 1]):
         high_a, high_b = high_a - 1, high_b - 1
@@ -441,7 +436,7 @@ def _refuse_scrambling(
             continue
         here = source.index(owner)
         there = next(
-            i for i, item in enumerate(targets) if _is_that(call, factor, size_of(_as_dim(item)))
+            i for i, item in enumerate(targets) if _is_that(call, factor, size_of(dim_of(item)))
         )
         ahead = _product(call, source[:here]), _product(call, targets[:there])
         left_over = _cancel(*ahead)
@@ -510,7 +505,7 @@ def _order(call: Call, source: Sequence[Item], targets: Sequence[Item]) -> list[
         return []
     order: list[int] = []
     for target in targets:
-        merged = size_of(_as_dim(target))
+        merged = size_of(dim_of(target))
         symbols = dims.symbols(merged)
         group = [axis for axis, size in enumerate(sizes) if dims.symbols(size) <= symbols]
         if not _equal(call, dims.product([sizes[axis] for axis in group]), merged):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.check import tensor_evidence
@@ -69,35 +69,39 @@ def _used(node: ast.AST) -> tuple[ast.expr, ...]:
 def supposing(
     function: Function, state: State, begun: Mapping[str, Value]
 ) -> Callable[[declarations.Parameter, Value], Value]:
-    """Return what says what a parameter is taken for when the body of a function begins."""
+    """Return what says what a parameter is taken for when the body of a function begins.
+
+    A tensor of which no axis is told may be any; it is called by its parameter.
+    """
     seen = ahead(function, state, begun)
     tensors = tensor_evidence.shown(function, function.owner, seen)
     sizes = tensor_evidence.shown_sizes(function, seen) - tensors
-    return lambda param, value: _untold_as(param, value, tensors, sizes)
+
+    def taken_for(param: declarations.Parameter, value: Value) -> Value:
+        if param.name in tensors:
+            return any_tensor(param, Sym.untold(param.name))
+        if param.name in sizes:
+            return own_size(param.name, literal(param.default))
+        if param.kind in ("positional", "keyword") and not declarations.speaks(param.declared):
+            return opened(value, lambda: Sym.untold(param.name))
+        return value
+
+    return taken_for
 
 
-def _untold_as(
-    param: declarations.Parameter, value: Value, tensors: Set[str], sizes: Set[str]
-) -> Value:
-    """Return what a parameter is taken for: a tensor of which no axis is told may be any."""
-    if param.name in tensors:
-        tensor = _any(param.name)
-        return tensor if param.default is None else OneOf((tensor, None))
-    if param.name in sizes:
-        return own_size(param.name, literal(param.default))
-    if param.kind in ("positional", "keyword") and not declarations.speaks(param.declared):
-        return _untold(value, param.name)
-    return value
+def any_tensor(param: declarations.Parameter, axes: Sym) -> Value:
+    """Return a tensor of any axes, or that or None where a parameter may be left out."""
+    tensor = Tensor(Shape((Run(axes),)))
+    return tensor if param.default is None else OneOf((tensor, None))
 
 
-def _any(name: str) -> Tensor:
-    return Tensor(Shape((Run(Sym.untold(name)),)))
-
-
-def _untold(value: Value, name: str) -> Value:
+def opened(value: Value, axes: Callable[[], Sym], every: bool = False) -> Value:
+    """Return a value in which tensors of unknown shape, or `every` one, have any axes."""
     match value:
-        case Tensor(shape=shape) if shape.opaque:
-            return replace(value, shape=_any(name).shape)
-        case OneOf(options=options):
-            return OneOf(tuple(_untold(option, name) for option in options))
+        case Tensor(shape=shape, dtype=dtype) if every or shape.opaque:
+            return Tensor(Shape((Run(axes()),)), dtype)
+        case OneOf(options=before):
+            after = tuple(opened(option, axes, every) for option in before)
+            if any(new is not old for new, old in zip(after, before, strict=True)):
+                return OneOf(after)
     return value
