@@ -17,7 +17,7 @@ INTRO = """\
 
 Written by `make corpus`; what a column means is in [README.md](README.md). Every report was read in
 the source and judged, with a sentence each in [triage.toml](triage.toml). The last three columns
-are empty where mypy wasn't run.
+are of the last run with mypy, which may be an older one, and empty where there was none.
 
 """
 Judged = dict[str, tuple[str, str]]

@@ -116,6 +116,17 @@ def fetch(member: Member, folder: Path) -> None:
         subprocess.run(command, cwd=folder, check=True)
 
 
+OF_MYPY = ("plain", "plugin", "errors", "added", "removed")
+
+
+def kept_of(result: Result, before: dict[str, Any] | None) -> dict[str, Any]:
+    """Return what is kept of a member: what mypy said last, where it wasn't run this time."""
+    found = asdict(result)
+    if result.plugin < 0 and before is not None:
+        found.update({name: before[name] for name in OF_MYPY if name in before})
+    return found
+
+
 # mypy -------------------------------------------------------------------------------------------
 
 
@@ -370,7 +381,7 @@ def main() -> int:
     print(table(rows))
     status = summary(results, before)
     options.last.parent.mkdir(parents=True, exist_ok=True)
-    kept = {**before, **{name: asdict(result) for name, result in results.items()}}
+    kept = {**before, **{name: kept_of(one, before.get(name)) for name, one in results.items()}}
     options.last.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
     if options.page is not None:
         options.page.write_text(page(members(), kept, judged, key), "utf-8")

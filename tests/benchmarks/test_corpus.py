@@ -52,3 +52,12 @@ def test_page() -> None:
         "| [net](https://x/net) | 0123456789 | 40 | 3 | 1 | 1 | 0 | 1 | 1 | 9 | 0 | 2 |",
     ]
     assert said[11:] == ["| all |  | 40 | 3 | 1 | 1 | 0 | 1 | 1 | 9 | 0 | 2 |"]
+
+
+def test_a_run_without_mypy_keeps_what_mypy_said() -> None:
+    now = run.Result(lines=7, reports=["net.py:1: a report  [shape]"])
+    before = {"lines": 6, "reports": [], "plugin": 2.0, "errors": 9, "added": ["one"]}
+    kept = run.kept_of(now, before)
+    assert (kept["lines"], kept["reports"]) == (7, now.reports)
+    assert (kept["plugin"], kept["errors"], kept["added"]) == (2.0, 9, ["one"])
+    assert run.kept_of(run.Result(lines=7, plugin=1.0, errors=3), before)["errors"] == 3
