@@ -28,7 +28,7 @@ from shapecheck.dims import (
 )
 from shapecheck.dims.origins import Arbitrary, LengthOf, NamedAlike, PartOf
 from shapecheck.dtypes import DTypes
-from shapecheck.shapes.model import Item, Run, Shape, dim_of, either, has_run
+from shapecheck.shapes.model import Item, Run, Shape, dim_of, either, has_run, runs_in
 from shapecheck.shapes.ordered import crosswise, disordered, numbered, ordering
 
 _MOST_AXES: Final = 64
@@ -382,38 +382,36 @@ class Facts:
         back: int = 0,
         count: int | None = None,
         likely: int = 0,
+        *,
+        guess: bool = False,
     ) -> Shape:
         """Return what is known of a shape that an operation needs to have so many axes.
 
         `front` and `back` are axes that it uses from either end, different ones if it uses both,
         `count` is how many there must be. `likely`: it uses so many from the end where it is given
-        what it is most often given.
-        Only what is supposed, as the parameters of a function that is studied, learns from it.
+        what it is most often given; a `guess` is all of it, of which other unknowns know nothing.
+        What is supposed, as the parameters of a function that is studied, learns from it.
         """
         shape = self.shape(shape)
-        runs = [at for at, item in enumerate(shape.dims) if isinstance(item, Run)]
-        if len(runs) != 1 or not (run := shape.dims[runs[0]]).symbol.stretches:  # type: ignore[union-attr]
-            return shape
-        assert isinstance(run, Run)
+        match runs_in(shape.dims):
+            case [(at, run)] if run.symbol.stretches or not (guess or run.symbol.has_name):
+                pass
+            case _:
+                return shape
         back = max(back, likely if run.symbol.supposed else 0)
-        if count is not None:
-            if count >= shape.least_rank:
-                made = tuple(run.another() for _ in range(count - shape.least_rank))
-                self.learn_run(run.symbol, made)
-            return self.shape(shape)
-        if front > runs[0]:
-            self.reach(shape.dims, front - 1)
-        shape = self.shape(shape)
-        at = next((at for at, item in enumerate(shape.dims) if isinstance(item, Run)), None)
-        missing = 0 if at is None else back - (len(shape.dims) - at - 1)
-        if missing > 0 and at and at <= front:  # those in front are others
-            rest = shape.dims[at]
-            assert isinstance(rest, Run)
-            made = tuple(rest.another() for _ in range(missing))
-            self.learn_run(rest.symbol, (Run(rest.symbol.again()), *made))
-        elif back > shape.least_rank or (back and isinstance(shape.dims[-back], Run)):
-            self.reach(shape.dims, -back)
-        return self.shape(shape)
+        missing = (front + back if count is None else count) - shape.least_rank
+        if not 0 <= missing < _MOST_AXES or (count is None and not missing):
+            return shape
+        made = tuple(run.another() for _ in range(missing))
+        if count is None:
+            cut = min(max(front - at, 0), missing)
+            more = Run(run.symbol.again() if run.symbol.stretches else Sym.fresh("..."))
+            inside: tuple[Item, ...] = (*made[:cut], more, *made[cut:])
+        else:
+            inside = made
+        if run.symbol.stretches:
+            self.learn_run(run.symbol, inside)
+        return Shape((*shape.dims[:at], *inside, *shape.dims[at + 1 :]))
 
     def join(self, other: Facts) -> Facts:
         """Return what holds on both of two paths."""

@@ -21,10 +21,10 @@ def matmul(call: Call, input: Value, other: Value, **rest: Value) -> Tensor:
     left, right = as_tensor(input), as_tensor(other)
     a, b = call.facts.shape(left.shape), call.facts.shape(right.shape)
     if b.rank is not None:
-        a = call.facts.stretched(a, back=1, likely=2 if b.rank > 2 else 1)
+        a = call.facts.stretched(a, back=1, likely=2 if b.rank > 2 else 1, guess=True)
     elif a.least_rank > 1:
         likely = 2 if a.rank is None or a.rank > 2 else 1
-        b = call.facts.stretched(b, back=1, likely=likely)
+        b = call.facts.stretched(b, back=1, likely=likely, guess=True)
     headline = f"can't multiply {a} by {b}"
     for operand in (a, b):
         if operand.rank == 0:

@@ -17,7 +17,7 @@ def linear(call: Call, input: Value, weight: Value, bias: Value = None, **rest: 
     """Judge `F.linear`: input `*n i`, weight `o i` (or `i`), bias `o`."""
     parts = [as_tensor(input), as_tensor(weight)]
     shape = call.facts.stretched(parts[0].shape, back=1)
-    table = call.facts.stretched(parts[1].shape, count=2)
+    table = call.facts.stretched(parts[1].shape, count=2, guess=True)
     headline = f"can't multiply {shape} by a weight of {table}"
     one_kind(parts[0], parts[1], headline)
     kind = promote_all(parts)

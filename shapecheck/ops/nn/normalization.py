@@ -12,8 +12,8 @@ from shapecheck.ops.windows import unexpected
 from shapecheck.shapes import Shape, Tensor, has_run, mismatch
 
 
-def _kept(tensor: Tensor) -> Tensor:
-    return Tensor(tensor.shape, float_of(tensor))
+def _kept(tensor: Tensor, shape: Shape | None = None) -> Tensor:
+    return Tensor(tensor.shape if shape is None else shape, float_of(tensor))
 
 
 @rule("layer_norm")
@@ -65,7 +65,7 @@ def layer_norm(
         for index, wanted in enumerate(sizes):
             found = None if known is None else known[index]
             fits_axis(call, name, index - len(sizes), found, wanted, headline)
-    return _kept(tensor)
+    return _kept(tensor, shape)
 
 
 @rule("group_norm")
@@ -165,4 +165,4 @@ def norm_module(call: Call, input: Value, self: Mapping[str, Value]) -> Value:
     counts = not unbatched or self.get("affine") is True or self.get("track_running_stats") is True
     if found is not None and counts and not call.unify(found, wanted):
         raise unexpected(axis, found, wanted, "num_features", headline)
-    return _kept(tensor)
+    return _kept(tensor, shape)

@@ -35,7 +35,7 @@ def interpolate(
 ) -> Value:
     """Judge `F.interpolate`: batch and channels stay, the other axes take a size or a factor."""
     tensor = as_tensor(input)
-    shape = call.facts.shape(tensor.shape)
+    shape = call.facts.stretched(tensor.shape, count=_rank(size, scale_factor, mode))
     if isinstance(mode, str):
         _check_mode(shape, mode)
     if shape.rank is None:
@@ -72,6 +72,15 @@ def interpolate(
             assert not isinstance(dim, Run)
             sizes.append(_scaled(size_of(call.facts.dim(dim)), size_of(dim), factor))
     return Tensor(Shape((*shape.dims[:2], *sizes)), tensor.dtype)
+
+
+def _rank(size: Value, scale_factor: Value, mode: Value) -> int | None:
+    """Return how many axes there must be for a mode, and for so many sizes or factors."""
+    for given in (size, scale_factor):
+        if isinstance(given, (tuple, list)) and not has_run(given):
+            return len(given) + 2
+    spatial = _SPATIAL.get(mode, ()) if isinstance(mode, str) else ()
+    return spatial[0] + 2 if len(spatial) == 1 else None
 
 
 def _check_mode(shape: Shape, mode: str) -> None:

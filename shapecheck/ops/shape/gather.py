@@ -14,13 +14,17 @@ from shapecheck.ops.shape.indexing import fit_into
 from shapecheck.shapes import Clash, Facts, Run, Shape, Tensor, broadcast_dim, mismatch
 
 
-def _same_rank(call: Call, shape: Shape, index: Shape, headline: str) -> None:
+def _same_rank(call: Call, shape: Shape, index: Shape, headline: str) -> tuple[Shape, Shape]:
+    """Return two shapes of one rank, which is known where one's is."""
+    if (shape.rank or index.rank or 0) > 1:
+        shape = call.facts.stretched(shape, count=index.rank)
+        index = call.facts.stretched(index, count=shape.rank)
     if shape.rank is None or index.rank is None or shape.rank == index.rank:
-        return
+        return shape, index
     if 0 in (shape.rank, index.rank) and max(shape.rank, index.rank) <= 1:
-        return
+        return shape, index
     if index.numel() == 0:
-        return
+        return shape, index
     raise mismatch(
         f"the index has {counted(index.rank, 'axis')} and the tensor {shape.rank}",
         headline,
@@ -74,9 +78,9 @@ def gather(call: Call, input: Value, dim: Value, index: Value, **rest: Value) ->
     tensor, shape = resolved(call, input)
     _, picked = resolved(call, index)
     headline = f"can't gather {picked} from {shape} along axis {written(dim)}"
-    position = call.axis(shape, dim)
     _check_index_dtype(as_tensor(index), headline)
-    _same_rank(call, shape, picked, headline)
+    shape, picked = _same_rank(call, shape, picked, headline)
+    position = call.axis(shape, dim)
     _no_larger(call, shape, picked, position, "in the tensor", headline)
     return Tensor(picked, tensor.dtype)
 
@@ -187,7 +191,7 @@ def take_along_dim(
         raise mismatch("a 0-d tensor has no axis", headline)
     if picked.rank == 0 and shape.rank is not None:
         raise mismatch(f"the index has 0 axes and the tensor {shape.rank}", headline)
-    _same_rank(call, shape, picked, headline)
+    shape, picked = _same_rank(call, shape, picked, headline)
     if position is None or shape.known is None or picked.known is None:
         return Tensor(of_rank(shape), tensor.dtype)
     if len(picked.known) != len(shape.known):

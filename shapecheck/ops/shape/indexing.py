@@ -334,6 +334,9 @@ def _read(reader: _Reader, parts: Sequence[Value]) -> Shape:
     places = [*itertools.accumulate(widths[:spread], initial=0)][:-1]
     places += [*itertools.accumulate(widths[spread:], initial=kept_back)][:-1]
     spans = list(zip(parts, places, widths, strict=True))
+    if spread == len(parts) and reader.shape.rank is None:
+        spans, before = _but_for_whole(spans, before)
+        spread = len(spans)
     for part, at, width in spans:
         axes = items[at : at + width]
         if _ragged(reader.call, part) or has_run(axes):
@@ -346,6 +349,16 @@ def _read(reader: _Reader, parts: Sequence[Value]) -> Shape:
         if part is not ...:
             _take(reader, part, at, width)
     return _gathered(reader)
+
+
+def _but_for_whole(
+    spans: list[tuple[Value, int, int]], before: int
+) -> tuple[list[tuple[Value, int, int]], int]:
+    """Return the parts of an index without the `:` at its end, and how many axes those use."""
+    count = len(spans)
+    while count and spans[count - 1][0] == slice(None, None, None):
+        count -= 1
+    return spans[:count], before - (len(spans) - count)
 
 
 def _take(reader: _Reader, part: Value, at: int, width: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import shapecheck.dims as dims
@@ -112,10 +113,13 @@ def repeat(call: Call, input: Value, repeats: Value, **rest: Value) -> Value:
             axis_count(shape, len(repeats)).replace("axes, and", "axes, and repeats for"),
             f"can't repeat {shape} by ({', '.join(map(written, repeats))})",
         )
-    if shape.rank is None:
+    if shape.rank is None and tile:
         return Tensor(Shape.unknown(), tensor.dtype)
+    known = tuple(itertools.takewhile(lambda item: not isinstance(item, Run), shape.dims[::-1]))
+    missing = len(repeats) - len(known)
+    front = Shape.of_rank(missing).dims if shape.rank is None else (1,) * missing
+    padded = (*front, *known[::-1])
     items: list[Item] = []
-    padded = (1,) * (len(repeats) - shape.rank) + shape.dims
     for item, count in zip(padded, repeats, strict=True):
         assert not isinstance(item, Run)
         items.append(_copies(item, count))
