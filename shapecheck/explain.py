@@ -91,7 +91,15 @@ def _axes(problem: Problem, facts: Facts) -> Iterator[str]:
     for tensor, names in found.items():
         *others, last = dict.fromkeys(names)
         said = f"{', '.join(others)} and {last} are axes" if others else f"{last} is an axis"
-        yield f'{said} of "{tensor}"'
+        yield f"{said} of {_spoken(tensor)}"
+
+
+def _spoken(tensor: Hashable) -> str:
+    """Return what a tensor is called of which no annotation says the axes."""
+    match tensor:
+        case (str(name), int(line)):
+            return f'"{name}" (line {line})'
+    return f'"{tensor}"'
 
 
 def _learned(problem: Problem, operands: Sequence[Operand], facts: Facts) -> Iterator[str]:

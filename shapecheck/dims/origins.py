@@ -338,6 +338,12 @@ class EqualPart(StandIn):
 
     count: int
 
+    @property
+    def default(self) -> int | None:
+        """What the part is where the program chooses no other size for the whole."""
+        whole = self.symbol.default
+        return None if whole is None else whole // self.count
+
 
 @dataclass(frozen=True, slots=True)
 class ElementsOf(OfSymbol):

@@ -23,7 +23,7 @@ from shapecheck.dims.algebra import (
     times,
 )
 from shapecheck.dims.division import exact_quotient
-from shapecheck.dims.functions import fraction, substitute
+from shapecheck.dims.functions import fraction, substitute, whole
 from shapecheck.dims.origins import OfInstance, StandIn
 from shapecheck.dims.symbols import Kind, Sym, Untold
 
@@ -106,8 +106,11 @@ def _of_own(gap: Size, own: frozenset[Sym]) -> Verdict:
     """
     if len({symbol.owner for symbol in own}) > 1:
         return _of_instances(gap, own)
+    undivided = whole(gap)
+    if isinstance(undivided, Size) and all(isinstance(atom, Sym) for atom in undivided.atoms()):
+        gap, own = undivided, undivided.symbols()
     simple = len(gap.terms) == 2 and all(len(m) == 1 and next(iter(m))[1] == 1 for m in gap.terms)
-    plain = simple and set(map(abs, gap.terms.values())) == {1}
+    plain = simple and len(set(map(abs, gap.terms.values()))) == 1
     if not plain or _vanishes_by_default(gap, own):
         return POSSIBLE
     return Verdict(Relation.DIFFERENT, own=True)

@@ -4,6 +4,7 @@ class Tensor:
     @property
     @metadata
     @shared
+    @array
     @example("x: b t d | x")
     def shape(input: Any) -> Rule["shape"]: ...
     @metadata
@@ -12,6 +13,7 @@ class Tensor:
     @property
     @metadata
     @shared
+    @array
     def ndim(input: Any) -> Rule["rank"]: ...
     @also("ndimension")
     @metadata

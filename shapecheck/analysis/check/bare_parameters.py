@@ -74,7 +74,7 @@ def supposing(
     A tensor of which no axis is told may be any; it is called by its parameter.
     """
     seen = ahead(function, state, begun)
-    tensors = tensor_evidence.shown(function, function.owner, seen)
+    tensors = tensor_evidence.shown(function, function.owner, seen, arrays=True)
     sizes = tensor_evidence.shown_sizes(function, seen) - tensors
 
     def taken_for(param: declarations.Parameter, value: Value) -> Value:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final, Protocol
 
 from shapecheck.analysis.annotations import classes, declarations
+from shapecheck.analysis.interpreter.shown_by_use import has_one_kind_of_arrays
 from shapecheck.analysis.program.declared import AnyDecl, TensorDecl
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted, literal
 from shapecheck.analysis.program.syntax import elements, is_none, text_of
@@ -49,22 +50,46 @@ _FIRST: Final = frozenset(
 """What signatures call an argument that is a tensor, or several, and never a size."""
 
 
-def shown(function: Function, owner: Class | None, seen: Seen, counted: bool = True) -> set[str]:
+def shown(
+    function: Function,
+    owner: Class | None,
+    seen: Seen,
+    counted: bool = True,
+    arrays: bool = False,
+) -> set[str]:
     """Return the parameters without annotation that their use shows to be tensors.
 
-    `counted`: what is added to a tensor is one. It may be a number as well.
+    `counted`: what is added to a tensor is one. It may be a number as well. `arrays`: what only
+    arrays have shows one, too, where a module knows those of no other library.
     """
     candidates = {name for name in untold(function) if not _is_object(seen.params.get(name))}
     if not candidates:
         return set()
-    in_module = owner is not None and classes.is_module(owner) and function.name != "__init__"
+    told_by = {"telling"}
+    if owner is not None and classes.is_module(owner) and function.name != "__init__":
+        told_by.add("shared")
+    if arrays and has_one_kind_of_arrays(function):
+        told_by.add("array")
     found: set[str] = set()
     for node in seen.nodes:
         match node:
             case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()) if not counted:
                 continue
-        found |= set(_tensors_in(node, seen, in_module))
-    return found & candidates
+        found |= set(_tensors_in(node, seen, told_by))
+    return (found & candidates) - set(_strange(seen))
+
+
+def _strange(seen: Seen) -> Iterator[str]:
+    """Yield the names that are asked for what tensors don't have, or for a method uncalled."""
+    table = seen.function.module.program.table
+    methods = {id(node.func) for node in only(seen.nodes, ast.Call)}
+    for node in only(seen.nodes, ast.Attribute):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attr, ctx=ast.Load()):
+                if table.signature(f"torch.Tensor.{attr}") is None or (
+                    attr == "size" and id(node) not in methods
+                ):
+                    yield name
 
 
 def untold(function: Function) -> set[str]:
@@ -167,22 +192,24 @@ def is_annotated(function: Function, name: str) -> bool:
     return any(one.arg == name and one.annotation is not None for one in every)
 
 
-def _tensors_in(node: ast.AST, seen: Seen, in_module: bool) -> Iterator[str]:
-    """Yield the names that one node of a body shows to be tensors."""
+def _tensors_in(node: ast.AST, seen: Seen, told_by: Set[str]) -> Iterator[str]:
+    """Yield the names that one node of a body shows to be tensors, some `told_by` what they have."""
     match node:
         case ast.Attribute(value=ast.Name(id=name), attr=attr):
-            if (in_module and _is(attr, "shared", seen)) or (
-                _is(attr, "telling", seen) and _is(attr, "property", seen)
-            ):
+            if _is(attr, "property", seen) and any(_is(attr, flag, seen) for flag in told_by):
+                yield name
+            elif "shared" in told_by and _is(attr, "shared", seen):
                 yield name
         case ast.Call(func=func):
             match func:
                 case ast.Attribute(value=ast.Name(id=name), attr=attr):
                     # It must be called: an image has a `size` too.
-                    is_telling = _is(attr, "telling", seen) and not _is(attr, "property", seen)
-                    if is_telling or _says_dim(node):
+                    is_told = any(_is(attr, flag, seen) for flag in told_by)
+                    if (is_told and not _is(attr, "property", seen)) or _says_dim(node):
                         yield name
             yield from _handed_over(node, seen)
+        case ast.BinOp(left=ast.Name(), op=ast.MatMult(), right=ast.Name()) if "array" in told_by:
+            yield from (one.id for one in only((node.left, node.right), ast.Name))
         case ast.BinOp(
             left=left, op=ast.MatMult() | ast.Add() | ast.Sub() | ast.Mult(), right=right
         ):

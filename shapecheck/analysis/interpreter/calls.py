@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from shapecheck.analysis.interpreter import escaping, first_class, registry
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import spelled_out
-from shapecheck.analysis.interpreter.kinds import held_by, kind_of
+from shapecheck.analysis.interpreter.kinds import attribute, held_by, kind_of
+from shapecheck.analysis.interpreter.shown_by_use import receiver_of
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
 from shapecheck.analysis.program.syntax import name_of
 from shapecheck.analysis.values.model import Argument, Arguments, Super
@@ -27,6 +28,9 @@ def call(frame: Frame, node: ast.Call) -> Value:
     if type(func) is ast.Name and func.id == "super" and frame.function is not None:
         return _super(frame, frame.function, node.args)
     target = frame.eval(func)
+    if target is UNKNOWN and type(func) is ast.Attribute:
+        receiver = receiver_of(frame, func)
+        target = UNKNOWN if receiver is UNKNOWN else attribute(frame, receiver, func.attr, func)
     arguments = evaluate_arguments(frame, node)
     return invoke(frame, target, arguments, node, _label(frame, func))
 

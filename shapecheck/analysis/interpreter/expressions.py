@@ -17,6 +17,7 @@ from shapecheck.analysis.interpreter.iteration import (
 from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.interpreter.narrowing import split
 from shapecheck.analysis.interpreter.registry import expression
+from shapecheck.analysis.interpreter.shown_by_use import asked_for_shape
 from shapecheck.analysis.interpreter.statements import define, store
 from shapecheck.analysis.interpreter.truth import CONSTANTS, is_constant, truth
 from shapecheck.analysis.program.model import Value
@@ -37,6 +38,8 @@ expression(ast.Call)(calls.call)
 @expression(ast.Attribute)
 def _attribute(frame: Frame, node: ast.Attribute) -> Value:
     value = frame.eval(node.value)
+    if value is UNKNOWN:
+        value = asked_for_shape(frame, node)
     match value:
         case OneOf(options=some) if are([one for one in some if one is not None], Ref):
             each = (attribute(frame, one, node.attr, node) for one in some if one is not None)

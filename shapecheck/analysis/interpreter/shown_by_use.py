@@ -1,0 +1,78 @@
+"""Takes what isn't known for a tensor where it is used as only tensors are."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import Final
+
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.program.model import Function, Value
+from shapecheck.analysis.program.syntax import name_of, words_in
+from shapecheck.dims import Sym
+from shapecheck.ops import UNKNOWN
+from shapecheck.shapes import Run, Shape, Tensor
+from shapecheck.signatures import Table
+
+_ARRAYS: Final = frozenset(
+    "np numpy onp jnp jax cp cupy tf tensorflow pd pandas xr cv2 Image PIL skimage ndimage".split()
+)
+"""What modules that have arrays of other libraries call those, or where they are from."""
+_TORCH: Final = frozenset(("torch", "th", "F", "nn", "einops"))
+_OF_MODULES: Final = frozenset(("cpu", "cuda", "requires_grad_"))
+"""Methods that modules have as well."""
+
+
+def has_one_kind_of_arrays(function: Function) -> bool:
+    """Whether a function has to do with torch, and with no other library that has arrays."""
+    words = words_in(function.node)
+    if words & _ARRAYS:
+        return False
+    return bool(words & _TORCH) or not any(map(function.module.syntax.bound, _ARRAYS))
+
+
+@lru_cache(maxsize=8)
+def _methods(table: Table) -> frozenset[str]:
+    """Return the methods that only tensors have."""
+    prefix = "torch.Tensor."
+    found = table.flagged("telling") - table.flagged("property")
+    return frozenset(name.removeprefix(prefix) for name in found) - _OF_MODULES
+
+
+def receiver_of(frame: Frame, node: ast.Attribute) -> Value:
+    """Return what a method is asked of that isn't known, where that must be a tensor.
+
+    Where something has gone wrong already, it may not be known because of that.
+    """
+    if frame.errors or node.attr not in _methods(frame.program.table):
+        return UNKNOWN
+    if name_of(node.value) is None:
+        return Tensor.unknown()
+    name = _own(frame, node.value)
+    return UNKNOWN if name is None else _taken(frame, name, node.value)
+
+
+def asked_for_shape(frame: Frame, node: ast.Attribute) -> Value:
+    """Return what is asked for its `shape` that isn't known, where that must be a tensor."""
+    if node.attr != "shape" or frame.errors or frame.function is None:
+        return UNKNOWN
+    name = _own(frame, node.value)
+    if name is None or not has_one_kind_of_arrays(frame.function):
+        return UNKNOWN
+    return _taken(frame, name, node.value)
+
+
+def _own(frame: Frame, node: ast.expr) -> str | None:
+    """Return the variable that an expression is, where the body at hand itself has set it."""
+    name, function = name_of(node), frame.function
+    if name is None or function is None or frame.depth or isinstance(function.node, ast.Lambda):
+        return None
+    begins = function.node.body[0].lineno
+    return name if frame.state.since.get(name, 0) >= begins else None
+
+
+def _taken(frame: Frame, name: str, node: ast.expr) -> Value:
+    """Return a tensor of any axes, which a variable holds from then on."""
+    tensor = Tensor(Shape((Run(Sym.untold((name, frame.state.since[name]))),)))
+    frame.renew(node, tensor, node)
+    return tensor
