@@ -23,9 +23,9 @@ from shapecheck.dims.algebra import (
     times,
 )
 from shapecheck.dims.division import exact_quotient
-from shapecheck.dims.functions import fraction, substitute, whole
-from shapecheck.dims.origins import OfInstance, StandIn
-from shapecheck.dims.symbols import Kind, Sym, Untold
+from shapecheck.dims.functions import fraction, substitute
+from shapecheck.dims.origins import EqualPart, OfInstance, StandIn
+from shapecheck.dims.symbols import Kind, Sym, Untold, in_order
 
 
 class Relation(IntEnum):
@@ -106,14 +106,25 @@ def _of_own(gap: Size, own: frozenset[Sym]) -> Verdict:
     """
     if len({symbol.owner for symbol in own}) > 1:
         return _of_instances(gap, own)
-    undivided = whole(gap)
-    if isinstance(undivided, Size) and all(isinstance(atom, Sym) for atom in undivided.atoms()):
+    undivided = _undivided(gap)
+    if isinstance(undivided, Size):
         gap, own = undivided, undivided.symbols()
     simple = len(gap.terms) == 2 and all(len(m) == 1 and next(iter(m))[1] == 1 for m in gap.terms)
     plain = simple and len(set(map(abs, gap.terms.values()))) == 1
     if not plain or _vanishes_by_default(gap, own):
         return POSSIBLE
     return Verdict(Relation.DIFFERENT, own=True)
+
+
+def _undivided(gap: Size) -> IntSize:
+    """Return a difference in which two halves of a size are the size."""
+    found: IntSize = gap
+    for symbol in in_order(gap.symbols()):
+        times = gap.terms.get(frozenset(((symbol, 1),)), 0)
+        if isinstance(origin := symbol.origin, EqualPart) and times % origin.count == 0:
+            parts = int(times) // origin.count
+            found += parts * (Size.of(origin.symbol) - origin.count * Size.of(symbol))
+    return found
 
 
 def _axes_of_one(own: frozenset[Sym]) -> frozenset[Sym]:
