@@ -106,12 +106,15 @@ class OpClass:
         """Return an attribute's value; UNKNOWN where there is none of this name.
 
         A field goes before the constructor's flag of the same name, and before an argument that
-        isn't given: `bias` is a tensor, and None under `bias=False`.
+        isn't given: `bias` is a tensor, and None under `bias=False`. It may be either where the
+        flag isn't known.
         """
         given = instance.get(name, UNKNOWN)
         owner = self._declares(name)
-        if owner is None or not isinstance(given, (bool, Unknown, type(None))):
+        if owner is None or isinstance(given, Tensor):
             return given
+        if not isinstance(given, (bool, Unknown, type(None))):
+            return UNKNOWN
         if given is False:
             return None
         return owner._field(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final, Protocol
 
 from shapecheck.analysis.annotations import classes, declarations
-from shapecheck.analysis.interpreter.shown_by_use import has_one_kind_of_arrays
+from shapecheck.analysis.interpreter.shown_by_use import has_one_kind_of_arrays, never_tensors
 from shapecheck.analysis.program.declared import AnyDecl, TensorDecl
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted, literal
 from shapecheck.analysis.program.syntax import elements, is_none, text_of
@@ -76,20 +76,7 @@ def shown(
             case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()) if not counted:
                 continue
         found |= set(_tensors_in(node, seen, told_by))
-    return (found & candidates) - set(_strange(seen))
-
-
-def _strange(seen: Seen) -> Iterator[str]:
-    """Yield the names that are asked for what tensors don't have, or for a method uncalled."""
-    table = seen.function.module.program.table
-    methods = {id(node.func) for node in only(seen.nodes, ast.Call)}
-    for node in only(seen.nodes, ast.Attribute):
-        match node:
-            case ast.Attribute(value=ast.Name(id=name), attr=attr, ctx=ast.Load()):
-                if table.signature(f"torch.Tensor.{attr}") is None or (
-                    attr == "size" and id(node) not in methods
-                ):
-                    yield name
+    return (found & candidates) - never_tensors(function)
 
 
 def untold(function: Function) -> set[str]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Function, Value
-from shapecheck.analysis.program.syntax import name_of, words_in
+from shapecheck.analysis.program.syntax import name_of, nodes, words_in
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import only
 from shapecheck.shapes import Run, Shape, Tensor
 from shapecheck.signatures import Table
 
@@ -29,6 +31,26 @@ def has_one_kind_of_arrays(function: Function) -> bool:
     if words & _ARRAYS:
         return False
     return bool(words & _TORCH) or not any(map(function.module.syntax.bound, _ARRAYS))
+
+
+def never_tensors(function: Function) -> frozenset[str]:
+    """Return the variables that are asked for what tensors don't have, or for a method uncalled."""
+    return function.module.recall(
+        ("never tensors", function.node), lambda: frozenset(_strange(function)), frozenset[str]()
+    )
+
+
+def _strange(function: Function) -> Iterator[str]:
+    table = function.module.program.table
+    every = nodes(function.node)
+    methods = {id(node.func) for node in only(every, ast.Call)}
+    for node in only(every, ast.Attribute):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attr, ctx=ast.Load()):
+                if table.signature(f"torch.Tensor.{attr}") is None or (
+                    attr == "size" and id(node) not in methods
+                ):
+                    yield name
 
 
 @lru_cache(maxsize=8)
@@ -68,7 +90,9 @@ def _own(frame: Frame, node: ast.expr) -> str | None:
     if name is None or function is None or frame.depth or isinstance(function.node, ast.Lambda):
         return None
     begins = function.node.body[0].lineno
-    return name if frame.state.since.get(name, 0) >= begins else None
+    if frame.state.since.get(name, 0) < begins or name in never_tensors(function):
+        return None
+    return name
 
 
 def _taken(frame: Frame, name: str, node: ast.expr) -> Value:

@@ -36,6 +36,7 @@ def name_sizes(
     if not made:
         return
     given = [part for one in arguments for part in parts(frame, one.node, one.value)]
+    given = [(node, _learned(frame, value)) for node, value in given]
     nodes = [node for node, value in given if _is_unknown(value)]
     rest = [value for _, value in given if not _is_unknown(value)]
     sizes = all(value == -1 or value in result.shape.dims for value in rest)
@@ -44,6 +45,10 @@ def name_sizes(
             text = frame.segment(node).replace(" ", "")
             if len(text) <= _LONGEST:
                 symbol.label(text)
+
+
+def _learned(frame: Frame, value: Value) -> Value:
+    return frame.state.facts.dim(value) if type(value) is Size else value
 
 
 def _symbols(frame: Frame, value: Value) -> Iterator[Sym]:
