@@ -180,12 +180,11 @@ def is_annotated(function: Function, name: str) -> bool:
 
 
 def _tensors_in(node: ast.AST, seen: Seen, told_by: Set[str]) -> Iterator[str]:
-    """Yield the names that one node of a body shows to be tensors, some `told_by` what they have."""
+    """Yield the names that one node of a body shows to be tensors, by flags of what they have."""
     match node:
         case ast.Attribute(value=ast.Name(id=name), attr=attr):
-            if _is(attr, "property", seen) and any(_is(attr, flag, seen) for flag in told_by):
-                yield name
-            elif "shared" in told_by and _is(attr, "shared", seen):
+            is_asked = _is(attr, "property", seen) and any(_is(attr, f, seen) for f in told_by)
+            if is_asked or ("shared" in told_by and _is(attr, "shared", seen)):
                 yield name
         case ast.Call(func=func):
             match func:
