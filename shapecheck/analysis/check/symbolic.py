@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Final
 
 from shapecheck.analysis.annotations import declarations
-from shapecheck.analysis.annotations.classes import defaults, find_method
+from shapecheck.analysis.annotations.classes import defaults, find_method, is_module
 from shapecheck.analysis.annotations.construction import assigned, is_builder
 from shapecheck.analysis.check.size_evidence import configurations_of, handed_to_layers, sizes_of
 from shapecheck.analysis.interpreter import body, first_class
@@ -23,6 +23,7 @@ from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
     Instance,
     OneOf,
+    OpInstance,
     Path,
     Ref,
     names_of,
@@ -196,7 +197,8 @@ def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
 def _forget_changing(state: State) -> None:
     """Give up on attributes that methods other than those of the construction assign.
 
-    That goes for what the constructor makes as well, as a buffer that is filled later.
+    That goes for what the constructor makes as well, as a buffer that is filled later. A layer that
+    another one takes the place of has to work before that, too.
     """
     for ref, content in [*state.heap.items()]:
         if not isinstance(content, Instance):
@@ -205,11 +207,16 @@ def _forget_changing(state: State) -> None:
         attrs = {
             name: value
             for name, value in content.attrs.items()
-            if name not in set_later
+            if (name not in set_later or _is_layer(state, value))
             and (name not in altered or isinstance(value, Tensor))  # which keeps its shape
             and not _is_placeholder(state, value)
         }
         state.put(ref, replace(content, attrs=attrs, whole=False))
+
+
+def _is_layer(state: State, value: Value) -> bool:
+    content = state.instance_of(value)
+    return isinstance(value, OpInstance) or (content is not None and is_module(content.cls))
 
 
 def _is_placeholder(state: State, value: Value) -> bool:

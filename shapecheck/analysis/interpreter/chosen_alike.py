@@ -67,6 +67,7 @@ def _told_apart(owner: Class, one: str, other: str) -> bool:
     for call in owner.module.syntax.calls(owner.name):
         given = given_to(params, call)
         pair = [given[name] for name in (one, other) if name in given]
-        if len(pair) == 2 and not all(isinstance(arg, (ast.Name, ast.Attribute)) for arg in pair):
-            return ast.dump(pair[0]) != ast.dump(pair[1])
+        if len(pair) == 2 and any(isinstance(arg, (ast.Constant, ast.BinOp)) for arg in pair):
+            if ast.dump(pair[0]) != ast.dump(pair[1]):
+                return True
     return False
