@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Collection, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, ClassVar, Final
 from weakref import WeakValueDictionary
@@ -158,9 +158,11 @@ class Untold(Origin):
     """A dimension, or a row of them, of a tensor of which no annotation says any.
 
     It has those that are used. What the program calls one of them is a size of this `tensor`.
+    `is_batch`: it is there because layers are most often given batches.
     """
 
     tensor: Hashable
+    is_batch: bool = field(default=False, compare=False)
 
     @property
     def stretches(self) -> bool:

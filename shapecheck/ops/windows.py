@@ -45,7 +45,7 @@ def grid(call: Call, input: Value, count: int, unbatched: bool = True) -> Grid:
     """Read an input with `count` spatial axes; raises `Mismatch` for a wrong number of axes."""
     given = as_tensor(input).shape
     if unbatched:
-        shape = call.facts.stretched(given, back=count + 1)
+        shape = call.facts.batched(given, back=count + 1)
     else:
         shape = call.facts.stretched(given, count=count + 2)
     allowed = [count + 1, count + 2] if unbatched else [count + 2]

@@ -413,6 +413,19 @@ class Facts:
             self.learn_run(run.symbol, inside)
         return Shape((*shape.dims[:at], *inside, *shape.dims[at + 1 :]))
 
+    def batched(self, shape: Shape, back: int) -> Shape:
+        """Return what is known of a shape that a layer uses so many axes of, behind a batch's.
+
+        It takes a single item as well, without that axis. Where no annotation tells, a tensor is
+        supposed to be a batch: see decisions.md, "A layer is given batches".
+        """
+        shape = self.stretched(shape, back=back)
+        match shape.dims:
+            case [Run(symbol=Sym(origin=Untold(tensor)) as symbol), *rest] if len(rest) == back:
+                batch = Size.of(Sym.distinct("_", Kind.UNKNOWN, Untold(tensor, is_batch=True)))
+                self.learn_run(symbol, (batch,))
+        return self.shape(shape)
+
     def join(self, other: Facts) -> Facts:
         """Return what holds on both of two paths."""
         return Facts(

@@ -10,7 +10,7 @@ from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.interpreter.shown_by_use import has_one_kind_of_arrays, never_tensors
 from shapecheck.analysis.program.declared import AnyDecl, TensorDecl
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted, literal
-from shapecheck.analysis.program.syntax import elements, is_none, text_of
+from shapecheck.analysis.program.syntax import elements, is_none, text_of, words_in
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
@@ -255,10 +255,19 @@ def _handed_over(node: ast.Call, seen: Seen) -> Iterator[str]:
             yield name  # to a module that is an attribute of this one
         case _:
             for param, argument in _by_parameter(target, node, seen):
-                is_first = dotted(target) is not None and param.name in _FIRST
+                is_first = param.name in _FIRST and (
+                    dotted(target) is not None or _takes_rows(target, seen)
+                )
                 if (param.tensor is not None and not param.other) or is_first:
                     for item in elements(argument) or [argument]:
                         yield from _origin(item, seen)
+
+
+def _takes_rows(target: Value, seen: Seen) -> bool:
+    """Whether a layer of this kind takes packed sequences too, of which a function says nothing."""
+    if not isinstance(target, OpInstance):
+        return False
+    return not any("pack" in word for word in words_in(seen.function.node))
 
 
 def _by_parameter(target: Value, node: ast.Call, seen: Seen) -> Iterator[tuple[Param, ast.expr]]:

@@ -11,6 +11,7 @@ from typing import Final
 from shapecheck import dtypes, explain
 from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter import autocast, strict
+from shapecheck.analysis.interpreter.batches import fits_without
 from shapecheck.analysis.interpreter.chosen_alike import learn_alike
 from shapecheck.analysis.interpreter.dtype_evidence import mind_call
 from shapecheck.analysis.interpreter.frame import Frame
@@ -111,6 +112,10 @@ def apply(
         if mismatch.problem.code == "shape-broadcast" and _is_outer(frame, given, site):
             return signature.apply(facts, given, named, site.label, instance, meant=True)
         facts.atoms, facts.runs = before.atoms, before.runs
+        if fits_without(
+            frame, given, named, lambda a, k: signature.apply(facts.copy(), a, k, "", instance)
+        ):
+            return UNKNOWN
         if learn_alike(frame, signature, given, mismatch.problem):
             return apply(frame, signature, args, kwargs, site, instance)
         for dim in free_in((*given, *named.values())):  # one that is unbound is told of once

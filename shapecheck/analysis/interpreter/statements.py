@@ -19,6 +19,7 @@ from shapecheck.analysis.interpreter import (
     match_patterns,
 )
 from shapecheck.analysis.interpreter.axis_names import name_axis
+from shapecheck.analysis.interpreter.batches import has_batch
 from shapecheck.analysis.interpreter.frame import Frame, Loop
 from shapecheck.analysis.interpreter.iteration import (
     UNROLL,
@@ -225,6 +226,8 @@ def _wrong_count(
 ) -> None:
     match called(source), value:
         case ast.Attribute(attr="shape" | "size"), _:
+            if has_batch(as_shape(items).dims) and len(items) == len(targets) + 1:
+                return
             reason = f"{as_shape(items)} has {counted(len(items), 'axis')}"
         case _, Tensor(shape=shape):
             reason = f"{shape} has {len(items)} items along axis 0"

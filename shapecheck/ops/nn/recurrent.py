@@ -33,6 +33,8 @@ def recurrent(call: Call, input: Value, self: Mapping[str, Value], hx: Value = N
         state = _states(Shape((layers, *Shape.unknown().dims, width)), layers, hidden, lstm)
         return (UNKNOWN, state)
     shape = call.facts.shape(tensor.shape)
+    if not packed:
+        shape = call.facts.batched(shape, back=2)
     headline = f"can't take {shape}"
     if shape.rank is not None and shape.rank not in ((2,) if packed else (2, 3)):
         wanted_axes = "2 are" if packed else "2 or 3 are"
