@@ -10,7 +10,7 @@ from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.interpreter.shown_by_use import has_one_kind_of_arrays, never_tensors
 from shapecheck.analysis.program.declared import AnyDecl, TensorDecl
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted, literal
-from shapecheck.analysis.program.syntax import elements, is_none, text_of, words_in
+from shapecheck.analysis.program.syntax import elements, is_none, text_of
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
@@ -267,7 +267,9 @@ def _takes_rows(target: Value, seen: Seen) -> bool:
     """Whether a layer of this kind takes packed sequences too, of which a function says nothing."""
     if not isinstance(target, OpInstance):
         return False
-    return not any("pack" in word for word in words_in(seen.function.node))
+    asked = (one.attr for one in only(seen.nodes, ast.Attribute))
+    named = (one.id for one in only(seen.nodes, ast.Name))
+    return not any("pack" in word for word in (*asked, *named))
 
 
 def _by_parameter(target: Value, node: ast.Call, seen: Seen) -> Iterator[tuple[Param, ast.expr]]:

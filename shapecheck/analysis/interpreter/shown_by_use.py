@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Function, Value
-from shapecheck.analysis.program.syntax import name_of, nodes, words_in
+from shapecheck.analysis.program.syntax import kept_by_node, name_of
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
@@ -27,30 +26,38 @@ _OF_MODULES: Final = frozenset(("cpu", "cuda", "requires_grad_"))
 
 def has_one_kind_of_arrays(function: Function) -> bool:
     """Whether a function has to do with torch, and with no other library that has arrays."""
-    words = words_in(function.node)
-    if words & _ARRAYS:
+    mentioned = _mentioned(function.node)
+    if mentioned & _ARRAYS:
         return False
-    return bool(words & _TORCH) or not any(map(function.module.syntax.bound, _ARRAYS))
+    return bool(mentioned & _TORCH) or not any(map(function.module.syntax.bound, _ARRAYS))
+
+
+@kept_by_node(most=8)
+def _mentioned(function: ast.AST) -> frozenset[str]:
+    """Return the variables that a function mentions."""
+    return frozenset(node.id for node in ast.walk(function) if isinstance(node, ast.Name))
 
 
 def never_tensors(function: Function) -> frozenset[str]:
     """Return the variables that are asked for what tensors don't have, or for a method uncalled."""
-    return function.module.recall(
-        ("never tensors", function.node), lambda: frozenset(_strange(function)), frozenset[str]()
+    table = function.module.program.table
+    return frozenset(
+        name
+        for name, attr, is_called in _asked(function.node)
+        if table.signature(f"torch.Tensor.{attr}") is None or (attr == "size" and not is_called)
     )
 
 
-def _strange(function: Function) -> Iterator[str]:
-    table = function.module.program.table
-    every = nodes(function.node)
+@kept_by_node(most=8)
+def _asked(function: ast.AST) -> frozenset[tuple[str, str, bool]]:
+    """Return what variables are asked for, and whether that is called."""
+    every = tuple(ast.walk(function))
     methods = {id(node.func) for node in only(every, ast.Call)}
-    for node in only(every, ast.Attribute):
-        match node:
-            case ast.Attribute(value=ast.Name(id=name), attr=attr, ctx=ast.Load()):
-                if table.signature(f"torch.Tensor.{attr}") is None or (
-                    attr == "size" and id(node) not in methods
-                ):
-                    yield name
+    return frozenset(
+        (node.value.id, node.attr, id(node) in methods)
+        for node in only(every, ast.Attribute)
+        if isinstance(node.value, ast.Name) and isinstance(node.ctx, ast.Load)
+    )
 
 
 @lru_cache(maxsize=8)
@@ -87,7 +94,13 @@ def asked_for_shape(frame: Frame, node: ast.Attribute) -> Value:
 def _own(frame: Frame, node: ast.expr) -> str | None:
     """Return the variable that an expression is, where the body at hand itself has set it."""
     name, function = name_of(node), frame.function
-    if name is None or function is None or frame.depth or isinstance(function.node, ast.Lambda):
+    if (
+        frame.program.supposing
+        or name is None
+        or function is None
+        or frame.depth
+        or isinstance(function.node, ast.Lambda)
+    ):
         return None
     begins = function.node.body[0].lineno
     if frame.state.since.get(name, 0) < begins or name in never_tensors(function):
