@@ -7,6 +7,7 @@ stubs = ["my_stubs"]                 # folders with signature files of your own
 wrappers = ["my_project.typing.Float"]   # names that stand for an annotation: Float["b n d"]
 shared = "s3://bucket/shapecheck"    # where the team keeps what was found
 typed_calls = true                   # have mypy check calls of modules by their forward
+suspicions = true                    # have mypy say what can't be proved, as notes
 ```
 """
 
@@ -51,6 +52,7 @@ class Config:
     `shared`: where the team keeps what was found, a URL or the absolute path of a folder; "" for
     nowhere. It has no say in what is found.
     `typed_calls`: mypy types the call of a module as its `forward`, where torch says Any.
+    `suspicions`: mypy says what can't be proved to be wrong too, as notes with their own code.
     """
 
     strict: bool = False
@@ -58,6 +60,7 @@ class Config:
     wrappers: tuple[str, ...] = ()
     shared: str = ""
     typed_calls: bool = False
+    suspicions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,7 @@ _READERS: Final[dict[str, Callable[[object, Path], object]]] = {
     "wrappers": _dotted_names,
     "shared": _place,
     "typed_calls": _bool,
+    "suspicions": _bool,
 }
 
 

@@ -102,6 +102,7 @@ ROOMS = {
         "interpreter",
         "kinds",
         "library",
+        "suspicions",
         "check",
         "coverage study",
     ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from shapecheck.blame import Blame
 
@@ -26,6 +26,10 @@ class Source:
     text: str
 
 
+SUSPECT: Final = "shape-suspect"
+"""The code of what can't be proved: a warning, never an error."""
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """A range of source text: lines from 1, columns (in characters) from 0, the end exclusive."""
@@ -38,14 +42,15 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One line of output: an error with its code, or a note that belongs to the error before it.
+    """One line of output: an error or a warning with its code, or a note that belongs to it.
 
-    `blame`: what an error is about, for programs; None for a note.
+    A warning is a suspicion, which can't be proved. `blame`: what an error is about, for programs;
+    None for a note.
     """
 
     span: Span
     message: str
-    severity: Literal["error", "note"]
+    severity: Literal["error", "warning", "note"]
     code: str = "shape"
     blame: Blame | None = None
 

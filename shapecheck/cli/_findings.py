@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from shapecheck.project import codes
 from shapecheck.project.findings import Finding, Outcome, stop
 
 # Nothing is imported from the folder it starts in, where a `types.py` of the user's might lie.
@@ -114,5 +115,5 @@ def finding_of(said: Mapping[str, Any]) -> Finding:
         said["message"],
         tuple(hint.split("\n")) if hint else (),
         said["code"],
-        said["severity"],
+        "warning" if said["code"] == codes.SUSPECT else said["severity"],
     )

@@ -219,7 +219,7 @@ def _diagnostic(one: Diagnostic) -> list[Any]:
 
 def _read_diagnostic(said: Any) -> Diagnostic:
     *place, message, severity, code, blame = said
-    if severity not in ("error", "note") or not isinstance(message, str):
+    if severity not in ("error", "warning", "note") or not isinstance(message, str):
         raise ValueError("not a diagnostic")
     about = None
     if blame is not None:

@@ -61,7 +61,8 @@ class ShapecheckPlugin(Plugin):
         # Under `disallow_untyped_calls` the `backward()` of a tensor, which torch hasn't annotated,
         # would be an error in correct code.
         options.untyped_calls_exclude = [*options.untyped_calls_exclude, names.TORCH]
-        self._settings = f"{project.fingerprint} {project.settings.typed_calls}"
+        told = project.settings.typed_calls, project.settings.suspicions
+        self._settings = " ".join(map(str, (project.fingerprint, *told)))
         forgotten.restart_for_another(
             self._settings, _STARTED_WITH, is_daemon=options.fine_grained_incremental
         )
@@ -187,7 +188,11 @@ class ShapecheckPlugin(Plugin):
     def _first_type(self, ctx: AnalyzeTypeContext) -> Type:
         """Keep mypy's list of errors, which no other hook is sure to get; the type is mypy's."""
         analyzer = cast("TypeAnalyser", ctx.api)
-        self._reporter = Reporter(cast("SemanticAnalyzer", analyzer.api).errors, self.options)
+        self._reporter = Reporter(
+            cast("SemanticAnalyzer", analyzer.api).errors,
+            self.options,
+            suspicions=self._project.settings.suspicions,
+        )
         return ctx.type.accept(analyzer)
 
     def _updated(self, ctx: AnalyzeTypeContext) -> Type:

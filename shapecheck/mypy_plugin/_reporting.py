@@ -33,8 +33,9 @@ class _Place(NamedTuple):
 class Reporter:
     """Reports to mypy's list of errors, so that its options and comments apply to ours too."""
 
-    def __init__(self, errors: Errors, options: Options) -> None:
+    def __init__(self, errors: Errors, options: Options, *, suspicions: bool = False) -> None:
         self.errors = errors
+        self._suspicions = suspicions
         self._options = options
         self._infos = errors.error_info_map
         self._reported: set[str] = set()
@@ -86,10 +87,20 @@ class Reporter:
         try:
             parent: ErrorInfo | None = None
             span: Span | None = None
+            told: Diagnostic | None = None
             for diagnostic in diagnostics:
                 if diagnostic.severity == "error":
-                    parent, span = self._error(diagnostic), diagnostic.span
+                    parent, span, told = self._error(diagnostic), diagnostic.span, None
                     continue
+                if diagnostic.severity == "warning":
+                    parent, span = None, diagnostic.span
+                    told = diagnostic
+                    if self._suspicions:
+                        self._suspicion(diagnostic)
+                    continue
+                if told is not None and diagnostic.span == told.span:
+                    continue  # mypy knows no notes of a note
+                told = None
                 if diagnostic.span != span:
                     parent = None
                 self._note(diagnostic, parent)
@@ -118,6 +129,20 @@ class Reporter:
             span.column,
             diagnostic.message,
             CODES.get(diagnostic.code, SHAPE),
+            end_line=span.end_line,
+            end_column=span.end_column,
+            origin_span=range(span.line, max(span.end_line, span.line) + 1),
+        )
+
+    def _suspicion(self, diagnostic: Diagnostic) -> None:
+        """Report what can't be proved: a note with a code, which leaves mypy's exit code alone."""
+        span = diagnostic.span
+        self.errors.report(
+            span.line,
+            span.column,
+            diagnostic.message,
+            CODES.get(diagnostic.code, SHAPE),
+            severity="note",
             end_line=span.end_line,
             end_column=span.end_column,
             origin_span=range(span.line, max(span.end_line, span.line) + 1),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from shapecheck.analysis import SUSPECT
+
 SHAPE: Final = "shape"
 
 DESCRIPTIONS: Final = {
@@ -14,6 +16,7 @@ DESCRIPTIONS: Final = {
     "shape-dtype": "Check the dtypes of tensors",
     "shape-annotation": "Check that annotations are well formed",
     "shape-ragged": "Check that reductions over padded sequences leave the padding out",
+    SUSPECT: "Warn of what can't be proved to be wrong, and most often is",
     "shape-strict": "Check that no equation is needed which the annotation doesn't promise",
 }
 

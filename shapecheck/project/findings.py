@@ -34,8 +34,13 @@ class Finding:
         return self.severity == "error"
 
     @property
+    def is_warning(self) -> bool:
+        """Whether it is a suspicion, which can't be proved and never fails a run."""
+        return self.severity == "warning"
+
+    @property
     def is_about_shapes(self) -> bool:
-        """Whether shapecheck says it: an error with a code of ours, or a note of ours."""
+        """Whether shapecheck says it: an error or a warning with a code of ours, or our note."""
         if self.code is not None and self.code.partition("-")[0] == "shape":
             return True
         return not self.is_error and self.message.startswith((REVEALED, SKIPPED, FAULT))

@@ -16,13 +16,14 @@ from shapecheck.project.settings import ModuleSettings
 # A note that stands alone has the code of mypy's `reveal_type`, so that it hides when that does.
 _LONE_NOTE: Final = "misc"
 _ERROR: Final = "error"
+_SAID: Final = frozenset((_ERROR, "warning"))
 _REVEAL: Final = "reveal_type"
 _SYNTAX: Final = "syntax"
 
 
 @dataclass(slots=True)
 class _Said:
-    """An error or a note on its own, with the notes that belong to it."""
+    """An error, a warning or a note on its own, with the notes that belong to it."""
 
     span: Span
     message: str
@@ -65,14 +66,14 @@ def _misplaced(source: Source, comments: Comments) -> Iterator[Finding]:
 def _with_notes(
     diagnostics: Iterable[Diagnostic], source: Source, tree: ast.Module
 ) -> Iterator[_Said]:
-    """Yield errors with the notes that have their span, and the other notes."""
+    """Yield errors and warnings with the notes that have their span, and the other notes."""
     error: _Said | None = None
     for one in diagnostics:
-        if one.severity == _ERROR:
+        if one.severity in _SAID:
             if error is not None:
                 yield error
             code = one.code if one.code in codes.DESCRIPTIONS else codes.SHAPE
-            error = _Said(one.span, one.message, _ERROR, code)
+            error = _Said(one.span, one.message, one.severity, code)
             continue
         if error is not None and one.span == error.span:
             error.notes.append(one.message)
@@ -115,7 +116,7 @@ def _is_hidden(said: _Said, comments: Comments, settings: ModuleSettings) -> boo
     """Whether a code isn't shown, or a comment on any line of the span hides it."""
     if not settings.shows(said.code):
         return True
-    last = said.span.end_line if said.severity == _ERROR else said.span.line
+    last = said.span.end_line if said.severity in _SAID else said.span.line
     covering = codes.parent(said.code)
     lines = range(said.span.line, max(last, said.span.line) + 1)
     return any(comments.hides(said.code, covering, line) for line in lines)

@@ -22,7 +22,7 @@ from torch import Tensor
 from shapecheck import Bool, Float, Int, Num, Shaped, assert_shape, reveal_shape, shapecheck
 """
 OFFSET = PRELUDE.count("\n")
-MARK = re.compile(r"  # (?=[EN]: \d+: )")
+MARK = re.compile(r"  # (?=[ENW]: \d+: )")
 
 
 class NoSources:
@@ -49,8 +49,8 @@ def said(program: str) -> list[list[str]]:
     source = Source("case", "case.py", PRELUDE + program)
     lines: list[list[str]] = [[] for _ in program.split("\n")]
     for found in analyze_module(source, NoSources(), options):
-        kind = "E" if found.severity == "error" else "N"
-        code = f" [{found.code}]" if kind == "E" else ""
+        kind = found.severity[0].upper()
+        code = f" [{found.code}]" if kind != "N" else ""
         message = re.sub(r"(?<=\bline )\d+", _in_program, found.message)
         text = f"{kind}: {found.span.column + 1}: {message}{code}"
         lines[found.span.line - 1 - OFFSET].append(text)

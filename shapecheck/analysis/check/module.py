@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
-from shapecheck.analysis import kinds, library
+from shapecheck.analysis import kinds, library, suspicions
 from shapecheck.analysis.check.parts import Part, check, parts_of
 from shapecheck.analysis.findings import Findings, Lines, merged
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Tracing
@@ -38,7 +38,7 @@ Key: TypeAlias = tuple[str, str]
 EXISTENCE: Final = ""
 """The key of what a module is at all: whether there is one, and of which kind."""
 
-_REGISTERED = (expressions, kinds, library, statements)
+_REGISTERED = (expressions, kinds, library, statements, suspicions)
 """What is found in the registry, and not asked for by name."""
 follows = calls.follows
 _programs: WeakKeyDictionary[Host, dict[str, Program]] = WeakKeyDictionary()

@@ -10,6 +10,7 @@ from typing import Final
 
 from shapecheck import dtypes, explain
 from shapecheck.analysis.annotations.declarations import declaration
+from shapecheck.analysis.host import SUSPECT
 from shapecheck.analysis.interpreter import autocast, strict
 from shapecheck.analysis.interpreter.batches import fits_without
 from shapecheck.analysis.interpreter.chosen_alike import learn_alike
@@ -18,6 +19,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Spelling, as_learned
 from shapecheck.analysis.interpreter.layer_origin import where_made
 from shapecheck.analysis.interpreter.lone_axes import leveled
+from shapecheck.analysis.interpreter.registry import SUSPICIONS, OpCall
 from shapecheck.analysis.interpreter.summaries import Lesson, View, view
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.syntax import words_in
@@ -105,6 +107,7 @@ def apply(
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
         _mind_padding(frame, signature, given, named, site, value)
         _mind_lone_axis(frame, signature, given, named, site, instance)
+        _suspect(frame, signature, given, named, site, instance)
         if "out" in kwargs:
             _write_out(frame, site.node)
         return _listed(frame, value)
@@ -137,6 +140,27 @@ def apply(
             message = replace(message, notes=(made, *message.notes))
         frame.error(site.node, message)
         return _listed(frame, rest)
+
+
+def _suspect(
+    frame: Frame,
+    signature: Signature,
+    given: Sequence[Value],
+    named: Mapping[str, Value],
+    site: Site,
+    instance: Mapping[str, Value] | None,
+) -> None:
+    """Warn of an op that smells, where the body at hand writes it."""
+    handlers = SUSPICIONS.get(signature.name)
+    if handlers is None or frame.depth or frame.silent or frame.module.reporter is None:
+        return
+    nodes = [node for _, node in site.operands]
+    call = OpCall(signature.name, site.label, given, named, nodes, instance, site.node)
+    for suspects in handlers:
+        found = suspects(frame, call)
+        if found is not None:
+            message = explain.Message(found.text, SUSPECT, found.notes)
+            frame.module.reporter.error(site.node, message)
 
 
 def _write_out(frame: Frame, node: ast.AST) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from shapecheck.analysis.program.model import NOTHING, Value
@@ -42,6 +42,47 @@ def statement(kind: type[ast.stmt]) -> Callable[[Statement], Statement]:
 
     def register(handler: Statement) -> Statement:
         STATEMENTS[kind] = handler
+        return handler
+
+    return register
+
+
+# Suspicions ---------------------------------------------------------------------------------------
+
+
+class OpCall(NamedTuple):
+    """An op that is right as far as can be told: its name, what it is given and gives, and where.
+
+    `args` and `kwargs` are the values of its arguments, `operands` the expressions that they are
+    from, None where there is none. `instance` holds what a layer was made with.
+    """
+
+    name: str
+    label: str
+    args: Sequence[Value]
+    kwargs: Mapping[str, Value]
+    operands: Sequence[ast.expr | None]
+    instance: Mapping[str, Value] | None
+    node: ast.expr | ast.stmt
+
+
+class Suspicion(NamedTuple):
+    """What is suspected: a sentence, and what would be meant more likely."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+Suspects: TypeAlias = "Callable[[Frame, OpCall], Suspicion | None]"
+SUSPICIONS: Final[dict[str, list[Suspects]]] = {}
+
+
+def suspects(*names: str) -> Callable[[Suspects], Suspects]:
+    """Register what suspects ops of these names, which can't be proved to be wrong."""
+
+    def register(handler: Suspects) -> Suspects:
+        for name in names:
+            SUSPICIONS.setdefault(name, []).append(handler)
         return handler
 
     return register

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+from typing import Literal
 
 from shapecheck.analysis.findings import Group, in_order
-from shapecheck.analysis.host import Diagnostic, Span
+from shapecheck.analysis.host import SUSPECT, Diagnostic, Span
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.syntax import Lines
 from shapecheck.explain import Message
 
 
 def group_of(span: Span, message: Message) -> Group:
-    """Return an error with its notes."""
-    error = Diagnostic(span, message.text, "error", message.code, message.blame)
+    """Return an error, or a suspicion, with its notes."""
+    severity: Literal["error", "warning"] = "warning" if message.code == SUSPECT else "error"
+    error = Diagnostic(span, message.text, severity, message.code, message.blame)
     return error, *(Diagnostic(span, note, "note", message.code) for note in message.notes)
 
 

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 _CHECKOUT: Final = "GITHUB_WORKSPACE"
 
 
+_LEVELS: Final = frozenset(("error", "warning"))
+
+
 class GithubReport:
     """Prints each finding as an annotation of its file."""
 
@@ -32,7 +35,7 @@ class GithubReport:
         if finding.code is not None:
             properties["title"] = finding.code
         said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-        level = "error" if finding.is_error else "notice"
+        level = finding.severity if finding.severity in _LEVELS else "notice"
         message = "\n".join((finding.message, *finding.notes))
         self._stream.write(f"::{level} {said}::{_data(message)}\n")
 

@@ -88,7 +88,7 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
     return {
         "ruleId": finding.code or _NO_CODE,
         "ruleIndex": rule,
-        "level": "error" if finding.is_error else "note",
+        "level": finding.severity,
         "message": {"text": "\n".join((finding.message, *finding.notes))},
         "locations": [{"physicalLocation": place}],
     }

@@ -13,7 +13,7 @@ from shapecheck.cli._console import console_on
 if TYPE_CHECKING:
     from shapecheck.project.findings import Finding, Outcome
 
-_COLORS: Final = {"error": "red", "note": "cyan"}
+_COLORS: Final = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
 class TextReport:
@@ -21,7 +21,7 @@ class TextReport:
 
     def __init__(self, stream: TextIO, *, color: bool) -> None:
         self._console = console_on(stream, color=color)
-        self._errors = 0
+        self._errors = self._warnings = 0
         self._about_shapes = 0
         self._files: set[str] = set()
 
@@ -32,11 +32,12 @@ class TextReport:
             self._errors += 1
             self._about_shapes += finding.is_about_shapes
             self._files.add(finding.file)
+        self._warnings += finding.is_warning
         numbers = [str(n) for n in (finding.line, finding.column + 1) if n > 0]
         title = Text(":".join([finding.file, *numbers]), style="bold")
         title.append(": ").append(f"{finding.severity}: ", style=f"bold {color}")
         title.append(finding.message, style="bold" if finding.is_about_shapes else "")
-        if finding.is_error and finding.code is not None:
+        if (finding.is_error or finding.is_warning) and finding.code is not None:
             title.append("  ").append(f"[{finding.code}]", style="yellow")
         self._console.print(title)
         self._show_source(finding, color)
@@ -79,6 +80,9 @@ class TextReport:
                 self._console.print(Text(f"Success: {found}", "bold green"))
             else:
                 self._console.print(Text(f"{found[0].upper()}{found[1:]}", "bold"))
+        if self._warnings:
+            them = plural(self._warnings, "suspicion")
+            self._console.print(f"{them}, which {'is' if self._warnings == 1 else 'are'} no error")
         if run.advice is not None:
             self._console.print(run.advice)
         other = self._errors - self._about_shapes

@@ -1,0 +1,38 @@
+"""A softmax along the batch: what one item gives depends on the others."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
+from shapecheck.analysis.suspicions.batch_names import called_batch
+from shapecheck.shapes import Tensor
+
+_FUNCTIONS: Final = "torch.softmax torch.log_softmax torch.nn.functional.softmax "
+_MORE: Final = (
+    "torch.nn.functional.log_softmax torch.Tensor.softmax torch.Tensor.log_softmax "
+    "torch.nn.Softmax.forward torch.nn.LogSoftmax.forward"
+)
+
+
+@suspects(*(_FUNCTIONS + _MORE).split())
+def over_the_batch(frame: Frame, call: OpCall) -> Suspicion | None:
+    """Suspect a softmax along axis 0 where that is called a batch."""
+    given = call.args[0] if call.args else None
+    if not isinstance(given, Tensor):
+        return None
+    dim = call.args[1] if len(call.args) > 1 else call.kwargs.get("dim")
+    if call.instance is not None:
+        dim = call.instance.get("dim")
+    shape = frame.state.facts.shape(given.shape)
+    if shape.rank is None or shape.rank < 2 or dim not in (0, -shape.rank):
+        return None
+    name = called_batch(frame, shape.dims[0])
+    if not name:
+        return None
+    return Suspicion(
+        f'"{call.label}" goes along axis 0 of {shape}, which is called {name}: each item is '
+        "weighed against the others of its batch",
+        ("dim=-1 goes along the last axis, as for classes and keys",),
+    )
