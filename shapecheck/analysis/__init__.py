@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from shapecheck.analysis.findings import Findings, Led, merged
 from shapecheck.analysis.host import (
-    SUSPECT,
     Body,
     Cause,
     Coverage,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from shapecheck.analysis.check.module import Checking
 
 __all__ = [
-    "SUSPECT",
     "TENSORS",
     "TEXT",
     "Body",

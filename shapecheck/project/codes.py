@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from shapecheck.analysis import SUSPECT
-
 SHAPE: Final = "shape"
+SUSPECT: Final = "shape-suspect"
 
 DESCRIPTIONS: Final = {
     SHAPE: "Check the dimensions of tensors",
