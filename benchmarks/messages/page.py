@@ -120,7 +120,7 @@ def head() -> str:
         ),
         right=f"{right}; shapecheck reports none.",
         tally=" | ".join(("said something", *tally)),
-        unsaid=" and ".join(unsaid),
+        unsaid=f" Nobody says anything of {' and '.join(unsaid)}." if unsaid else "",
     )
 
 
