@@ -67,7 +67,9 @@ class ShapecheckPlugin(Plugin):
             self._settings, _STARTED_WITH, is_daemon=options.fine_grained_incremental
         )
         self._folder = folder = _folder(options)
-        self._finder = ModuleFinder((*options.mypy_path, *_environment_path()))
+        self._finder = ModuleFinder(
+            (*options.mypy_path, *_environment_path()), libraries=project.packages
+        )
         self._reader = SourceReader(
             dict(options.shadow_file or ()), show_absolute_path=options.show_absolute_path
         )

@@ -12,6 +12,7 @@ from mypy.util import DecodeError, decode_python_encoding
 
 from shapecheck.analysis import Source
 from shapecheck.engine import digest as digest_of
+from shapecheck.project.libraries import is_about_torch, is_followed
 from shapecheck.project.relevance import hands_out_shapes, is_library
 
 if TYPE_CHECKING:
@@ -96,15 +97,22 @@ class ModuleFinder:
     """Finds the file of a module: as mypy resolved it, else in the looker's own source tree.
 
     `modules` are those that mypy has loaded; a module from its cache is among them before any
-    module that imports it is checked. `roots` are more folders to look in (mypy's `mypy_path`).
+    module that imports it is checked. `roots` are more folders to look in (mypy's `mypy_path`),
+    `packages` those of packages that have types, `libraries` of those that are about torch.
     `remembered` is where modules were the last time, for as long as mypy hasn't loaded any.
     """
 
-    def __init__(self, roots: tuple[str, ...], packages: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        roots: tuple[str, ...],
+        packages: tuple[str, ...] = (),
+        libraries: tuple[str, ...] = (),
+    ) -> None:
         self.modules: Mapping[str, MypyFile] = {}
         self.remembered: Mapping[str, str] = {}
         self.roots = roots
         self._packages = packages
+        self._libraries = libraries
 
     def find(self, module: str, looker: tuple[str, str]) -> str | None:
         """Return the path of `module` for the module `looker` (its name and path)."""
@@ -120,7 +128,8 @@ class ModuleFinder:
     def _find_on_disk(self, module: str, looker: tuple[str, str]) -> str | None:
         parts = module.split(".")
         packages = (root for root in self._packages if _is_typed(root, parts))
-        for root in (source_root(*looker), *self.roots, *packages):
+        libraries = (root for root in self._libraries if is_about_torch(root, parts[0]))
+        for root in (source_root(*looker), *self.roots, *packages, *libraries):
             for path in _candidates(root, parts):
                 if os.path.isfile(path):  # noqa: PTH113 - asked for every name that isn't a module
                     return path
@@ -170,8 +179,9 @@ class MypyFiles:
     def _find(self, module: str) -> tuple[Source, Version] | None:
         path = self._finder.find(module, self._looker)
         found = None if path is None else self._reader.read(module, path)
-        is_read = path is None or not is_library(path) or _has_annotations(found)
-        return found if is_read else None
+        if path is None or not is_library(path) or _has_annotations(found) or is_followed(path):
+            return found
+        return None
 
 
 def _has_annotations(found: tuple[Source, Version] | None) -> bool:

@@ -243,7 +243,7 @@ def serve() -> None:
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     start: Start = pickle.load(incoming)
     reader = SourceReader(start.shadows, show_absolute_path=start.show_absolute_path)
-    finder = ModuleFinder(start.roots, start.packages)
+    finder = ModuleFinder(start.roots, start.packages, start.packages)
     store = store_in(
         start.folder, start.fingerprint, start.sharing, lambda text: messages.put(_Note(text))
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from shapecheck.analysis import Source
 from shapecheck.project import imports
 from shapecheck.project.folders import ENDINGS, Folders
+from shapecheck.project.libraries import is_followed
 from shapecheck.project.reading import Reader
 from shapecheck.project.relevance import hands_out_shapes, is_library
 from shapecheck.project.search import Search, SearchPaths
@@ -128,7 +129,8 @@ class Modules:
         if module is not None:
             return module.path
         parts = name.split(".")
-        for root in (root_of(looker), *self._settings.mypy_path):
+        of_packages = self._search.libraries(parts[0])
+        for root in (root_of(looker), *self._settings.mypy_path, *of_packages):
             *above, last = parts
             folder = os.path.join(root, *above)  # noqa: PTH118
             for ending in ENDINGS:
@@ -172,7 +174,8 @@ class Host:
         if found is None or path is None or not is_library(path):
             return found
         size = len(found.text.encode("utf-8", errors="surrogatepass"))
-        return found if hands_out_shapes(path, found.text, size) else None
+        is_read = hands_out_shapes(path, found.text, size) or is_followed(path)
+        return found if is_read else None
 
 
 def root_of(module: Module) -> str:

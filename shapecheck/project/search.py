@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from shapecheck.project.folders import ENDINGS, Folders, join
+from shapecheck.project.libraries import is_about_torch
 from shapecheck.project.settings import Settings
 
 _TYPED: Final = "py.typed"
@@ -77,6 +78,14 @@ class Search:
     def is_installed(self, path: str) -> bool:
         """Whether a path lies in a folder of installed packages."""
         return any(path.startswith(join(folder, "")) for folder in self._paths.packages)
+
+    def libraries(self, package: str) -> list[str]:
+        """Return the folders in which a package is installed that is about torch, typed or not."""
+        return [
+            folder
+            for folder in self._with(package, self._paths.packages)
+            if is_about_torch(folder, package)
+        ]
 
     def _find(self, module: str) -> str | None:
         parts = module.split(".")

@@ -169,6 +169,7 @@ class Table:
         self._loaded = False
         self._problem: StubError | None = None
         self._packages: set[str] = set()
+        self._modules: frozenset[str] | None = None
         self._described: set[str] = set()
         self._functions: dict[str, list[tuple[Function, StubFile]]] = {}
         self._classes: dict[str, OpClass] = {}
@@ -218,6 +219,16 @@ class Table:
         """Whether there are signature files for a top-level package."""
         self._load()
         return root in self._packages
+
+    def describes(self, module: str) -> bool:
+        """Whether anything in a module, or in one inside of it, has a signature."""
+        if self._modules is None:
+            found: set[str] = set()
+            for name in self.all_names():
+                while (name := name.rpartition(".")[0]) and name not in found:
+                    found.add(name)
+            self._modules = frozenset(found)
+        return module in self._modules
 
     def ships(self, root: str) -> bool:
         """Whether a top-level package is described by the last folder only, the shipped one."""

@@ -395,9 +395,14 @@ class Program:
         return self._modules[name]
 
     def _is_library(self, name: str) -> bool:
-        """Whether a module is never looked into, as the analysis knows what is in it."""
+        """Whether a module is never looked into, as the analysis knows what is in it.
+
+        A package may be described in part: the other modules of it are like those of any other.
+        """
         root = name.partition(".")[0]
-        return root in SPECIAL or (self.table.knows(root) and root != self.own)
+        if root in SPECIAL:
+            return True
+        return self.table.knows(root) and root != self.own and self.table.describes(name)
 
     def _source(self, name: str) -> Source | None:
         host = self._host()

@@ -1,0 +1,62 @@
+"""Which installed libraries are followed as the program's own code: those that are about torch."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+_FOLDERS: Final = ("site-packages", "dist-packages")
+_INFO: Final = ".dist-info"
+# Without a condition, or as an extra that is called after it.
+_REQUIRES: Final = re.compile(
+    r"^Requires-Dist: *torch(?![-\w.])(?!.*\bextra\b)"
+    r"|^Requires-Dist: *torch(?![-\w.]).*\bextra *== *[\"'](?:torch|pytorch)[\"']",
+    re.MULTILINE,
+)
+
+
+def is_followed(path: str) -> bool:
+    """Whether a module lies in an installed library that is about torch, by its path."""
+    parts = path.split(os.sep)
+    for at in range(len(parts) - 2, 0, -1):
+        if parts[at] in _FOLDERS:
+            folder = os.sep.join(parts[: at + 1])
+            return is_about_torch(folder, parts[at + 1].partition(".")[0])
+    return False
+
+
+def is_about_torch(folder: str, package: str) -> bool:
+    """Whether a top-level package in a folder of packages says that it needs torch."""
+    try:
+        changed = os.stat(folder).st_mtime_ns  # noqa: PTH116 - asked for every module that isn't there
+    except OSError:
+        return False
+    return package in _about_torch(folder, changed)
+
+
+@lru_cache(maxsize=16)
+def _about_torch(folder: str, changed: int) -> frozenset[str]:
+    """Return the packages in a folder, as it was changed last, that need torch.
+
+    A package is called as the distribution that it came with, or stands in the list of its files.
+    """
+    found: set[str] = set()
+    for name in os.listdir(folder):  # noqa: PTH208
+        if not name.endswith(_INFO):
+            continue
+        info = Path(folder, name)
+        if _REQUIRES.search(_text(info / "METADATA")) is not None:
+            found.add(name.partition("-")[0])
+            tops = {line.partition("/")[0] for line in _text(info / "RECORD").splitlines()}
+            found.update(top for top in tops if top.isidentifier())
+    return frozenset(found)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
