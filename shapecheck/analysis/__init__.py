@@ -21,7 +21,7 @@ from shapecheck.analysis.host import (
     Span,
     Unread,
 )
-from shapecheck.analysis.relevance import TENSORS, TEXT, mentions_tensors
+from shapecheck.analysis.relevance import TENSORS, TEXT, is_installed, mentions_tensors
 
 if TYPE_CHECKING:
     from shapecheck.analysis.check.module import Checking
@@ -46,6 +46,7 @@ __all__ = [
     "digest_of",
     "follows",
     "inspect",
+    "is_installed",
     "measure",
     "mentions_tensors",
     "merged",

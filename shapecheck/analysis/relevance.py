@@ -19,3 +19,8 @@ def mentions_tensors(text: str) -> bool:
     A module without one can have nothing to do with the shapes of tensors by itself.
     """
     return any(library in text for library in _LIBRARIES)
+
+
+def is_installed(path: str) -> bool:
+    """Whether a module lies in an installed package, by its path."""
+    return "site-packages" in path or "dist-packages" in path

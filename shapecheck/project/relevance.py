@@ -6,6 +6,8 @@ import os
 import re
 from typing import Final
 
+from shapecheck.analysis import is_installed
+
 # A module of a library without these has no annotations to read.
 _ANNOTATION_LIBRARIES: Final = ("jaxtyping", "shapecheck", "torchtyping")
 _TYPESHED: Final = "mypy/typeshed".replace("/", os.sep)
@@ -19,7 +21,7 @@ _DEF: Final = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]", re.MULTILINE)
 
 def is_library(path: str) -> bool:
     """Is this a module of an installed package or of mypy's typeshed, by its path?"""
-    return "site-packages" in path or "dist-packages" in path or _TYPESHED in path
+    return is_installed(path) or _TYPESHED in path
 
 
 def hands_out_shapes(path: str, text: str, size: int) -> bool:

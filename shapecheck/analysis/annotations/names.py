@@ -36,7 +36,7 @@ class Names:
             case ast.Constant(value=str(name)):
                 return Dotted(name)  # the base of a class that a call makes
             case ast.Call():
-                return self.module.program.evaluate(self.module, node, {})
+                return self.module.program.evaluate(self.module, node, {}, False)
         return UNKNOWN
 
     def _member(self, owner: Value, name: str) -> Value:
@@ -64,7 +64,7 @@ class Names:
             return node.value
         if isinstance(node, ast.Name):
             return self.module.resolve(node.id)
-        return self.module.program.evaluate(self.module, node, {})
+        return self.module.program.evaluate(self.module, node, {}, False)
 
     def written(self, node: ast.expr) -> ast.expr:
         """Return what a name stands for, as its module writes it."""

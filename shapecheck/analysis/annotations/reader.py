@@ -202,7 +202,7 @@ class Reader(Names):
 
     def _made(self, node: ast.Subscript) -> Declared:
         """Read `Floats["b c"]` where an object of the program's own makes the annotation."""
-        match self.module.program.evaluate(self.module, node, {}):
+        match self.module.program.evaluate(self.module, node, {}, False):
             case Shaped(category=category, text=text):
                 written = ast.copy_location(ast.Constant(text), node.slice)
                 return self._with_text(TensorDecl(), written, dtypes.CATEGORIES[category])
@@ -341,7 +341,7 @@ class Reader(Names):
             case ast.Name(id=name):
                 value = self.module.resolve(name)
             case _:
-                value = self.module.program.evaluate(self.module, node, {})
+                value = self.module.program.evaluate(self.module, node, {}, False)
         return value if is_part(value) else UNKNOWN
 
     def _with_parts(

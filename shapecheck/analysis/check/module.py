@@ -16,14 +16,15 @@ from shapecheck.analysis.check.parts import Part, check, parts_of
 from shapecheck.analysis.findings import Findings, Lines, merged
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Tracing
 from shapecheck.analysis.interpreter import calls, decorators, expressions, statements
-from shapecheck.analysis.interpreter.frame import BudgetExceeded, Frame
+from shapecheck.analysis.interpreter.budget import BudgetExceeded
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.answers import Ground, Place, places
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.modules import Module, Program
 from shapecheck.analysis.program.reading import Reading, digest
 from shapecheck.analysis.program.syntax import PLACES, syntax
 from shapecheck.analysis.relevance import TENSORS, TEXT, mentions_tensors
-from shapecheck.analysis.values.model import Instance, ListContent
+from shapecheck.analysis.values.model import DictContent, Instance, ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only as only_of
@@ -260,8 +261,11 @@ def _new(host: Host, options: Options, own: str) -> Program:
     return program
 
 
-def _evaluate(module: Module, node: ast.expr, names: Mapping[str, Value]) -> Value:
-    """Evaluate a global's right side, where no statement has run but those that bind `names`."""
+def _evaluate(module: Module, node: ast.expr, names: Mapping[str, Value], is_fixed: bool) -> Value:
+    """Evaluate a global's right side, where no statement has run but those that bind `names`.
+
+    `is_fixed`: nothing changes what it holds afterwards, be it a list or a dict.
+    """
     frame = Frame(module, State(dict(names)), quiet=True)
     try:
         value = frame.eval(node)
@@ -270,5 +274,7 @@ def _evaluate(module: Module, node: ast.expr, names: Mapping[str, Value]) -> Val
     for ref, content in frame.state.heap.items():
         match content:
             case Instance() | ListContent(kind="nn.Sequential" | "nn.ModuleList"):
+                ref.origin = content
+            case ListContent() | DictContent() if is_fixed:
                 ref.origin = content
     return value

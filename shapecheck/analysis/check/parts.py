@@ -21,7 +21,8 @@ from shapecheck.analysis.check import bare_parameters, defaults, groups, symboli
 from shapecheck.analysis.findings import Findings, Led, Lines, blamed
 from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import overrides
-from shapecheck.analysis.interpreter.frame import Budget, BudgetExceeded, Frame
+from shapecheck.analysis.interpreter.budget import Budget, BudgetExceeded
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.answers import Ground, grounds
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value

@@ -28,7 +28,8 @@ from shapecheck.analysis.interpreter import (
     instance_dims,
     strict,
 )
-from shapecheck.analysis.interpreter.frame import Budget, Frame
+from shapecheck.analysis.interpreter.budget import Budget
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.lost_names import where_lost
 from shapecheck.analysis.program.declared import Declared, ListDecl, TensorDecl, TupleDecl

@@ -12,8 +12,8 @@ from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import CALLERS
 from shapecheck.analysis.program.model import NOTHING, Dotted, Function, Value
-from shapecheck.analysis.program.syntax import Def, is_def, name_of
-from shapecheck.analysis.values.model import Argument, Arguments, Context, Partial
+from shapecheck.analysis.program.syntax import Def, is_def, name_of, names_in
+from shapecheck.analysis.values.model import Argument, Arguments, Context, Partial, Ref
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 
@@ -87,7 +87,26 @@ def _made(function: Function, node: Def, frame: Frame | None) -> Value:
             value = value.managing(True)
         else:
             value = _apply(frame or Frame(function.module, State()), decorator, name, value)
+    if frame is None and isinstance(value, Function):
+        _keep_around(value)
     return value
+
+
+def _keep_around(wrapper: Function) -> None:
+    """Have what a function of a module finds around it be there wherever it is called.
+
+    That is lists and dicts that no code of its module changes.
+    """
+    home = wrapper.home
+    if not isinstance(home, Frame):
+        return
+    for name in names_in(wrapper.node):
+        held = home.find(name)
+        content = home.state.container_of(held)
+        if isinstance(held, Function) and held.home is not home:
+            _keep_around(held)
+        elif isinstance(held, Ref) and content and name not in home.module.survey.changed:
+            held.origin = content
 
 
 def _apply(frame: Frame, decorator: ast.expr, name: str, value: Function) -> Value:

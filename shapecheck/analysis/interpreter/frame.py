@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import ast
 import math
-from bisect import bisect_left, bisect_right
 from collections.abc import (
     Callable,
     Collection,
-    Hashable,
     Iterable,
     Iterator,
     Mapping,
@@ -21,9 +19,9 @@ from collections.abc import (
 )
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Final, Protocol
 
+from shapecheck.analysis.interpreter.budget import Budget, BudgetExceeded
 from shapecheck.analysis.interpreter.registry import EXPRESSIONS, STATEMENTS
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
@@ -38,84 +36,12 @@ from shapecheck.hints import Operand, Wanted
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Evaluate, Free, Matcher, Tensor
 
-MAX_DEPTH: Final = 16
-MAX_RECURSION: Final = 4
-MAX_STEPS: Final = 20_000
-STEPS_A_LINE: Final = 20
-SPARE_STEPS: Final = 1_000
 _AT_ONCE: Final = 32
 """As many unchanged things on the heap are compared in one step."""
 
 
 class TooManyErrors(Exception):
     """More has gone wrong in a body than who has it analysed wants to know of."""
-
-
-class BudgetExceeded(Exception):
-    """A function took more steps than it may."""
-
-
-_LEVELS: Final = (0, 1, *(level << exponent for exponent in range(40) for level in (2, 3)))
-"""The numbers of steps that calls may take: few, so that calls with about as many are alike."""
-
-_BOUNDS: Final = tuple((low + high + 1) // 2 for low, high in pairwise(_LEVELS))
-"""From each on, steps count as the next level."""
-
-
-def level_above(steps: int) -> int:
-    """Return the least level at which so many steps may be taken."""
-    return _LEVELS[bisect_left(_LEVELS, steps)]
-
-
-def _least_for(level: int) -> int:
-    """Return the least number of steps that counts as a level, or as a higher one."""
-    at = bisect_left(_LEVELS, level)
-    return _BOUNDS[at - 1] if at else 0
-
-
-@dataclass(slots=True)
-class Budget:
-    """The steps that are left for one function of the user's, what it looks into included.
-
-    `active` are the functions that are looked into at this moment, outermost first. `charged` are
-    the calls whose steps have been taken off, with what is known of them as which question: a call
-    costs nothing the second time. `needs` is the least number of steps with which each call so far
-    could be run to its end. `failed` are the functions of which a call couldn't be, with the most
-    steps that one had. `spare` is for annotated functions, which are looked into only as far as it
-    goes; None where they aren't.
-    """
-
-    left: int = MAX_STEPS
-    active: list[ast.AST] = field(default_factory=list)
-    charged: dict[Hashable, Hashable] = field(default_factory=dict)
-    failed: dict[ast.AST, int] = field(default_factory=dict)
-    needs: int = 0
-    spare: Budget | None = None
-    _begun: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._begun = self.left
-
-    def charge(self, steps: int, needs: int) -> None:
-        """Take off the steps of a call."""
-        self.needs = max(self.needs, self._begun - self.left + 2 * _least_for(needs) + 1)
-        self.left -= steps
-
-    @property
-    def for_call(self) -> int:
-        """How many steps a call may take: about half of what is left."""
-        return _LEVELS[bisect_right(_BOUNDS, self.left // 2)]
-
-    def followed(self, apart: bool) -> Budget:
-        """Return it as a call's budget; one `apart` is also what annotated calls in it may take."""
-        self.spare = self if apart else None
-        return self
-
-    @staticmethod
-    def of(lines: int) -> Budget:
-        """Return what a body of so many lines may take: the more, the longer it is itself."""
-        spare = Budget(SPARE_STEPS)
-        return Budget(MAX_STEPS + STEPS_A_LINE * lines, spare.active, spare=spare)
 
 
 @dataclass(slots=True)

@@ -9,20 +9,24 @@ from typing import Final
 
 from shapecheck.analysis.interpreter import autocast
 from shapecheck.analysis.interpreter.body import promise
-from shapecheck.analysis.interpreter.frame import (
-    MAX_DEPTH,
-    MAX_RECURSION,
+from shapecheck.analysis.interpreter.budget import (
+    LIBRARY,
+    LIBRARY_DISCOUNT,
+    LIBRARY_STEPS,
+    OWN,
     Budget,
     BudgetExceeded,
-    Frame,
+    Depth,
     level_above,
 )
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import is_generator, outcome
 from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Lesson, View, view
 from shapecheck.analysis.program.answers import MISSING, Memory
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.program.reading import body_of
+from shapecheck.analysis.relevance import is_installed
 from shapecheck.analysis.values.heap import enclosing, inside, unknowns
 from shapecheck.analysis.values.model import Content, Ref
 from shapecheck.analysis.values.paths import NUMBERS
@@ -49,25 +53,27 @@ def look_into(
     """
     memory, outer = frame.program.memory, frame.state
     budget = (frame.budget.spare if apart else None) or frame.budget
-    is_recursive = budget.active.count(function.node) >= MAX_RECURSION
-    if frame.depth >= MAX_DEPTH or is_recursive:
+    depth = _depth(function)
+    is_recursive = budget.active.count(function.node) >= depth.recursion
+    if frame.depth >= depth.calls or is_recursive:
         memory.limited(by_askers=is_recursive)
         return UNKNOWN
     seen = view(
         (function, *values.values()), outer.heap, outer.facts, *values, outer.facts.autocast
     )
     question = None if seen is None else ("call", seen.key, apart)
-    allowed = budget.for_call
+    is_library = depth is LIBRARY and not is_installed(frame.module.source.path)
+    allowed = LIBRARY_STEPS if is_library else budget.for_call
     limited = (question, allowed, frame.depth)
     is_charged = question in budget.charged
-    known = MISSING if question is None else _known(memory, budget, question, limited)
+    known = MISSING if question is None else _known(memory, budget, question, limited, allowed)
     # Whether or not it is known: what is found doesn't depend on what is remembered.
     if not is_charged and allowed <= budget.failed.get(function.node, -1):
         memory.limited()
         return _given_up(frame, function, values)
     outcome: CallSummary | None
     if seen is None:
-        inner = Budget(allowed, charged=budget.charged).followed(apart)
+        inner = Budget(allowed, charged=budget.charged, depth=depth).followed(apart)
         outcome = _run(frame, function, values, matcher, inner)
     elif isinstance(known, CallSummary):
         outcome = known.at(seen)
@@ -80,7 +86,7 @@ def look_into(
         if memory.stays:
             again = _asked_again(frame, function, values, matcher, seen, allowed, apart)
         with memory.answering(question, limited=limited, again=again, alike=_are_alike) as keep:
-            inner = Budget(allowed).followed(apart)
+            inner = Budget(allowed, depth=depth).followed(apart)
             outcome = _run(frame, function, values, matcher, inner, seen)
             if outcome is None:
                 memory.limited()
@@ -89,12 +95,15 @@ def look_into(
                 keep(outcome)
                 outcome = outcome.at(seen)
     if outcome is None:
-        budget.left -= allowed
+        budget.left -= allowed // LIBRARY_DISCOUNT if is_library else allowed
         budget.failed[function.node] = max(allowed, budget.failed.get(function.node, 0))
         memory.limited()
         return _given_up(frame, function, values)
     if not is_charged:
-        budget.charge(outcome.steps, outcome.needs)
+        if is_library:
+            budget.left -= outcome.steps // LIBRARY_DISCOUNT
+        else:
+            budget.charge(outcome.steps, outcome.needs)
         if outcome.lasts:
             budget.charged[question] = limited
     frame.state.facts = outcome.facts or outer.facts
@@ -111,14 +120,20 @@ _GIVEN_UP: Final = object()
 """What is known of a call that takes more steps than it may."""
 
 
-def _known(memory: Memory, budget: Budget, question: Hashable, limited: Hashable) -> object:
+def _depth(function: Function) -> Depth:
+    return LIBRARY if is_installed(function.module.source.path) else OWN
+
+
+def _known(
+    memory: Memory, budget: Budget, question: Hashable, limited: Hashable, allowed: int
+) -> object:
     """Return what is known of a call, else `MISSING`.
 
     That is what it gives with all the steps that it takes, where it may take them, or with those
     that it may take.
     """
     known = memory.find(question)
-    if isinstance(known, CallSummary) and known.needs <= budget.for_call:
+    if isinstance(known, CallSummary) and known.needs <= allowed:
         return known
     before = budget.charged.get(question)
     if before is not None:
@@ -218,7 +233,7 @@ def _asked_again(
         names_now = [symbol.name for symbol in seen.unknowns]
         _call(seen.unknowns, names)
         try:
-            inner = Budget(allowed).followed(apart)
+            inner = Budget(allowed, depth=_depth(function)).followed(apart)
             outcome = _run(caller, function, values, matcher, inner, seen)
         finally:
             _call(seen.unknowns, names_now)

@@ -124,6 +124,8 @@ def item_of(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
 def part_of(frame: Frame, items: tuple[Value, ...], index: slice) -> tuple[Value, ...] | None:
     """Slice a tuple that may hold runs of unknown length; None where it isn't known."""
     parts = (index.start, index.stop, index.step)
+    if not items:
+        return ()
     if not all(part is None or isinstance(part, int) for part in parts) or index.step == 0:
         return None  # a step of 0 raises
     items = _learned(frame, items)

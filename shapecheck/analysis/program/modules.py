@@ -22,7 +22,7 @@ from shapecheck.analysis.program.reading import NOTED, Reading
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import DEFINITIONS, Syntax, drop_parsed, syntax
 from shapecheck.analysis.program.unparsed import Unparsed
-from shapecheck.analysis.relevance import TEXT
+from shapecheck.analysis.relevance import TEXT, is_installed
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType
 from shapecheck.ops.call import only
@@ -31,7 +31,7 @@ from shapecheck.signatures import Table, table
 S = TypeVar("S")
 T = TypeVar("T")
 
-Evaluate = Callable[["Module", ast.expr, Mapping[str, Value]], Value]
+Evaluate = Callable[["Module", ast.expr, Mapping[str, Value], bool], Value]
 
 
 class Module:
@@ -131,14 +131,18 @@ class Module:
                 | ast.AnnAssign(target=ast.Name(), value=ast.expr() as value)
             ):
                 before = {name: self._define(name, nodes[:-1])} if len(nodes) > 1 else {}
-                return self.program.evaluate(self, value, before)
+                return self.program.evaluate(self, value, before, self.is_constant(name))
             case ast.Assign(targets=[ast.Tuple() as target], value=value) if len(nodes) == 1:
                 return self._unpacked(name, target, value)
         return UNKNOWN
 
+    def is_constant(self, name: str) -> bool:
+        """Whether what a global of an installed library holds stays as it is when it's imported."""
+        return is_installed(self.source.path) and name not in self.survey.changed
+
     def _unpacked(self, name: str, target: ast.Tuple, right: ast.expr) -> Value:
         """Return what `a, b = ...` binds a name to."""
-        found = self.program.evaluate(self, right, {})
+        found = self.program.evaluate(self, right, {}, self.is_constant(name))
         names = [getattr(item, "id", None) for item in target.elts]
         match found:
             case tuple() if len(found) == len(names) and names.count(name) == 1:
@@ -282,7 +286,7 @@ class Program:
         self.own = own
         self.options = options
         self.table = table(options.stubs)
-        self.evaluate: Evaluate = lambda module, node, names: UNKNOWN
+        self.evaluate: Evaluate = lambda module, node, names, fixed: UNKNOWN
         self.decorate: Callable[[Function], Value] = lambda function: function
         self.memory = Memory(traces)
         self.problems: list[Problem] = []

@@ -165,7 +165,7 @@ class Survey:
     attributes of `self` that each method assigns, `alters` those whose content it changes, and
     `mentions` those that it reads or calls;
     `calls` the calls of each plain name, `equated` what is asserted to be equal, `reassigned` the
-    globals that functions assign.
+    globals that functions assign, `changed` the plain names of which the content is changed.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -177,6 +177,7 @@ class Survey:
         self.calls: dict[str, list[ast.Call]] = {}
         self.equated: list[ast.Compare] = []
         self.reassigned: set[str] = set()
+        self.changed: set[str] = set()
         stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
         while stack:
             node, inside = stack.pop()
@@ -213,6 +214,18 @@ class Survey:
         match node.test:
             case ast.Compare(ops=[ast.Eq()]) as test:
                 self.equated.append(test)
+
+    def _method(self, node: ast.Attribute) -> None:
+        if node.attr in MUTATORS and type(node.value) is ast.Name:
+            self.changed.add(node.value.id)
+
+    def _item(self, node: ast.Subscript) -> None:
+        if type(node.ctx) is not ast.Load and type(node.value) is ast.Name:
+            self.changed.add(node.value.id)
+
+    def _augmented(self, node: ast.AugAssign) -> None:
+        if type(node.target) is ast.Name:
+            self.changed.add(node.target.id)
 
     def _yield(self, node: ast.Yield | ast.YieldFrom, inside: ast.AST) -> None:
         self.generators.add(inside)
@@ -258,6 +271,9 @@ _LOOKS: Final[dict[type[ast.AST], _Look]] = {
     ast.AnnAssign: Survey._annotated,
     ast.Assert: Survey._assert,
     ast.Call: Survey._call,
+    ast.Attribute: Survey._method,
+    ast.Subscript: Survey._item,
+    ast.AugAssign: Survey._augmented,
 }
 """What is noted of a kind of node wherever it stands."""
 
@@ -438,6 +454,8 @@ class Syntax:
             yield "always" if self.is_unconditional(node) else "perhaps"
             yield from said(node, self.lines.spelled, head=True)
         yield f"reassigned: {name in self.survey.reassigned}, *: {'*' in self.bindings}"
+        if name in self.survey.changed:
+            yield "changed"
 
     def says_calls(self, name: str) -> Iterator[str]:
         """Yield the calls of a plain name, and what is asserted where there are some."""

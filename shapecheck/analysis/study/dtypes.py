@@ -10,7 +10,8 @@ from typing import Final
 
 from shapecheck import dtypes
 from shapecheck.analysis.check.module import without_collecting
-from shapecheck.analysis.interpreter.frame import BudgetExceeded, TooManyErrors
+from shapecheck.analysis.interpreter.budget import BudgetExceeded
+from shapecheck.analysis.interpreter.frame import TooManyErrors
 from shapecheck.analysis.program.answers import DTYPES
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.study.model import Study

@@ -22,7 +22,8 @@ from shapecheck.analysis.check.parts import nested, start
 from shapecheck.analysis.check.tensor_evidence import is_annotated, shown, shown_sizes
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.interpreter import body
-from shapecheck.analysis.interpreter.frame import BudgetExceeded, Frame, observing
+from shapecheck.analysis.interpreter.budget import BudgetExceeded
+from shapecheck.analysis.interpreter.frame import Frame, observing
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.inlining import end_of
 from shapecheck.analysis.program.answers import Place, places

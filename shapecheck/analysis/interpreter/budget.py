@@ -1,0 +1,110 @@
+"""How many steps the analysis of a body may take, and how deep it looks into what that calls."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+MAX_STEPS: Final = 20_000
+STEPS_A_LINE: Final = 20
+SPARE_STEPS: Final = 1_000
+LIBRARY_STEPS: Final = 64_000
+"""As many a call of a library may take that a program makes."""
+LIBRARY_DISCOUNT: Final = 16
+"""As many steps of a library count as one of the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How deep calls are looked into, of one function in itself, and what part of the steps that
+    are left a call may take, as a fraction.
+    """
+
+    calls: int
+    recursion: int
+    part: tuple[int, int]
+
+
+OWN: Final = Depth(16, 4, (1, 2))
+LIBRARY: Final = Depth(48, 12, (7, 8))
+"""For installed libraries: these are deep, and nobody waits for a message out of their bodies."""
+
+
+class BudgetExceeded(Exception):
+    """A function took more steps than it may."""
+
+
+_LEVELS: Final = (0, 1, *(level << exponent for exponent in range(40) for level in (2, 3)))
+"""The numbers of steps that calls may take: few, so that calls with about as many are alike."""
+
+_BOUNDS: Final = tuple((low + high + 1) // 2 for low, high in pairwise(_LEVELS))
+"""From each on, steps count as the next level."""
+
+
+def level_above(steps: int) -> int:
+    """Return the least level at which so many steps may be taken."""
+    return _LEVELS[bisect_left(_LEVELS, steps)]
+
+
+def level_near(steps: int) -> int:
+    """Return the level that so many steps count as."""
+    return _LEVELS[bisect_right(_BOUNDS, steps)]
+
+
+def _least_for(level: int) -> int:
+    """Return the least number of steps that counts as a level, or as a higher one."""
+    at = bisect_left(_LEVELS, level)
+    return _BOUNDS[at - 1] if at else 0
+
+
+@dataclass(slots=True)
+class Budget:
+    """The steps that are left for one function of the user's, what it looks into included.
+
+    `active` are the functions that are looked into at this moment, outermost first. `charged` are
+    the calls whose steps have been taken off, with what is known of them as which question: a call
+    costs nothing the second time. `needs` is the least number of steps with which each call so far
+    could be run to its end. `failed` are the functions of which a call couldn't be, with the most
+    steps that one had. `spare` is for annotated functions, which are looked into only as far as it
+    goes; None where they aren't. `depth` says how they are divided over calls.
+    """
+
+    left: int = MAX_STEPS
+    active: list[ast.AST] = field(default_factory=list)
+    charged: dict[Hashable, Hashable] = field(default_factory=dict)
+    failed: dict[ast.AST, int] = field(default_factory=dict)
+    needs: int = 0
+    spare: Budget | None = None
+    depth: Depth = OWN
+    _begun: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._begun = self.left
+
+    def charge(self, steps: int, needs: int) -> None:
+        """Take off the steps of a call."""
+        part, whole = self.depth.part
+        least = -(-whole * _least_for(needs) // part) + 1
+        self.needs = max(self.needs, self._begun - self.left + least)
+        self.left -= steps
+
+    @property
+    def for_call(self) -> int:
+        """How many steps a call may take: a part of what is left."""
+        part, whole = self.depth.part
+        return level_near(self.left * part // whole)
+
+    def followed(self, apart: bool) -> Budget:
+        """Return it as a call's budget; one `apart` is also what annotated calls in it may take."""
+        self.spare = self if apart else None
+        return self
+
+    @staticmethod
+    def of(lines: int) -> Budget:
+        """Return what a body of so many lines may take: the more, the longer it is itself."""
+        spare = Budget(SPARE_STEPS)
+        return Budget(MAX_STEPS + STEPS_A_LINE * lines, spare.active, spare=spare)
