@@ -88,25 +88,28 @@ def _made(function: Function, node: Def, frame: Frame | None) -> Value:
         else:
             value = _apply(frame or Frame(function.module, State()), decorator, name, value)
     if frame is None and isinstance(value, Function):
-        _keep_around(value)
+        _keep_around(value, set())
     return value
 
 
-def _keep_around(wrapper: Function) -> None:
+def _keep_around(wrapper: Function, seen: set[Function]) -> None:
     """Have what a function of a module finds around it be there wherever it is called.
 
-    That is lists and dicts that no code of its module changes.
+    That is lists and dicts that no code of its module changes. `seen`: done already.
     """
-    home = wrapper.home
-    if not isinstance(home, Frame):
+    if wrapper in seen:
         return
-    for name in names_in(wrapper.node):
-        held = home.find(name)
-        content = home.state.container_of(held)
-        if isinstance(held, Function) and held.home is not home:
-            _keep_around(held)
-        elif isinstance(held, Ref) and content and name not in home.module.survey.changed:
-            held.origin = content
+    seen.add(wrapper)
+    home, names = wrapper.home, names_in(wrapper.node)
+    while isinstance(home, Frame):
+        for name in names & home.state.vars.keys():
+            held = home.state.vars[name]
+            content = home.state.container_of(held)
+            if isinstance(held, Function):
+                _keep_around(held, seen)
+            elif isinstance(held, Ref) and content and name not in home.module.survey.changed:
+                held.origin = content
+        home = None if home.function is None else home.function.home
 
 
 def _apply(frame: Frame, decorator: ast.expr, name: str, value: Function) -> Value:

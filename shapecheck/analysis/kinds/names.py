@@ -54,7 +54,10 @@ class DottedKind(Kind[Dotted]):
     ) -> Value:
         if name in ("__name__", "__qualname__"):
             return held.name.rpartition(".")[2]
-        return library(f"{held.name}.{name}")
+        inner = f"{held.name}.{name}"
+        if frame.program.table.describes(held.name):  # perhaps in part, and not what is inside
+            return frame.program.package(inner)
+        return library(inner)
 
     def call(
         self,

@@ -179,7 +179,10 @@ class Module:
             case ast.ImportFrom(names=names):
                 for alias in names:
                     if (alias.asname or alias.name) == name:
-                        return self.program.member(self.absolute(node), alias.name)
+                        owner = self.absolute(node)
+                        if owner == self.name:  # `from . import layers` in the package itself
+                            return self.program.package(f"{owner}.{alias.name}")
+                        return self.program.member(owner, alias.name)
         return UNKNOWN
 
     def absolute(self, node: ast.ImportFrom) -> str:
