@@ -174,11 +174,26 @@ _GENERATED: Final = frozenset(("dataclass", "define", "frozen", "mutable", "tens
 
 def is_dataclass(cls: Class) -> bool:
     """Whether a class gets its constructor from its annotated fields."""
+    return any(map(_is_decorated, own_ancestry(cls))) or not _RECORDS.isdisjoint(
+        library_ancestry(cls)
+    )
+
+
+def _is_decorated(cls: Class) -> bool:
+    """Whether a decorator of a class makes a constructor of its fields."""
     return any(
-        ast.unparse(called(one)).rpartition(".")[2] in _GENERATED
-        for parent in own_ancestry(cls)
-        for one in parent.node.decorator_list
-    ) or not _RECORDS.isdisjoint(library_ancestry(cls))
+        ast.unparse(called(one)).rpartition(".")[2] in _GENERATED for one in cls.node.decorator_list
+    )
+
+
+def constructor(cls: Class) -> Function | None:
+    """Return the constructor of a class that is written; None where one is made before it."""
+    for parent in own_ancestry(cls):
+        if "__init__" in members(parent):
+            break
+        if _is_decorated(parent):
+            return None
+    return find_method(cls, "__init__")
 
 
 def is_tensor_dict(cls: Class) -> bool:

@@ -9,6 +9,7 @@ from shapecheck.analysis.annotations import class_fields, declarations
 from shapecheck.analysis.annotations.class_fields import Field
 from shapecheck.analysis.annotations.classes import (
     ancestry,
+    constructor,
     find_method,
     instance_fields,
     is_dataclass,
@@ -49,7 +50,7 @@ def tensor_fields(cls: Class) -> list[tuple[str, TensorDecl]]:
 
 def hook(cls: Class) -> Function | None:
     """Return what a generated constructor calls at its end."""
-    if find_method(cls, "__init__") is not None or not is_dataclass(cls):
+    if constructor(cls) is not None or not is_dataclass(cls):
         return None
     for name in class_fields.HOOKS:
         found = find_method(cls, name)

@@ -10,7 +10,7 @@ from shapecheck.analysis.annotations.declarations import decorator_names
 from shapecheck.analysis.interpreter import escaping, functions
 from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.registry import CALLERS
+from shapecheck.analysis.interpreter.registry import CALLERS, TRANSPARENT
 from shapecheck.analysis.program.model import NOTHING, Dotted, Function, Value
 from shapecheck.analysis.program.syntax import Def, is_def, name_of, names_in
 from shapecheck.analysis.values.model import Argument, Arguments, Context, Partial, Ref
@@ -123,6 +123,8 @@ def _apply(frame: Frame, decorator: ast.expr, name: str, value: Function) -> Val
         ):
             call = ast.copy_location(ast.Call(decorator, [], []), decorator)
             return frame.hush(invoke, made, Arguments((Argument(value),), {}), call, name)
+        case Function() as maker if _is_transparent(maker):
+            return value
         case Function() as maker:
             found = _wrapped(frame, maker, decorator, name, value)
     if found is not NOTHING:
@@ -130,6 +132,13 @@ def _apply(frame: Frame, decorator: ast.expr, name: str, value: Function) -> Val
     if name.partition(".")[0] in _CHANGE or not declarations.declaration(value).shaped:
         return UNKNOWN
     return value  # the annotations of what an unknown library decorates
+
+
+def _is_transparent(maker: Function) -> bool:
+    """Whether it is known of a decorator, or of what it is a call of, that it changes nothing."""
+    while isinstance(maker.home, Frame) and maker.home.function is not None:
+        maker = maker.home.function
+    return maker.name in TRANSPARENT.get(maker.module.name, ())
 
 
 def _wrapped(

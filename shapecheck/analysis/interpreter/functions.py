@@ -23,6 +23,7 @@ from shapecheck.analysis.interpreter.dict_contents import entries
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import entered
 from shapecheck.analysis.interpreter.inlining import look_into
+from shapecheck.analysis.interpreter.registry import STANDS, Stand
 from shapecheck.analysis.interpreter.truth import is_constant
 from shapecheck.analysis.program.declared import (
     AnyDecl,
@@ -108,6 +109,11 @@ def invoke(
         return UNKNOWN
     if frame.observer is not None:
         frame.observer.called(frame, function, bound)
+    standing = STANDS.get(function.module.name)
+    if standing is not None:
+        found = _stood_for(frame, standing, function, bound, node)
+        if found is not NOTHING:
+            return found
     says = declaration(function)
     matcher = Matcher(frame.state.facts, _evaluator(frame, function, bound))
     matcher.beside = ()
@@ -131,6 +137,21 @@ def invoke(
         promised = fitting.declare(frame, says.result, label, matcher, None)
         return first_class.through(frame, [*values.values()], promised)
     return inside
+
+
+def _stood_for(
+    frame: Frame,
+    standing: Mapping[str, Stand],
+    function: Function,
+    bound: Mapping[str, Argument],
+    node: ast.expr,
+) -> Value:
+    """Return what is registered of a function of a library, `NOTHING` where nothing is."""
+    owner = "" if function.owner is None else f"{function.owner.name}."
+    handler = standing.get(f"{owner}{function.name}")
+    if handler is None:
+        return NOTHING
+    return handler(frame, {name: one.value for name, one in bound.items()}, node)
 
 
 def _hold_asserted(frame: Frame, function: Function, bound: Mapping[str, Argument]) -> None:

@@ -202,3 +202,31 @@ def _taking(handler: Callable[..., Value], takes: Takes) -> Handler:
 def method(held: object, name: str) -> Handler | None:
     """Return what a method gives of what a value is, None where nobody has registered it."""
     return METHODS.get((type(held), name))
+
+
+# Functions of libraries that are looked into ------------------------------------------------------
+
+Stand: TypeAlias = "Callable[[Frame, Named, ast.expr], Value]"
+STANDS: Final[dict[str, dict[str, Stand]]] = {}
+TRANSPARENT: Final[dict[str, frozenset[str]]] = {}
+"""By module, the decorators of libraries that leave what a function takes and gives as it was."""
+
+
+def stands_for(module: str, *names: str) -> Callable[[Stand], Stand]:
+    """Register what calling functions of an installed library gives, in place of a look into them.
+
+    `names` are those of functions, or of methods behind their class: `ModelOutput.to_tuple`.
+    `handler(frame, bound, node)` is given the arguments by the names of the parameters; it returns
+    `NOTHING` to have the function looked into after all.
+    """
+
+    def register(handler: Stand) -> Stand:
+        STANDS.setdefault(module, {}).update(dict.fromkeys(names, handler))
+        return handler
+
+    return register
+
+
+def transparent(module: str, *names: str) -> None:
+    """Register decorators of an installed library that change nothing that matters here."""
+    TRANSPARENT[module] = TRANSPARENT.get(module, frozenset()) | frozenset(names)

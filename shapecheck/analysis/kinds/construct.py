@@ -10,8 +10,8 @@ import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.class_fields import Field
 from shapecheck.analysis.annotations.classes import (
+    constructor,
     defaults,
-    find_method,
     instance_fields,
     is_dataclass,
     is_tensor_dict,
@@ -44,7 +44,7 @@ def construct(
     if typed is not None:
         return _typed_dict(frame, FieldsDecl(tuple(typed.items())), kwargs, node, label)
     made = frame.state.new(Instance(cls, {}, whole=True, defaults=defaults(cls)))
-    init = find_method(cls, "__init__")
+    init = constructor(cls)
     if init is not None:
         functions.invoke(frame, init, [Argument(made), *args], kwargs, node, label)
         tell(frame, made)
