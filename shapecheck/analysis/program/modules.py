@@ -150,10 +150,18 @@ class Module:
         return UNKNOWN
 
     def _starred(self, name: str) -> Value:
-        """Return what a name means that `from ... import *` may bind; the last such import wins."""
+        """Return what a name means that `from ... import *` may bind; the last such import wins.
+
+        Where these are only told to type checkers, no name is in two of the modules, and that one
+        is looked at first after which the name is called.
+        """
         found: Value = NOTHING
-        for node in reversed(only(self.syntax.bound("*"), ast.ImportFrom)):
-            found = self.program.exported(self.absolute(node), name)
+        modules = [self.absolute(n) for n in only(self.syntax.bound("*"), ast.ImportFrom)]
+        modules.reverse()
+        if _LAZY in self.source.text:
+            modules.sort(key=lambda module: _likeness(module, name), reverse=True)
+        for module in modules:
+            found = self.program.exported(module, name)
             if found is not NOTHING:
                 break
         return found
@@ -194,6 +202,16 @@ class Module:
         drop = node.level - is_package
         parts = parts[: len(parts) - drop] if drop else parts
         return ".".join([*parts, *([node.module] if node.module else [])])
+
+
+_LAZY: Final = "_LazyModule"
+"""In the packages of transformers and diffusers, which import their modules when asked for names."""
+
+
+def _likeness(module: str, name: str) -> int:
+    """Return how much of a name is that of a module: `BertModel` is likely to be of `.bert`."""
+    short = module.rpartition(".")[2].replace("_", "").lower()
+    return len(short) if name.replace("_", "").lower().startswith(short) else 0
 
 
 SPECIAL: Final = frozenset(
