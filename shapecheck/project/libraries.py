@@ -20,11 +20,11 @@ _REQUIRES: Final = re.compile(
 
 def is_followed(path: str) -> bool:
     """Whether a module lies in an installed library that is about torch, by its path."""
-    parts = path.split(os.sep)
-    for at in range(len(parts) - 2, 0, -1):
-        if parts[at] in _FOLDERS:
-            folder = os.sep.join(parts[: at + 1])
-            return is_about_torch(folder, parts[at + 1].partition(".")[0])
+    for folder in _FOLDERS:
+        before, found, inside = path.rpartition(f"{os.sep}{folder}{os.sep}")
+        if found:
+            top = inside.partition(os.sep)[0].partition(".")[0]
+            return is_about_torch(before + os.sep + folder, top)
     return False
 
 

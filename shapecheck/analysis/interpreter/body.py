@@ -206,14 +206,16 @@ def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
     return with_default(value, param.name, param.default)
 
 
-def default(frame: Frame, module: Module, node: ast.expr) -> Value:
-    """Return the value of a parameter's default."""
+def default(
+    frame: Frame, module: Module, node: ast.expr, names: Mapping[str, Value] | None = None
+) -> Value:
+    """Return the value of a parameter's default, with the variables that it finds around it."""
     given = literal(node)
     if given is not UNKNOWN:
         return given
     inner = Frame(module, frame.state, quiet=True, depth=frame.depth + 1, budget=frame.budget)
     outer = frame.state.vars
-    frame.state.vars = {}
+    frame.state.vars = dict(names or {})
     try:
         return inner.eval(node)
     finally:

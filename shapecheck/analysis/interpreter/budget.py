@@ -20,8 +20,9 @@ LIBRARY_DISCOUNT: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How deep calls are looked into, of one function in itself, and what part of the steps that
-    are left a call may take, as a fraction.
+    """How deep calls are looked into, and how often one function inside of itself.
+
+    `part` of the steps that are left a call may take, a fraction.
     """
 
     calls: int

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 import shapecheck.dims as dims
+from shapecheck.analysis.annotations.classes import members
 from shapecheck.analysis.annotations.declarations import Declaration, Parameter, declaration, speaks
 from shapecheck.analysis.interpreter import (
     effects,
@@ -31,10 +32,9 @@ from shapecheck.analysis.program.declared import (
     ClassDecl,
     ScalarDecl,
 )
-from shapecheck.analysis.program.model import NOTHING, Function, Value
-from shapecheck.analysis.program.modules import Module
+from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import is_def
+from shapecheck.analysis.program.syntax import is_def, names_in
 from shapecheck.analysis.values.model import Argument, Bound, DictContent
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
@@ -80,16 +80,27 @@ def bind(
     return None if given or named else bound
 
 
-def assigned(frame: Frame, module: Module, statement: ast.stmt) -> Value:
+def assigned(frame: Frame, owner: Class, statement: ast.stmt) -> Value:
     """Return what a statement of a class' body assigns; of what begins empty, others fill it."""
     match statement:
         case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
-            made = default(frame, module, value)
+            made = default(frame, owner.module, value, _above(frame, owner, statement, value))
             content = frame.state.container_of(made)
             if content is not None and not content.items:
                 frame.state.put(made, None)
             return made
     return UNKNOWN
+
+
+def _above(frame: Frame, owner: Class, statement: ast.stmt, value: ast.expr) -> dict[str, Value]:
+    """Return what an expression in a class' body finds there, assigned above it."""
+    inside = members(owner)
+    found = {name: inside[name] for name in names_in(value) if name in inside}
+    return {
+        name: assigned(frame, owner, one)
+        for name, one in found.items()
+        if one.lineno < statement.lineno and not is_def(one)
+    }
 
 
 def invoke(

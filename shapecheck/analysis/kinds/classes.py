@@ -66,7 +66,7 @@ def _attribute(frame: Frame, owner: Class, name: str) -> Value:
         if "builtins.classmethod" in kinds and isinstance(function, Function):
             return Bound(owner, name, function)
         return UNKNOWN if kinds & decorators.PROPERTIES else function
-    return functions.assigned(frame, home.module, statement)
+    return functions.assigned(frame, home, statement)
 
 
 _AUTOGRAD: Final = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))

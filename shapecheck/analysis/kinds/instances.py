@@ -373,7 +373,7 @@ def _field(
             return value
     if name in content.attrs:
         return UNKNOWN
-    return functions.assigned(frame, home.module, statement)
+    return functions.assigned(frame, home, statement)
 
 
 _CHOSEN: Final = ast.Constant(None)

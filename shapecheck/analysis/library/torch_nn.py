@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from shapecheck.analysis.annotations.classes import is_module
 from shapecheck.analysis.interpreter.dict_contents import as_dict
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate, length
@@ -18,15 +19,19 @@ from shapecheck.analysis.interpreter.registry import (
     on,
 )
 from shapecheck.analysis.interpreter.truth import CONTAINERS
-from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.values.model import (
     Attributes,
     DictContent,
     Instance,
+    Items,
     ListContent,
     OpInstance,
+    Ref,
 )
-from shapecheck.ops import UNKNOWN, Packed
+from shapecheck.dims import Size
+from shapecheck.ops import UNKNOWN, Packed, Scalar
+from shapecheck.shapes import Tensor
 
 _HELD: Final = {
     "ModuleList": "modules",
@@ -121,3 +126,43 @@ def _itself(frame: Frame, call: MethodCall[object]) -> Value:
 @_of_modules(DictContent)
 def _container_itself(frame: Frame, call: MethodCall[ListContent | DictContent]) -> Value:
     return call.owner if call.held.kind.startswith("nn.") else UNKNOWN
+
+
+@on(Instance, "children", "named_children", takes=0)
+def _children(frame: Frame, call: MethodCall[Instance]) -> Value:
+    """Return the modules among the attributes, in the order in which they were assigned."""
+    held = call.held
+    found: dict[str, Value] = {}
+    for name, value in held.attrs.items():
+        is_child = _is_module(frame, value)
+        if is_child is None:
+            return UNKNOWN
+        if is_child and value not in found.values():
+            found[name] = value
+    if not held.whole or not is_module(held.cls):
+        return UNKNOWN
+    named = call.name == "named_children"
+    return Items(tuple(found.items() if named else found.values()))
+
+
+def _is_module(frame: Frame, value: Value) -> bool | None:
+    """Whether a value is a module, None where it isn't known."""
+    match value:
+        case OpInstance(cls=cls):
+            return cls.name.startswith("torch.nn.") or None
+        case Ref():
+            content = frame.state.content(value)
+            if isinstance(content, Instance):
+                return is_module(content.cls)
+            return None if content is None else getattr(content, "kind", "").startswith("nn.")
+        case Class() | Dotted() | Tensor() | Scalar() | Size() | None | str() | int() | float():
+            return False
+        case tuple() | Function():
+            return False
+    return None
+
+
+@on(ListContent, "children", takes=0)
+def _held_children(frame: Frame, call: MethodCall[ListContent]) -> Value:
+    held = call.held
+    return Items(held.items, held.element) if held.kind.startswith("nn.") else UNKNOWN

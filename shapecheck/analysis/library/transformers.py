@@ -1,4 +1,4 @@
-"""transformers and diffusers: attention by its name, activations, outputs, models by their config."""
+"""transformers and diffusers: attention, activations, outputs, models by their configuration."""
 
 from __future__ import annotations
 

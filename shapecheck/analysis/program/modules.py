@@ -205,7 +205,7 @@ class Module:
 
 
 _LAZY: Final = "_LazyModule"
-"""In the packages of transformers and diffusers, which import their modules when asked for names."""
+"""In packages (transformers, diffusers) that import their modules when they are asked for names."""
 
 
 def _likeness(module: str, name: str) -> int:
