@@ -56,13 +56,19 @@ def library_ancestry(cls: Class) -> Iterator[str]:
             yield parent
 
 
+SEQUENTIAL: Final = "torch.nn.Sequential"
+
+
 def is_module(cls: Class) -> bool:
     """Whether a class is a `torch.nn.Module`."""
     lookup = cls.module.program.table.lookup_class
     return any(
-        parent in ("torch.nn.Module", "torch.nn.modules.Module") or lookup(parent) is not None
+        parent in _MODULES or lookup(parent) is not None
         for parent in library_ancestry(cls)
     )
+
+
+_MODULES: Final = frozenset(("torch.nn.Module", "torch.nn.modules.Module", SEQUENTIAL))
 
 
 def is_protocol(cls: Class) -> bool:

@@ -32,6 +32,7 @@ from shapecheck.analysis.annotations.construction import (
 )
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import decorators, functions, registry
+from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.kinds import (
@@ -44,6 +45,7 @@ from shapecheck.analysis.interpreter.kinds import (
 )
 from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.kinds.construct import declared_as, run_hook
+from shapecheck.analysis.kinds.module_children import children, is_sequential
 from shapecheck.analysis.kinds.tuples import item_of
 from shapecheck.analysis.program.declared import AnyDecl
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
@@ -168,6 +170,9 @@ class InstanceKind(Kind[Instance]):
         if is_named_tuple(held.cls) and name in ("__iter__", "__getitem__", "__len__"):
             fields = instance_fields(held.cls)
             return tuple(attribute(frame, value, field, node) for field, _, _ in fields)
+        if is_sequential(held.cls) and name in ("__iter__", "__getitem__", "__len__"):
+            found = children(frame, held)
+            return NOTHING if found is None else tuple(module for _, module in found)
         method = find_method(held.cls, name)
         if method is None:
             return NOTHING
@@ -199,13 +204,22 @@ class InstanceKind(Kind[Instance]):
                     return UNKNOWN
                 args = (Argument(value), *arguments.args)
                 return functions.invoke(frame, made, args, arguments.kwargs, node, label)
-        return UNKNOWN
+        return _through(frame, held, arguments, node) if is_sequential(held.cls) else UNKNOWN
 
     def plain(self, spelling: Spelling, value: Value, held: Instance) -> Value:
         return UNKNOWN
 
 
 register(Instance, InstanceKind())
+
+
+def _through(frame: Frame, held: Instance, arguments: Arguments, node: ast.Call) -> Value:
+    """Pass the input of a class derived from `nn.Sequential` through its modules."""
+    found = children(frame, held)
+    value = arguments.values[0] if len(arguments.values) == 1 else UNKNOWN
+    for name, module in found or ():
+        value = invoke(frame, module, Arguments((Argument(value),), {}), node, name)
+    return UNKNOWN if found is None else value
 
 
 def _unless_below(held: Instance) -> bool | None:

@@ -19,6 +19,7 @@ from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, truth
 from shapecheck.analysis.kinds.construct import replaced
 from shapecheck.analysis.program.declared import TensorDecl
 from shapecheck.analysis.program.model import NOTHING, Dotted, Value
+from shapecheck.analysis.relevance import is_installed
 from shapecheck.analysis.values.model import (
     Argument,
     Context,
@@ -329,3 +330,9 @@ def _assert_shape(frame: Frame, call: LibraryCall) -> Value:
     if isinstance(taught, Tensor):
         frame.renew(call.node.args[0], taught, call.node)
     return taught
+
+
+@function("os.environ.get", "os.getenv", takes=(1, 2))
+def _environment(frame: Frame, call: LibraryCall) -> Value:
+    """Return the default, for libraries: what somebody sets there is for another program."""
+    return call.get(1, "default") if is_installed(frame.module.source.path) else UNKNOWN

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from shapecheck.analysis.annotations.classes import is_module
 from shapecheck.analysis.interpreter.dict_contents import as_dict
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate, length
@@ -19,7 +18,8 @@ from shapecheck.analysis.interpreter.registry import (
     on,
 )
 from shapecheck.analysis.interpreter.truth import CONTAINERS
-from shapecheck.analysis.program.model import Class, Dotted, Function, Value
+from shapecheck.analysis.kinds.module_children import children, is_sequential
+from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import (
     Attributes,
     DictContent,
@@ -27,11 +27,8 @@ from shapecheck.analysis.values.model import (
     Items,
     ListContent,
     OpInstance,
-    Ref,
 )
-from shapecheck.dims import Size
-from shapecheck.ops import UNKNOWN, Packed, Scalar
-from shapecheck.shapes import Tensor
+from shapecheck.ops import UNKNOWN, Packed
 
 _HELD: Final = {
     "ModuleList": "modules",
@@ -128,38 +125,27 @@ def _container_itself(frame: Frame, call: MethodCall[ListContent | DictContent])
     return call.owner if call.held.kind.startswith("nn.") else UNKNOWN
 
 
+@on(Instance, "__init__")
+def _of_sequential(frame: Frame, call: MethodCall[Instance]) -> Value:
+    """Hold the modules that a class derived from `nn.Sequential` gives to its constructor."""
+    if not is_sequential(call.held.cls) or call.kwargs:
+        return NOTHING
+    content = frame.state.dict_of(call.args[0]) if len(call.args) == 1 else None
+    held = dict(enumerate(call.args)) if content is None else content.items
+    for name, value in (held or {}).items():
+        frame.state.set_attribute(call.owner, str(name), value)
+    return None
+
+
 @on(Instance, "children", "named_children", takes=0)
 def _children(frame: Frame, call: MethodCall[Instance]) -> Value:
     """Return the modules among the attributes, in the order in which they were assigned."""
-    held = call.held
-    found: dict[str, Value] = {}
-    for name, value in held.attrs.items():
-        is_child = _is_module(frame, value)
-        if is_child is None:
-            return UNKNOWN
-        if is_child and value not in found.values():
-            found[name] = value
-    if not held.whole or not is_module(held.cls):
+    found = children(frame, call.held)
+    if found is None:
         return UNKNOWN
     named = call.name == "named_children"
-    return Items(tuple(found.items() if named else found.values()))
-
-
-def _is_module(frame: Frame, value: Value) -> bool | None:
-    """Whether a value is a module, None where it isn't known."""
-    match value:
-        case OpInstance(cls=cls):
-            return cls.name.startswith("torch.nn.") or None
-        case Ref():
-            content = frame.state.content(value)
-            if isinstance(content, Instance):
-                return is_module(content.cls)
-            return None if content is None else getattr(content, "kind", "").startswith("nn.")
-        case Class() | Dotted() | Tensor() | Scalar() | Size() | None | str() | int() | float():
-            return False
-        case tuple() | Function():
-            return False
-    return None
+    items = [value for at, (_, value) in enumerate(found) if value not in dict(found[:at]).values()]
+    return Items(tuple(found) if named else tuple(items))
 
 
 @on(ListContent, "children", takes=0)

@@ -1,0 +1,48 @@
+"""The modules that an instance of an analysed class of modules holds."""
+
+from __future__ import annotations
+
+from shapecheck.analysis.annotations.classes import SEQUENTIAL, is_module, library_ancestry
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.program.model import Class, Dotted, Function, Value
+from shapecheck.analysis.values.model import Instance, OpInstance, Partial, Ref
+from shapecheck.dims import Size
+from shapecheck.ops import Scalar
+from shapecheck.shapes import Tensor
+
+
+def is_sequential(cls: Class) -> bool:
+    """Whether a class is derived from `nn.Sequential`."""
+    return SEQUENTIAL in library_ancestry(cls)
+
+
+def children(frame: Frame, held: Instance) -> list[tuple[str, Value]] | None:
+    """Return the modules among the attributes, in the order in which they were first assigned.
+
+    None where it isn't known of each attribute whether it is one.
+    """
+    found = []
+    for name, value in held.attrs.items():
+        is_child = _is_module(frame, value)
+        if is_child is None:
+            return None
+        if is_child:
+            found.append((name, value))
+    return found if held.whole and is_module(held.cls) else None
+
+
+def _is_module(frame: Frame, value: Value) -> bool | None:
+    """Whether a value is a module, None where it isn't known."""
+    match value:
+        case OpInstance(cls=cls):
+            return cls.name.startswith("torch.nn.") or None
+        case Ref():
+            content = frame.state.content(value)
+            if isinstance(content, Instance):
+                return is_module(content.cls)
+            return None if content is None else getattr(content, "kind", "").startswith("nn.")
+        case Class() | Dotted() | Tensor() | Scalar() | Size() | None | str() | int() | float():
+            return False
+        case tuple() | Function() | Partial():
+            return False
+    return None
