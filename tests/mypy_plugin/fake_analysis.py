@@ -23,9 +23,9 @@ from pathlib import Path
 
 from shapecheck.analysis.findings import Findings, Led, merged
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Span
-from shapecheck.analysis.relevance import TENSORS, TEXT, mentions_tensors
+from shapecheck.analysis.relevance import TENSORS, TEXT, is_installed, mentions_tensors
 
-__all__ = ["TENSORS", "TEXT", "Led", "mentions_tensors", "merged"]
+__all__ = ["TENSORS", "TEXT", "Led", "is_installed", "mentions_tensors", "merged"]
 
 _REPORT = re.compile(
     r"# @ (?P<kind>error|note) (?P<line>\d+):(?P<column>\d+)-(?P<end>\d+):(?P<end_column>\d+)"

@@ -194,11 +194,17 @@ def _is_decorated(cls: Class) -> bool:
 
 def constructor(cls: Class) -> Function | None:
     """Return the constructor of a class that is written; None where one is made before it."""
-    for parent in own_ancestry(cls):
-        if "__init__" in members(parent):
-            break
-        if _is_decorated(parent):
-            return None
+
+    def is_made() -> bool:
+        for parent in own_ancestry(cls):
+            if "__init__" in members(parent):
+                return False
+            if _is_decorated(parent):
+                return True
+        return False
+
+    if cls.module.recall(("constructor is made", cls), is_made, False):
+        return None
     return find_method(cls, "__init__")
 
 

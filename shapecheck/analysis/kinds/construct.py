@@ -18,13 +18,14 @@ from shapecheck.analysis.annotations.classes import (
 )
 from shapecheck.analysis.annotations.construction import fields, hook, tensor_fields
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.interpreter import body, fitting, functions
+from shapecheck.analysis.interpreter import body, fitting, functions, registry
 from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import attribute
+from shapecheck.analysis.interpreter.registry import MethodCall
 from shapecheck.analysis.program.declared import Declared, FieldsDecl, TensorDecl
 from shapecheck.analysis.program.model import Class, Function, Value
-from shapecheck.analysis.values.model import Argument, DictContent, Instance, Ref, names_of
+from shapecheck.analysis.values.model import Argument, Arguments, DictContent, Instance, Ref, names_of
 from shapecheck.blame import Blame
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN
@@ -54,6 +55,12 @@ def construct(
         after = hook(cls)
         if after is not None:
             run_hook(frame, after, made, rest, node)
+        return made
+    held = frame.state.instance_of(made)
+    handler = registry.method(held, "__init__")
+    if handler is not None and held is not None and isinstance(node, ast.Call):
+        given = Arguments(tuple(args), kwargs)
+        handler(frame, MethodCall("__init__", given, node, label, made, held))
     return made
 
 

@@ -45,7 +45,7 @@ from shapecheck.analysis.interpreter.kinds import (
 )
 from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.kinds.construct import declared_as, run_hook
-from shapecheck.analysis.kinds.module_children import children, is_sequential
+from shapecheck.analysis.kinds.module_children import LAYER, children, is_sequential
 from shapecheck.analysis.kinds.tuples import item_of
 from shapecheck.analysis.program.declared import AnyDecl
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
@@ -56,6 +56,7 @@ from shapecheck.analysis.values.model import (
     Attributes,
     Bound,
     Instance,
+    OpInstance,
     Path,
     Ref,
     Super,
@@ -204,6 +205,8 @@ class InstanceKind(Kind[Instance]):
                     return UNKNOWN
                 args = (Argument(value), *arguments.args)
                 return functions.invoke(frame, made, args, arguments.kwargs, node, label)
+        if LAYER in held.attrs:
+            return invoke(frame, held.attrs[LAYER], arguments, node, label)
         return _through(frame, held, arguments, node) if is_sequential(held.cls) else UNKNOWN
 
     def plain(self, spelling: Spelling, value: Value, held: Instance) -> Value:
@@ -283,15 +286,20 @@ def _attribute(frame: Frame, owner: Ref, content: Instance, name: str, node: ast
         return value
     found = find_member(content.cls, name)
     if found is None:
-        return _inherited(frame, owner, content, name)
+        return _inherited(frame, owner, content, name, node)
     home, statement = found
     if is_def(statement):
         return _method(frame, owner, home, statement, node)
     return _field(frame, owner, content, home, name, statement)
 
 
-def _inherited(frame: Frame, owner: Ref, content: Instance, name: str) -> Value:
+def _inherited(
+    frame: Frame, owner: Ref, content: Instance, name: str, node: ast.expr
+) -> Value:
     """Return an attribute that a library's base class gives, or that nothing is known of."""
+    layer = content.attrs.get(LAYER)
+    if isinstance(layer, OpInstance) and name in layer.attrs:
+        return attribute(frame, layer, name, node)
     if is_module(content.cls) and (
         name in _MODULE_METHODS or registry.method(content, name) is not None
     ):
@@ -403,7 +411,10 @@ class SuperKind(Kind[Super]):
         instance = frame.state.instance_of(held.receiver)
         if instance is None:
             return UNKNOWN
-        return Bound(held.receiver, name, find_method(instance.cls, name, held.owner))
+        function = find_method(instance.cls, name, held.owner)
+        if function is None and name == "forward" and LAYER in instance.attrs:
+            return Bound(instance.attrs[LAYER], name)
+        return Bound(held.receiver, name, function)
 
 
 register(Super, SuperKind())

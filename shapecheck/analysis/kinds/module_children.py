@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from shapecheck.analysis.annotations.classes import SEQUENTIAL, is_module, library_ancestry
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
-from shapecheck.analysis.values.model import Instance, OpInstance, Partial, Ref
+from shapecheck.analysis.values.model import Instance, OneOf, OpInstance, Partial, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import Scalar
 from shapecheck.shapes import Tensor
+
+
+LAYER: Final = "(layer)"
+"""The attribute of an instance that is the layer of torch's which its class is derived from."""
 
 
 def is_sequential(cls: Class) -> bool:
@@ -34,6 +40,9 @@ def children(frame: Frame, held: Instance) -> list[tuple[str, Value]] | None:
 def _is_module(frame: Frame, value: Value) -> bool | None:
     """Whether a value is a module, None where it isn't known."""
     match value:
+        case OneOf(options=options):
+            each = {_is_module(frame, one) for one in options}
+            return each.pop() if len(each) == 1 else None
         case OpInstance(cls=cls):
             return cls.name.startswith("torch.nn.") or None
         case Ref():

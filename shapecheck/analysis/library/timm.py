@@ -124,6 +124,31 @@ def _table(module: Module) -> Iterator[tuple[str, ast.expr]]:
                         yield name, value
 
 
+@stands_for("timm.models._manipulate", "named_apply")
+def _named_apply(frame: Frame, bound: Named, node: ast.expr) -> Value:
+    """Return the module, of which only the weights are other ones."""
+    return bound["module"]
+
+
+@stands_for("timm.layers.weight_init", "trunc_normal_", "trunc_normal_tf_", "lecun_normal_")
+def _filled(frame: Frame, bound: Named, node: ast.expr) -> Value:
+    return bound["tensor"]
+
+
+@stands_for(
+    "timm.layers.fast_norm",
+    "fast_group_norm",
+    "fast_layer_norm",
+    "fast_rms_norm",
+    "fast_rms_norm2d",
+    "fast_simple_norm",
+    "rms_norm2d",
+    "simple_norm",
+)
+def _normalized(frame: Frame, bound: Named, node: ast.expr) -> Value:
+    return bound["x"]
+
+
 # segmentation_models_pytorch ----------------------------------------------------------------------
 
 _ENCODERS: Final = "segmentation_models_pytorch.encoders"

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from shapecheck.analysis.annotations.classes import library_ancestry
+from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.dict_contents import as_dict
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate, length
@@ -18,8 +20,8 @@ from shapecheck.analysis.interpreter.registry import (
     on,
 )
 from shapecheck.analysis.interpreter.truth import CONTAINERS
-from shapecheck.analysis.kinds.module_children import children, is_sequential
-from shapecheck.analysis.program.model import NOTHING, Value
+from shapecheck.analysis.kinds.module_children import LAYER, children, is_sequential
+from shapecheck.analysis.program.model import NOTHING, Dotted, Value
 from shapecheck.analysis.values.model import (
     Attributes,
     DictContent,
@@ -126,10 +128,21 @@ def _container_itself(frame: Frame, call: MethodCall[ListContent | DictContent])
 
 
 @on(Instance, "__init__")
-def _of_sequential(frame: Frame, call: MethodCall[Instance]) -> Value:
-    """Hold the modules that a class derived from `nn.Sequential` gives to its constructor."""
-    if not is_sequential(call.held.cls) or call.kwargs:
+def _of_layer(frame: Frame, call: MethodCall[Instance]) -> Value:
+    """Hold what a class derived from a layer gives to its constructor: modules, or sizes."""
+    if is_sequential(call.held.cls):
+        return NOTHING if call.kwargs else _hold_modules(frame, call)
+    lookup = frame.program.table.lookup_class
+    names = (name for name in library_ancestry(call.held.cls) if name != "torch.nn.Module")
+    layer = next((name for name in names if lookup(name) is not None), None)
+    if layer is None:
         return NOTHING
+    made = invoke(frame, Dotted(layer), call.arguments, call.node, call.label)
+    frame.state.set_attribute(call.owner, LAYER, made)
+    return None
+
+
+def _hold_modules(frame: Frame, call: MethodCall[Instance]) -> Value:
     content = frame.state.dict_of(call.args[0]) if len(call.args) == 1 else None
     held = dict(enumerate(call.args)) if content is None else content.items
     for name, value in (held or {}).items():
@@ -141,7 +154,7 @@ def _of_sequential(frame: Frame, call: MethodCall[Instance]) -> Value:
 def _children(frame: Frame, call: MethodCall[Instance]) -> Value:
     """Return the modules among the attributes, in the order in which they were assigned."""
     found = children(frame, call.held)
-    if found is None:
+    if found is None or LAYER in call.held.attrs:
         return UNKNOWN
     named = call.name == "named_children"
     items = [value for at, (_, value) in enumerate(found) if value not in dict(found[:at]).values()]
