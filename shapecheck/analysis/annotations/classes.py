@@ -62,10 +62,7 @@ SEQUENTIAL: Final = "torch.nn.Sequential"
 def is_module(cls: Class) -> bool:
     """Whether a class is a `torch.nn.Module`."""
     lookup = cls.module.program.table.lookup_class
-    return any(
-        parent in _MODULES or lookup(parent) is not None
-        for parent in library_ancestry(cls)
-    )
+    return any(parent in _MODULES or lookup(parent) is not None for parent in library_ancestry(cls))
 
 
 _MODULES: Final = frozenset(("torch.nn.Module", "torch.nn.modules.Module", SEQUENTIAL))

@@ -25,7 +25,14 @@ from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.interpreter.registry import MethodCall
 from shapecheck.analysis.program.declared import Declared, FieldsDecl, TensorDecl
 from shapecheck.analysis.program.model import Class, Function, Value
-from shapecheck.analysis.values.model import Argument, Arguments, DictContent, Instance, Ref, names_of
+from shapecheck.analysis.values.model import (
+    Argument,
+    Arguments,
+    DictContent,
+    Instance,
+    Ref,
+    names_of,
+)
 from shapecheck.blame import Blame
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN

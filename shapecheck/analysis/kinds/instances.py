@@ -293,9 +293,7 @@ def _attribute(frame: Frame, owner: Ref, content: Instance, name: str, node: ast
     return _field(frame, owner, content, home, name, statement)
 
 
-def _inherited(
-    frame: Frame, owner: Ref, content: Instance, name: str, node: ast.expr
-) -> Value:
+def _inherited(frame: Frame, owner: Ref, content: Instance, name: str, node: ast.expr) -> Value:
     """Return an attribute that a library's base class gives, or that nothing is known of."""
     layer = content.attrs.get(LAYER)
     if isinstance(layer, OpInstance) and name in layer.attrs:

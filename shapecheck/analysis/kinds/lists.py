@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Final
 
 from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.dict_contents import any_of
@@ -19,6 +20,18 @@ from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN
 
 _TYPES = {"list": LIST, "set": SET, "tuple": SEQUENCE | {"tuple"}}
+
+_OF_EVERY_MODULE: Final = frozenset(
+    "T_destination add_module append apply bfloat16 buffers call_super_init children compile cpu "
+    "cuda double dump_patches eval extend extra_repr float forward get_buffer get_extra_state "
+    "get_parameter get_submodule half insert ipu load_state_dict modules mtia named_buffers "
+    "named_children named_modules named_parameters parameters pop register_backward_hook "
+    "register_buffer register_forward_hook register_forward_pre_hook register_full_backward_hook "
+    "register_full_backward_pre_hook register_load_state_dict_post_hook "
+    "register_load_state_dict_pre_hook register_module register_parameter "
+    "register_state_dict_post_hook register_state_dict_pre_hook requires_grad_ set_extra_state "
+    "set_submodule share_memory state_dict to to_empty train training type xpu zero_grad".split()
+)
 
 
 def container_is_a(kind: str, cls: str) -> bool | None:
@@ -42,6 +55,13 @@ class ListKind(Kind[ListContent]):
 
     def is_a(self, frame: Frame, held: ListContent, cls: str) -> bool | None:
         return container_is_a(held.kind, cls)
+
+    def has(self, frame: Frame, value: Value, held: ListContent, name: str) -> bool | None:
+        """Whether one of its modules is called so; of what else it has nothing is known."""
+        if name in held.names:
+            return True
+        is_known = bool(held.names) and held.items is not None and not name.startswith("_")
+        return False if is_known and name not in _OF_EVERY_MODULE else None
 
     def iterate(self, frame: Frame, value: Value, held: ListContent) -> Iterated:
         return held.items, another(frame, held.element)

@@ -12,7 +12,6 @@ from shapecheck.dims import Size
 from shapecheck.ops import Scalar
 from shapecheck.shapes import Tensor
 
-
 LAYER: Final = "(layer)"
 """The attribute of an instance that is the layer of torch's which its class is derived from."""
 
