@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 
 from shapecheck import dtypes
+from shapecheck.analysis.annotations.classes import ancestry, bases, own_ancestry
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import assign_attribute, attribute, held_by, kind_of
 from shapecheck.analysis.interpreter.registry import LibraryCall, function
 from shapecheck.analysis.kinds.instances import lose_attributes
-from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.model import Class, Dotted, Value
 from shapecheck.analysis.values.model import Bound, Ref
 from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.ops.call import as_text
@@ -66,3 +67,26 @@ def _assert(frame: Frame, call: LibraryCall) -> Value:
         case [test, *_]:
             frame.run([ast.copy_location(ast.Assert(test), call.node)])
     return None
+
+
+@function("builtins.issubclass", takes=2)
+def _issubclass(frame: Frame, call: LibraryCall) -> Value:
+    cls, others = call.args[0], call.args[1]
+    each = others if isinstance(others, tuple) else (others,)
+    found = {_is_below(cls, other) for other in each}
+    if True in found:
+        return True
+    return Scalar(dtypes.BOOL) if None in found else False
+
+
+def _is_below(cls: Value, other: Value) -> bool | None:
+    """Whether a class is another one, or derived from it; None where it isn't known."""
+    if not isinstance(cls, Class):
+        return None
+    above = list(ancestry(cls))
+    if isinstance(other, Class) and other in above:
+        return True
+    if isinstance(other, Dotted) and other.name in above:
+        return True
+    is_whole = all(isinstance(b, (Class, Dotted)) for one in own_ancestry(cls) for b in bases(one))
+    return False if isinstance(other, Class) and is_whole else None
