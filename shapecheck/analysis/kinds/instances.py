@@ -126,9 +126,10 @@ class InstanceKind(Kind[Instance]):
         if isinstance(index, str) and _is_key(held.cls, index):
             return attribute(frame, value, index, node)
         made = special(frame, value, "__getitem__", [index], node)
-        match made, index:
-            case tuple(), int() | slice():
-                return item_of(frame, made, index)
+        if is_named_tuple(held.cls) or is_sequential(held.cls):
+            match made, index:
+                case tuple(), int() | slice():
+                    return item_of(frame, made, index)
         return UNKNOWN if made is NOTHING else made
 
     def set_item(
