@@ -53,7 +53,7 @@ def read_project(options: Options) -> Project:
         settings,
         verdicts,
         problem,
-        tuple(site_packages),
+        (*site_packages, *others),
         fingerprint(verdicts),
         config.sharing(settings),
     )

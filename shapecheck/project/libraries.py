@@ -16,6 +16,7 @@ _REQUIRES: Final = re.compile(
     r"|^Requires-Dist: *torch(?![-\w.]).*\bextra *== *[\"'](?:torch|pytorch)[\"']",
     re.MULTILINE,
 )
+_TOP: Final = re.compile(r"(\w+)(?:/|\.py,)")
 
 
 def is_followed(path: str) -> bool:
@@ -50,8 +51,8 @@ def _about_torch(folder: str, changed: int) -> frozenset[str]:
         info = Path(folder, name)
         if _REQUIRES.search(_text(info / "METADATA")) is not None:
             found.add(name.partition("-")[0])
-            tops = {line.partition("/")[0] for line in _text(info / "RECORD").splitlines()}
-            found.update(top for top in tops if top.isidentifier())
+            tops = map(_TOP.match, _text(info / "RECORD").splitlines())
+            found.update(top[1] for top in tops if top is not None)
     return frozenset(found)
 
 

@@ -198,6 +198,30 @@ CASES: Final = {
         options=("-p", "pkg"),
         environment={"PYTHONPATH": "site"},
     ),
+    "libraries about torch": Case(
+        {
+            "pyproject.toml": '[tool.mypy]\nplugins = ["shapecheck.mypy_plugin"]\n'
+            'cache_dir = "cache"\nignore_missing_imports = true\n',
+            "one.py": looks("about", "about.inner", "also", "other", "typed.part"),
+            "env/site-packages/about/__init__.py": "# says about\n",
+            "env/site-packages/about/inner.py": "# says inner\n",
+            "env/site-packages/about-1.0.dist-info/METADATA": "Requires-Dist: torch >=2.4\n",
+            "env/site-packages/also.py": "# says also\n",
+            "env/site-packages/call_it-2.dist-info/METADATA": "Requires-Dist: torch; "
+            'extra == "torch"\n',
+            "env/site-packages/call_it-2.dist-info/RECORD": "also.py,,\n",
+            "env/site-packages/other/__init__.py": "# says other\n" + "#" * 60_000,
+            "env/site-packages/other-1.0.dist-info/METADATA": "Requires-Dist: torchless\n"
+            'Requires-Dist: torch; extra == "test"\n',
+            "env/site-packages/typed/__init__.py": "",
+            "env/site-packages/typed/py.typed": "",
+            "env/site-packages/typed/part.py": "# says part\n",
+            "env/site-packages/typed-1.0.dist-info/METADATA": "Requires-Dist: torch\n",
+        },
+        "one.py:4: about.inner says inner (strict: False)",
+        ("one.py",),
+        environment={"PYTHONPATH": "env/site-packages"},
+    ),
     "no namespaces, scripts, links": Case(
         {
             ".mypy.ini": "[mypy]\nplugins = shapecheck.mypy_plugin\ncache_dir = cache\n"

@@ -208,7 +208,9 @@ class InstanceKind(Kind[Instance]):
                 return functions.invoke(frame, made, args, arguments.kwargs, node, label)
         if LAYER in held.attrs:
             return invoke(frame, held.attrs[LAYER], arguments, node, label)
-        return _through(frame, held, arguments, node) if is_sequential(held.cls) else UNKNOWN
+        if is_sequential(held.cls):
+            return _through(frame, held, arguments, node, label)
+        return UNKNOWN
 
     def plain(self, spelling: Spelling, value: Value, held: Instance) -> Value:
         return UNKNOWN
@@ -217,12 +219,15 @@ class InstanceKind(Kind[Instance]):
 register(Instance, InstanceKind())
 
 
-def _through(frame: Frame, held: Instance, arguments: Arguments, node: ast.Call) -> Value:
+def _through(
+    frame: Frame, held: Instance, arguments: Arguments, node: ast.Call, label: str
+) -> Value:
     """Pass the input of a class derived from `nn.Sequential` through its modules."""
     found = children(frame, held)
     value = arguments.values[0] if len(arguments.values) == 1 else UNKNOWN
     for name, module in found or ():
-        value = invoke(frame, module, Arguments((Argument(value),), {}), node, name)
+        inner = f"{label}[{name}]" if name.isdecimal() else f"{label}.{name}"
+        value = invoke(frame, module, Arguments((Argument(value),), {}), node, inner)
     return UNKNOWN if found is None else value
 
 
