@@ -11,9 +11,9 @@ from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.interpreter.registry import Named, stands_for, transparent
-from shapecheck.analysis.program.model import Class, Function, Value
+from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, dotted
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.values.model import Argument, Arguments
+from shapecheck.analysis.values.model import Argument, Arguments, Partial
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import as_text
 
@@ -122,6 +122,20 @@ def _table(module: Module) -> Iterator[tuple[str, ast.expr]]:
                 match key:
                     case ast.Constant(value=str(name)):
                         yield name, value
+
+
+@stands_for("timm.layers.create_norm_act", "get_norm_act_layer")
+def _norm_act(frame: Frame, bound: Named, node: ast.expr) -> Value:
+    """Return the layer that normalizes over a batch, and applies a function, for its names."""
+    norm = bound["norm_layer"]
+    rest: tuple[tuple[str, Value], ...] = ()
+    if isinstance(norm, Partial) and not norm.args:
+        norm, rest = norm.function, norm.kwargs
+    name = dotted(norm) or as_text(norm)
+    if name not in ("torch.nn.BatchNorm2d", "batchnorm", "batchnorm2d"):
+        return NOTHING
+    made = frame.program.member("timm.layers.norm_act", "BatchNormAct2d")
+    return Partial(made, (), (("act_layer", bound["act_layer"]), *rest))
 
 
 @stands_for("timm.models._manipulate", "named_apply")
