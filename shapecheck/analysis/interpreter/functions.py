@@ -24,7 +24,7 @@ from shapecheck.analysis.interpreter.dict_contents import entries
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import entered
 from shapecheck.analysis.interpreter.inlining import look_into
-from shapecheck.analysis.interpreter.registry import STANDS, Stand
+from shapecheck.analysis.interpreter.registry import STANDS, Stand, is_unseen
 from shapecheck.analysis.interpreter.truth import is_constant
 from shapecheck.analysis.program.declared import (
     AnyDecl,
@@ -125,6 +125,8 @@ def invoke(
         found = _stood_for(frame, standing, function, bound, node)
         if found is not NOTHING:
             return found
+    if is_unseen(function.module.name, function.module.source.path, function.name):
+        return UNKNOWN
     says = declaration(function)
     matcher = Matcher(frame.state.facts, _evaluator(frame, function, bound))
     matcher.beside = ()

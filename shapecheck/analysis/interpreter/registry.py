@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from shapecheck.analysis.program.model import NOTHING, Value
+from shapecheck.analysis.relevance import is_installed
 from shapecheck.analysis.values.model import Arguments
 
 if TYPE_CHECKING:
@@ -225,6 +228,26 @@ def stands_for(module: str, *names: str) -> Callable[[Stand], Stand]:
         return handler
 
     return register
+
+
+_UNSEEN_MODULES: Final = re.compile(
+    r"\.(?:trainer|training_args|tokenization|feature_extraction|image_processing|processing"
+    r"|pipelines?|generation|hub|loaders|loggers|callbacks|strategies|commands|cli)(?:_\w+)*(?:\.|$)"
+)
+_UNSEEN_FUNCTIONS: Final = frozenset(
+    "from_pretrained from_single_file generate push_to_hub save_pretrained".split()
+)
+
+
+@lru_cache(maxsize=4096)
+def is_unseen(module: str, path: str, name: str) -> bool:
+    """Whether a function or class of an installed library isn't looked into.
+
+    What trains, reads files and asks a hub takes long to follow, and no shape comes of it.
+    """
+    if not is_installed(path):
+        return False
+    return name in _UNSEEN_FUNCTIONS or _UNSEEN_MODULES.search(module) is not None
 
 
 def transparent(module: str, *names: str) -> None:

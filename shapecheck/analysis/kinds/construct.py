@@ -48,6 +48,8 @@ def construct(
     label: str,
 ) -> Value:
     """Return a new instance of an analysed class, its `__init__` run on the arguments."""
+    if registry.is_unseen(cls.module.name, cls.module.source.path, cls.name):
+        return UNKNOWN
     typed = reader(cls.module).fields(cls)
     if typed is not None:
         return _typed_dict(frame, FieldsDecl(tuple(typed.items())), kwargs, node, label)
