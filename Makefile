@@ -19,7 +19,7 @@ TESTS_COMPILED := tests/test_compiled.py \
 	$(addprefix tests/,dims shapes spec ops signatures analysis engine project cli runtime named)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit compiled test-compiled conformance agreement bench soak corpus same messages structure mutants fuzz edits clean
+.PHONY: help install demo test lint typecheck unit compiled test-compiled conformance agreement bench soak corpus libraries same messages structure mutants fuzz edits clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ soak: $(INSTALLED) ## Run ten million ops with names, and compare the memory on 
 
 corpus: $(INSTALLED) ## Fetch public repositories, and run mypy and the analysis over them
 	$(BIN)/python benchmarks/corpus/run.py --fetch --page benchmarks/corpus/results.md $(CORPUS_ARGS)
+
+libraries: $(INSTALLED) ## Check programs over real libraries: LIBRARIES=path/to/python of an environment with them
+	$(BIN)/python benchmarks/libraries/run.py $(LIBRARIES)
 
 same: $(INSTALLED) ## Compare what the working tree says of all programs with what a commit says
 	$(BIN)/python benchmarks/same.py $(SAME_ARGS)

@@ -129,8 +129,9 @@ def _norm_act(frame: Frame, bound: Named, node: ast.expr) -> Value:
     """Return the layer that normalizes over a batch, and applies a function, for its names."""
     norm = bound["norm_layer"]
     rest: tuple[tuple[str, Value], ...] = ()
-    if isinstance(norm, Partial) and not norm.args:
-        norm, rest = norm.function, norm.kwargs
+    match norm:
+        case Partial(function=inner, args=(), kwargs=given):
+            norm, rest = inner, given
     name = dotted(norm) or as_text(norm)
     if name not in ("torch.nn.BatchNorm2d", "batchnorm", "batchnorm2d"):
         return NOTHING
