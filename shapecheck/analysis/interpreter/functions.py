@@ -164,7 +164,10 @@ def _stood_for(
     handler = standing.get(f"{owner}{function.name}")
     if handler is None:
         return NOTHING
-    return handler(frame, {name: one.value for name, one in bound.items()}, node)
+    try:
+        return handler(frame, {name: one.value for name, one in bound.items()}, node)
+    except KeyError:  # in another version of the library it has other parameters
+        return NOTHING
 
 
 def _hold_asserted(frame: Frame, function: Function, bound: Mapping[str, Argument]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Final
 
 from shapecheck.analysis.interpreter.calls import invoke
@@ -13,6 +14,7 @@ from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, regi
 from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.interpreter.operators import certain
 from shapecheck.analysis.interpreter.truth import CONTAINERS, LIST, SEQUENCE, SET, any_equal
+from shapecheck.analysis.kinds.module_children import is_child
 from shapecheck.analysis.kinds.tuples import item_of, part_of
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Argument, Arguments, Bound, ListContent
@@ -127,6 +129,24 @@ class ListKind(Kind[ListContent]):
             return Bound(value, name)
         items, at = held.items or (), held.names.index(name)
         return written(items[at]) if at < len(items) else UNKNOWN
+
+    def set_attribute(
+        self, frame: Frame, value: Value, held: ListContent, name: str, new: Value, node: ast.expr
+    ) -> None:
+        """Put another module in the place of one of its own, or behind all of them."""
+        if held.kind != "nn.Sequential":
+            return
+        items, names, added = held.items, held.names, is_child(frame, new)
+        if items is None or added is None:
+            frame.state.put(value, None)
+        elif name in names:
+            at = names.index(name)
+            frame.state.put(value, replace(held, items=(*items[:at], new, *items[at + 1 :])))
+        elif added:
+            names = (*names, name) if len(names) == len(items) else names
+            frame.state.put(value, replace(held, items=(*items, new), names=names))
+        else:
+            frame.state.put(value, replace(held, names=()))
 
     def call(
         self,

@@ -28,19 +28,19 @@ def children(frame: Frame, held: Instance) -> list[tuple[str, Value]] | None:
     """
     found = []
     for name, value in held.attrs.items():
-        is_child = _is_module(frame, value)
-        if is_child is None:
+        is_one = is_child(frame, value)
+        if is_one is None:
             return None
-        if is_child:
+        if is_one:
             found.append((name, value))
     return found if held.whole and is_module(held.cls) else None
 
 
-def _is_module(frame: Frame, value: Value) -> bool | None:
-    """Whether a value is a module, None where it isn't known."""
+def is_child(frame: Frame, value: Value) -> bool | None:
+    """Whether a value is a module, so that its owner holds it; None where it isn't known."""
     match value:
         case OneOf(options=options):
-            each = {_is_module(frame, one) for one in options}
+            each = {is_child(frame, one) for one in options}
             return each.pop() if len(each) == 1 else None
         case OpInstance(cls=cls):
             return cls.name.startswith("torch.nn.") or None
