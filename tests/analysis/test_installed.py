@@ -142,3 +142,18 @@ def test_an_error_inside_of_a_library_names_the_call() -> None:
     assert said_of_ids.startswith('"model" with input_ids (2 7) fails in "TinyModel.forward"')
     assert said_of_heads.startswith('"model" with input_ids (2 7) fails in "TinyAttention.')
     assert any("modeling_tiny.py" in one.message for one in found[1:])
+
+
+def test_what_signatures_leave_out_is_looked_into() -> None:
+    """Of a module that they describe, both are known: what they say, and what they don't."""
+    found = said(
+        """
+from torchvision import ops
+from torchvision.ops import Wide, box_area
+box_area(torch.zeros(3, 4)) + torch.zeros(3)
+Wide(3)(torch.zeros(2, 3)) + torch.zeros(2, 6)
+ops.Wide(3)(torch.zeros(2, 3)) + torch.zeros(2, 5)
+ops.box_area(torch.zeros(3, 4)) + torch.zeros(4)
+"""
+    )
+    assert [one.span.line for one in found if one.severity == "error"] == [8, 9]

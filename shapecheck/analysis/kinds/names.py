@@ -56,7 +56,7 @@ class DottedKind(Kind[Dotted]):
             return held.name.rpartition(".")[2]
         inner = f"{held.name}.{name}"
         if frame.program.table.describes(held.name):  # perhaps in part, and not what is inside
-            return frame.program.package(inner)
+            return frame.program.member(held.name, name)
         return library(inner)
 
     def call(

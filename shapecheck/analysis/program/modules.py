@@ -316,6 +316,7 @@ class Program:
         self._modules: dict[str, Module | None] = {}
         self._unparsed: dict[str, Unparsed | None] = {}
         self._unreadable: dict[str, Reading] = {}
+        self._described: set[str] = set()
         self._taken_over = Syntax.taken_over
         self._asked_last: dict[str, None] = {}
 
@@ -403,9 +404,12 @@ class Program:
 
     def module(self, name: str) -> Module | None:
         """Return the module of a dotted name, None where its source isn't to be analysed."""
+        if name in self._described or (name not in self._modules and self._is_library(name)):
+            return None
+        return self._read(name)
+
+    def _read(self, name: str) -> Module | None:
         if name not in self._modules:
-            if self._is_library(name):
-                return None
             source = self._source(name)
             if source is not None:
                 try:
@@ -464,9 +468,20 @@ class Program:
         self.memory.asked.add(base)
         return True
 
+    def _leaves_to_source(self, base: str, name: str) -> bool:
+        """Whether signature files describe some of a module, but not what has a name in it."""
+        root, dotted = base.partition(".")[0], f"{base}.{name}"
+        if root in SPECIAL or root == self.own or not self.table.describes(base):
+            return False
+        known = self.table.signature(dotted) or self.table.lookup_class(dotted)
+        return known is None and not self.table.describes(dotted)
+
     def member(self, base: str, name: str) -> Value:
         """Return the value of a name in a module."""
         module = self.module(base)
+        if module is None and self._leaves_to_source(base, name):
+            self._described.add(base)
+            module = self._read(base)
         if module is None:
             return self.package(f"{base}.{name}")
         found = module.member(name)
