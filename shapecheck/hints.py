@@ -33,7 +33,7 @@ class Operand:
 
     `role`: what it is to the op (`right operand`, `argument "weight"`). `text`: its source text.
     `since`: the line that gave it its shape. `kept`: what it would be had the reduction that made
-    it been told `keepdim=True`, and the text of that reduction.
+    it been told `keepdim=True`, and the text of that reduction. `array`: it is one of numpy's.
     """
 
     role: str
@@ -41,6 +41,7 @@ class Operand:
     text: str | None = None
     since: int | None = None
     kept: tuple[Tensor, str] | None = None
+    array: bool = False
 
 
 Retry: TypeAlias = Callable[[Mapping[int, Tensor]], "Tensor | None"]
@@ -166,7 +167,11 @@ def _transpose(operands: Sequence[Operand], label: str) -> _Group:
 def _reordered(operand: Operand, index: int, order: tuple[int, ...]) -> _Edit | None:
     if operand.text is None:
         return None
-    text = permuted(operand.text, order, from_the_end=True)
+    text = (
+        _transposed(operand.text, order)
+        if operand.array
+        else permuted(operand.text, order, from_the_end=True)
+    )
     moved = Tensor(_in_order(operand.value.shape, order), operand.value.dtype)
     return _Edit({index: moved}, text, _moved(order))
 
@@ -190,7 +195,9 @@ def _unsqueeze(operands: Sequence[Operand], label: str) -> _Group:
         for position in range(rank, -1 if known else rank - 1, -1):
             grown = (*dims[:position], 1, *dims[position:])
             axis = -1 if position == rank else position
-            edits.append(_grown(operand, index, grown, f".unsqueeze({axis})"))
+            places = ", ".join([*(":" for _ in dims[:position]), "None"])
+            grow = f"[{places}]" if operand.array else f".unsqueeze({axis})"
+            edits.append(_grown(operand, index, grown, grow))
         for many in range(rank + 2, most + 1) if known and rank else ():
             edits += _spread(operand, index, many)
         yield edits
@@ -387,6 +394,16 @@ def permuted(text: str, order: Sequence[int], *, from_the_end: bool = False) -> 
     if from_the_end and i == rank - 2:
         i, j = -2, -1
     return f"{receiver(text)}.transpose({i}, {j})"
+
+
+def _transposed(text: str, order: Sequence[int]) -> str:
+    """Return source text with the axes of its value, an array, in another order."""
+    moved = [axis for axis in range(len(order)) if order[axis] != axis]
+    if len(order) == 2:
+        return f"{receiver(text)}.T"
+    if len(moved) == 2:
+        return f"{receiver(text)}.swapaxes({moved[0]}, {moved[1]})"
+    return f"{receiver(text)}.transpose({', '.join(map(str, order))})"
 
 
 def _order_of(node: ast.expr, rank: int) -> tuple[ast.expr, list[int]] | None:

@@ -123,7 +123,7 @@ ROOMS = {
         "create windows",
         "shape",
         "math nn patterns",
-        "named",
+        "arrays named",
     ),
     "codemod": ("project", "write", "sources", "propose", "verify", "annotate strip"),
     "cli": (

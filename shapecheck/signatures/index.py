@@ -17,7 +17,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, Final
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 FLAGS: Final[Mapping[str, str]] = {
     "reduces": "counts all elements along the axes that it takes away, padding too",
     "normalizes": "counts all elements along an axis that it keeps, padding too",
@@ -31,6 +31,7 @@ FLAGS: Final[Mapping[str, str]] = {
     "by_axis": "the numbers that it takes are indices of axes",
     "uncast": "gives the dtype that it is asked for, under torch.autocast too",
     "sized": "takes sizes one by one, or one sequence of them",
+    "arrays": "takes arrays of numpy as the tensors that it takes",
     "plain": "gives no tensor, which isn't seen from the name of a rule",
 }
 """What a decorator may say of an op besides its shapes: of all its names, or of those given."""
@@ -254,8 +255,9 @@ class _Reader:
         for statement in node.body:
             match statement:
                 case ast.FunctionDef():
-                    entry.methods.append(statement.name)
                     self.function(f"{name}.{statement.name}", statement)
+                    made = (one.rpartition(".") for one in self.file.functions[-1].names)
+                    entry.methods += [method for owner, _, method in made if owner == name]
                 case ast.AnnAssign(
                     target=ast.Name(id=constant),
                     value=ast.Constant(value=bool() | int() | float() | str() as value),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeAlias
 
 import shapecheck.dims as dims
@@ -13,6 +13,8 @@ from shapecheck import dtypes, spec
 from shapecheck.dims import IntSize, Size
 from shapecheck.ops import RULES, UNKNOWN, Call, DType, Repeated, Scalar, Unknown, Value
 from shapecheck.ops.agree import apart, mixed
+from shapecheck.ops.arrays import promotion as of_arrays
+from shapecheck.ops.arrays.create import as_array
 from shapecheck.ops.call import TAKE_FREE, as_shape, as_tensor
 from shapecheck.ops.promotion import promote_values
 from shapecheck.ops.saying import written
@@ -32,7 +34,8 @@ FOLLOW: Final[Mapping[str, Promote]] = {
 }
 """Dtypes that follow from the arguments: the same, or as floating, accumulated, real, double.
 
-`E` is the same, of arguments that torch doesn't convert: integers and floats don't mix.
+`E` is the same, of arguments that torch doesn't convert: integers and floats don't mix. Of arrays
+they follow as numpy has it: see `ops.arrays.promotion`.
 """
 
 CLAIMS: Final[Mapping[str, dtypes.DTypes]] = {
@@ -46,12 +49,14 @@ CLAIMS: Final[Mapping[str, dtypes.DTypes]] = {
 class TensorForm:
     """`F[Tensor, "*s"]`: a tensor of a dtype category (or one that follows) and a shape.
 
-    `edit` is a change of the axes of a bound group, `Without["*s", dim, keepdim]`.
+    `edit` is a change of the axes of a bound group, `Without["*s", dim, keepdim]`. `array`: it is
+    one of numpy's, `F[ndarray, "*s"]`.
     """
 
     category: str
     text: spec.Spec | None
     edit: Edit | None = None
+    array: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ class Result:
     """What a signature returns: one of these is set, or none for an unknown value.
 
     `number` is `int`, `float` or `bool`. `blank`: the tensor is made, and no data is in it.
+    `array`: what tensors there are in it are numpy's arrays.
     """
 
     tensor: TensorForm | None = None
@@ -110,6 +116,12 @@ class Result:
     nothing: bool = False
     number: str | None = None
     blank: bool = False
+    array: bool = False
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether there are arrays in it."""
+        return self.array or any(item.has_arrays for item in self.items or ())
 
 
 NUMBERS: Final[Mapping[str, Callable[[], Value]]] = {
@@ -136,7 +148,8 @@ class Evaluator(Protocol):
 class Signature:
     """One op: how arguments bind, the result, and what `index.FLAGS` are said of it.
 
-    `overloads` are further signatures of the same name, tried in order.
+    `overloads` are further signatures of the same name, tried in order. `of_arrays`: it speaks of
+    numpy's arrays; `takes_arrays`: those that it is given are as tensors to it.
     """
 
     name: str
@@ -146,6 +159,30 @@ class Signature:
     evaluator: Evaluator
     flags: frozenset[str] = frozenset()
     overloads: tuple[Signature, ...] = ()
+    of_arrays: bool = field(init=False)
+    takes_arrays: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find out whether it speaks of arrays."""
+        self.of_arrays = self.result.has_arrays or any(
+            param.tensor is not None and param.tensor.array for param in self.params
+        )
+        self.takes_arrays = self.of_arrays or "arrays" in self.flags
+
+    def with_arrays(self, value: Value, made: Callable[[Tensor], Value]) -> Value:
+        """Return a result with what is `made` of each tensor in it that is an array."""
+        return _with_arrays(self.result, value, made) if self.result.has_arrays else value
+
+    def is_given_tensors(self, args: Sequence[Value], kwargs: Mapping[str, Value]) -> bool:
+        """Whether a tensor of torch is given where it wants an array of numpy."""
+        bound = self.bind(args, kwargs) or {}
+        return any(
+            param.tensor is not None
+            and param.tensor.array
+            and isinstance(bound[param.name], Tensor)
+            for param in self.params
+            if param.name in bound
+        )
 
     @property
     def gives_tensors(self) -> bool:
@@ -261,6 +298,8 @@ class Signature:
         for param in self.params:
             if param.count:
                 bound[param.name] = spread(bound[param.name], param.count)
+            if param.dtype and self.of_arrays:
+                bound[param.name] = of_arrays.given(bound[param.name])
         operands = [value.shape for value in bound.values() if isinstance(value, Tensor)]
         for value in bound.values():
             if isinstance(value, (tuple, list)):
@@ -301,6 +340,8 @@ class Signature:
             form, value = param.tensor, bound[param.name]
             if form is None or (value is None and not (param.meets and param.required)):
                 continue
+            if form.array and isinstance(value, (tuple, list, Repeated)):
+                value = bound[param.name] = as_array(call, value)
             if form.category in FOLLOW:
                 following.append(value)
             tensor = as_tensor(value)
@@ -325,7 +366,8 @@ class Signature:
             matcher.runs[group] = call.broadcast(tensors).dims
         self._settle(matcher, bound)
         _one_kind(equal)
-        return promote_values(*(following or checked)) if following or checked else None
+        promote = of_arrays.promoted if self.of_arrays else promote_values
+        return promote(*(following or checked)) if following or checked else None
 
     def _spoken(self, param: Param, call: Call) -> str:
         """Return how a message calls a parameter: of an operator, it is an operand."""
@@ -436,7 +478,8 @@ class Signature:
                 given = bound[param.name]
                 return given.dtypes if isinstance(given, DType) else dtypes.ANY
         if category in FOLLOW:
-            return dtypes.ANY if kind is None else FOLLOW[category](kind)
+            follow = of_arrays.FOLLOW if self.of_arrays else FOLLOW
+            return dtypes.ANY if kind is None else follow[category](kind)
         return CLAIMS[category]
 
     def _edit(self, edit: Edit, call: Call, matcher: Matcher, bound: Mapping[str, Value]) -> Shape:
@@ -460,6 +503,20 @@ class Signature:
             return Shape((*shape.dims[:position], *new, *shape.dims[position + 1 :]))
         keepdim = False if edit.keepdim is None else bound.get(edit.keepdim, False)
         return without(call, shape, None if dim == () else dim, keepdim)
+
+
+def _with_arrays(result: Result, value: Value, made: Callable[[Tensor], Value]) -> Value:
+    match value:
+        case tuple() if result.items is not None and len(result.items) == len(value):
+            pairs = zip(result.items, value, strict=True)
+            return tuple(_with_arrays(one, item, made) for one, item in pairs)
+        case tuple():
+            return tuple(_with_arrays(result, item, made) for item in value)
+        case Repeated(element=element):
+            return replace(value, element=_with_arrays(result, element, made))
+        case Tensor() if result.array:
+            return made(value)
+    return value
 
 
 def _made_of(sizes: Value) -> Shape:

@@ -348,8 +348,9 @@ class Table:
                     param = replace(param, count=count)
                 case ast.Subscript(value=ast.Name(id=head)) if head in FOLLOW or head in CLAIMS:
                     param = replace(param, tensor=self._tensor(part, file))
-                case ast.Name(id="Tensor"):
-                    param = replace(param, tensor=TensorForm("Shaped", None))
+                case ast.Name(id="Tensor" | "ndarray" as head):
+                    form = TensorForm("Shaped", None, array=head == "ndarray")
+                    param = replace(param, tensor=form)
                 case ast.Name(id="DType"):
                     param = replace(param, dtype=True)
                 case ast.Name(id=head) if head in _PLAIN:
@@ -390,15 +391,17 @@ class Table:
         match node:
             case ast.Subscript(
                 value=ast.Name(id=category),
-                slice=ast.Tuple(elts=[ast.Name(id="Tensor"), shape]),
+                slice=ast.Tuple(elts=[ast.Name(id="Tensor" | "ndarray" as kind), shape]),
             ) if category in FOLLOW or category in CLAIMS:
+                array = kind == "ndarray"
                 match shape:
-                    case ast.Subscript(value=ast.Name(id=kind)) if kind in _EDITS:
-                        return TensorForm(category, None, self._parse_edit(kind, shape, file))
+                    case ast.Subscript(value=ast.Name(id=change)) if change in _EDITS:
+                        edit = self._parse_edit(change, shape, file)
+                        return TensorForm(category, None, edit, array)
                     case ast.Constant(value=value) if value is ...:
-                        return TensorForm(category, None)
+                        return TensorForm(category, None, array=array)
                     case _:
-                        return TensorForm(category, self._spec(shape, file))
+                        return TensorForm(category, self._spec(shape, file), array=array)
         self._malformed(node, file)
 
     def _parse_edit(self, kind: str, node: ast.Subscript, file: StubFile) -> Edit:
@@ -425,8 +428,9 @@ class Table:
                 return Result(nothing=True)
             case ast.Name(id=head) if head in NUMBERS:
                 return Result(number=head)
-            case ast.Name(id="Tensor"):
-                return Result(tensor=TensorForm("Shaped", None))
+            case ast.Name(id="Tensor" | "ndarray" as head):
+                form = TensorForm("Shaped", None, array=head == "ndarray")
+                return Result(tensor=form, array=form.array)
             case ast.Subscript(value=ast.Name(id=head), slice=inner) if head in _RESULTS:
                 return _RESULTS[head](self, inner, file)
             case ast.Name(id=head) | ast.Subscript(value=ast.Name(id=head)) if head in _PLAIN:
@@ -434,7 +438,8 @@ class Table:
             case ast.BinOp(op=ast.BitOr()):
                 return Result()
             case ast.Subscript():
-                return Result(tensor=self._tensor(node, file))
+                form = self._tensor(node, file)
+                return Result(tensor=form, array=form.array)
             case _:
                 self._malformed(node, file)
 
@@ -447,6 +452,9 @@ class Table:
 
     def _of_blank(self, inner: ast.expr, file: StubFile) -> Result:
         return replace(self.result(inner, file), blank=True)
+
+    def _of_array(self, inner: ast.expr, file: StubFile) -> Result:
+        return replace(self.result(inner, file), array=True)
 
     def _of_expression(self, inner: ast.expr, file: StubFile) -> Result:
         return Result(same=_Qualify(file).visit(inner))
@@ -478,6 +486,7 @@ def _elements(inner: ast.expr) -> list[ast.expr]:
 _RESULTS: Final[Mapping[str, Callable[[Table, ast.expr, StubFile], Result]]] = {
     "Rule": Table._of_rule,
     "Blank": Table._of_blank,
+    "ndarray": Table._of_array,
     "Is": Table._of_expression,
     "tuple": Table._of_tuple,
 }

@@ -37,14 +37,18 @@ def logspace(start: Any, end: Any, steps: Any, base: float = 10.0, *, dtype: DTy
 def eye(n: int, m: int = None, *, dtype: DType = None) -> Rule["eye"]: ...
 
 @also("as_tensor", "asarray")
+@arrays
 @example(" | [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]")
 def tensor(data: Any, dtype: DType = None) -> Rule["tensor"]: ...
 
 @example(" | 0.5")
 def scalar_tensor(data: Any, dtype: DType = None) -> Rule["tensor", 1.0]: ...
 
-@also("frombuffer")
-def from_numpy(ndarray: Any) -> Tensor: ...
+@also("from_dlpack")
+@example("x: b t | x")
+def from_numpy(ndarray: T[ndarray, "*s"]) -> T[Tensor, "*s"]: ...
+
+def frombuffer(buffer: Any, *, dtype: DType = None, count: int = -1, offset: int = 0) -> Shaped[Tensor, "n"]: ...
 
 @also("ones_like", "empty_like")
 def zeros_like(input: T[Tensor, "*s"], *, dtype: DType = None) -> Blank[T[Tensor, "*s"]]: ...
@@ -90,32 +94,42 @@ class Tensor:
     @example("x: b t | x, (n, 3), 0.5")
     def new_full(input: T[Tensor, ...], size: Any, fill_value: Any, *, dtype: DType = None) -> Blank[T[Tensor, Sizes[size]]]: ...
     @telling
+    @arrays
     @example("x: b t | x, [1.0, 2.0]")
     def new_tensor(input: Any, data: Any, *, dtype: DType = None) -> Rule["tensor", "like"]: ...
 
 @also("torch.cuda.FloatTensor")
 @tensor_type
+@arrays
 def FloatTensor(data: Any = None, *args: Any) -> Rule["sized", "float32"]: ...
 @also("torch.cuda.DoubleTensor")
 @tensor_type
+@arrays
 def DoubleTensor(data: Any = None, *args: Any) -> Rule["sized", "float64"]: ...
 @also("torch.cuda.HalfTensor")
 @tensor_type
+@arrays
 def HalfTensor(data: Any = None, *args: Any) -> Rule["sized", "float16"]: ...
 @also("torch.cuda.BFloat16Tensor")
 @tensor_type
+@arrays
 def BFloat16Tensor(data: Any = None, *args: Any) -> Rule["sized", "bfloat16"]: ...
 @also("torch.cuda.LongTensor")
 @tensor_type
+@arrays
 def LongTensor(data: Any = None, *args: Any) -> Rule["sized", "int64"]: ...
 @also("torch.cuda.IntTensor")
 @tensor_type
+@arrays
 def IntTensor(data: Any = None, *args: Any) -> Rule["sized", "int32"]: ...
 @also("torch.cuda.BoolTensor")
 @tensor_type
+@arrays
 def BoolTensor(data: Any = None, *args: Any) -> Rule["sized", "bool"]: ...
 @also("torch.cuda.ByteTensor")
 @tensor_type
+@arrays
 def ByteTensor(data: Any = None, *args: Any) -> Rule["sized", "uint8"]: ...
 @tensor_type
+@arrays
 def Tensor(data: Any = None, *args: Any) -> Rule["sized", "float32"]: ...

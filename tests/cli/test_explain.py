@@ -360,6 +360,7 @@ NOT_RUN: Final = {
     "torch.Tensor.cuda": "it needs a GPU",
     "torch.Tensor.pin_memory": "as well",
     "torch.Tensor.grad": "there is one only after `backward`",
+    "torch.from_numpy": "it takes an array of numpy",
     "torch.autograd.grad": "`loss` has to be computed from `weight`",
     "torch.Tensor.int_repr": "it takes what is quantized",
     "torch.linalg.cholesky": "it takes what is positive definite",

@@ -10,6 +10,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.program.declared import (
     AnyDecl,
+    ArrayDecl,
     CallableDecl,
     ClassDecl,
     Declared,
@@ -25,6 +26,7 @@ from shapecheck.analysis.program.declared import (
 )
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
+    Array,
     Callback,
     DictContent,
     Instance,
@@ -92,6 +94,12 @@ def _tensor(making: Making, declared: TensorDecl, path: AccessPath) -> Value:
         return Tensor(Shape.unknown(), declared.dtype)
     bind_objects(declared, making.matcher, making.spoken, own=making.is_own)
     return Tensor(making.matcher.build(declared.text, making.name, making.run), declared.dtype)
+
+
+@_makes(ArrayDecl)
+def _array(making: Making, declared: ArrayDecl, path: AccessPath) -> Value:
+    made = making.value(declared.tensor, path)
+    return Array(made) if isinstance(made, Tensor) else UNKNOWN
 
 
 @_makes(ScalarDecl)

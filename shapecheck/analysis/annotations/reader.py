@@ -14,6 +14,7 @@ from shapecheck.analysis.annotations.generics import BARE, GENERICS
 from shapecheck.analysis.annotations.names import Names
 from shapecheck.analysis.program.declared import (
     ANY,
+    ArrayDecl,
     ClassDecl,
     Declared,
     FieldsDecl,
@@ -31,6 +32,7 @@ from shapecheck.analysis.program.syntax import called, name_of, text_of
 from shapecheck.analysis.values.model import Ref, Shaped
 from shapecheck.dims import Dim
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.arrays.promotion import named
 from shapecheck.ops.call import Unknown, are, only
 from shapecheck.signatures import Table
 from shapecheck.spec.dialects import of_annotated
@@ -41,6 +43,7 @@ _ANNOTATED: Final = ("typing.Annotated", "typing_extensions.Annotated")
 _WITH_DIMENSIONS: Final = ("shapecheck", "returnn", "functorch")
 """Packages with dimension objects of their own."""
 _SCALARS: Final = ("jaxtyping.Scalar", "jaxtyping.ScalarLike")
+_ARRAYS: Final = ("numpy.ndarray", "numpy.typing.NDArray")
 _TYPE_VARIABLES: Final = ("typing.TypeVar", "typing_extensions.TypeVar")
 _TYPED_DICTS: Final = ("typing.TypedDict", "typing_extensions.TypedDict")
 
@@ -160,6 +163,8 @@ class Reader(Names):
         table = self.module.program.table
         if name in table.flagged("tensor_type"):
             return TensorDecl()
+        if name in _ARRAYS:
+            return ArrayDecl()
         if name in BARE:
             return BARE[name]
         if name in dialects.BARE:
@@ -194,11 +199,23 @@ class Reader(Names):
                 return self._made(node)
             case Dotted(name=name) if name in _ANNOTATED:
                 return self._annotated(node, args)
+            case Dotted(name=name) if name in _ARRAYS:
+                return ArrayDecl(TensorDecl(None, self._dtype(args[-1])))
             case Dotted(name=name) if name in GENERICS:
                 return GENERICS[name](self.read, args)
             case Dotted(name=name) if name in self.module.program.table.flagged("tensor_type"):
                 return dialects.indexed(self, node, TensorDecl())
         return dialects.subscripted(self, head, node) or ANY
+
+    def _dtype(self, node: ast.expr) -> dtypes.DTypes:
+        """Return the dtypes that `np.float32` or `np.dtype[np.float32]` names."""
+        match node:
+            case ast.Subscript(slice=inner):
+                return self._dtype(inner)
+            case ast.Name() | ast.Attribute():
+                module, _, name = (dotted(self.resolve(node)) or "").rpartition(".")
+                return named(name) if module == "numpy" else dtypes.ANY
+        return dtypes.ANY
 
     def _made(self, node: ast.Subscript) -> Declared:
         """Read `Floats["b c"]` where an object of the program's own makes the annotation."""
@@ -270,9 +287,9 @@ class Reader(Names):
         """Return what a type declares with a dtype and a shape around it."""
         held = dtypes.CATEGORIES[category]
         match self.read(kind):
-            case TensorDecl() as base if base.dtype & held:
-                return self._with_text(base, text, held)
-            case TensorDecl(dtype=inner):
+            case (TensorDecl() | ArrayDecl()) as base if _held(base) & held:
+                return self._around_one(base, text, held)
+            case TensorDecl(dtype=inner) | ArrayDecl(tensor=TensorDecl(dtype=inner)):
                 self.fail(
                     node,
                     f"{category}[...] holds {dtypes.describe(held)}, but what it is put around, "
@@ -282,13 +299,22 @@ class Reader(Names):
             case UnionDecl(options=options):
                 return UnionDecl(
                     tuple(
-                        self._with_text(one, text, held) if isinstance(one, TensorDecl) else one
+                        self._around_one(one, text, held)
+                        if isinstance(one, TensorDecl | ArrayDecl)
+                        else one
                         for one in options
                     )
                 )
             case base:
                 self._around_other(category, kind, base, text)
                 return ANY
+
+    def _around_one(
+        self, base: TensorDecl | ArrayDecl, text: ast.expr, held: dtypes.DTypes
+    ) -> Declared:
+        if isinstance(base, ArrayDecl):
+            return ArrayDecl(self._with_text(base.tensor, text, held))
+        return self._with_text(base, text, held)
 
     def _around_other(self, category: str, kind: ast.expr, base: Declared, text: ast.expr) -> None:
         """Check an annotation of an array that isn't torch's: its text all the same."""
@@ -384,6 +410,10 @@ def _within(
     if base.text is not None:
         parsed = spec.Spec((*parsed.entries, *base.text.entries))
     return TensorDecl(parsed, dtype, (*objects, *base.dims))
+
+
+def _held(base: TensorDecl | ArrayDecl) -> dtypes.DTypes:
+    return base.tensor.dtype if isinstance(base, ArrayDecl) else base.dtype
 
 
 def _arguments(node: ast.expr) -> list[ast.expr]:

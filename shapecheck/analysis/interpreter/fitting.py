@@ -17,6 +17,7 @@ from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.lost_names import where_lost
 from shapecheck.analysis.program.declared import (
     AnyDecl,
+    ArrayDecl,
     CallableDecl,
     ClassDecl,
     Declared,
@@ -32,9 +33,11 @@ from shapecheck.analysis.program.declared import (
 )
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
+    Array,
     DictContent,
     ListContent,
     OneOf,
+    options,
     tensor_of,
 )
 from shapecheck.analysis.values.paths import AccessPath
@@ -42,7 +45,7 @@ from shapecheck.blame import UNFIT, Blame
 from shapecheck.dims import Kind, Size, Sym, symbol_of
 from shapecheck.explain import Message
 from shapecheck.hints import Wanted
-from shapecheck.ops import UNKNOWN
+from shapecheck.ops import UNKNOWN, Unknown
 from shapecheck.shapes import CertainFacts, Item, Matcher, Misfit, Run, Shape, Tensor
 
 
@@ -139,6 +142,16 @@ def _check_tensor(frame: Frame, declared: TensorDecl, value: Value, matcher: Mat
     return misfit, tensor, declared
 
 
+@_checks(ArrayDecl)
+def _check_array(frame: Frame, declared: ArrayDecl, value: Value, matcher: Matcher) -> Found:
+    match [option for option in options(value) if option is not None]:
+        case [Array(tensor=tensor)]:
+            return check(frame, declared.tensor, tensor, matcher)
+        case [Unknown()]:
+            return check(frame, declared.tensor, UNKNOWN, matcher)
+    return _FITS
+
+
 @_checks(ListDecl)
 def _check_list(frame: Frame, declared: ListDecl, value: Value, matcher: Matcher) -> Found:
     return _check_elements(frame, declared.element, value, matcher)
@@ -227,6 +240,7 @@ def _restore(matcher: Matcher, kept: Matcher) -> None:
 
 VALUES: Final[Mapping[type[Declared], tuple[type, ...]]] = {
     TensorDecl: (Tensor, OneOf),
+    ArrayDecl: (Array, OneOf),
     ListDecl: (ListContent,),
     TupleDecl: (tuple,),
     DictDecl: (DictContent,),
@@ -328,7 +342,11 @@ def _declare_local(frame: Frame, declared: Declared, value: Value, node: ast.Ann
     match declared:
         case TensorDecl():
             return teach(frame, declared, value, node.value, blame, promises=frame.promised)
-        case AnyDecl():
+        case ArrayDecl(tensor=inner) if isinstance(value, (Array, Unknown)):
+            known = value.tensor if isinstance(value, Array) else UNKNOWN
+            taught = teach(frame, inner, known, node.value, blame, promises=frame.promised)
+            return Array(taught) if isinstance(taught, Tensor) else taught
+        case AnyDecl() | ArrayDecl():
             return value
     if value is not UNKNOWN:
         matcher = frame.fit(promises=frame.promised)

@@ -27,7 +27,7 @@ from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
 from shapecheck.analysis.program.modules import Module, Program
 from shapecheck.analysis.program.syntax import name_of
-from shapecheck.analysis.values.model import Argument, Ref
+from shapecheck.analysis.values.model import Argument, Array, Ref
 from shapecheck.analysis.values.parts import GROWING, bounded
 from shapecheck.analysis.values.state import State, Yielded
 from shapecheck.dims import Atom, DimExpr, Size, Sym
@@ -362,29 +362,34 @@ class Frame:
             return None
         return self.destination[1]
 
-    def operand(self, role: str, node: ast.expr | None, value: Tensor) -> Operand:
-        """Return a tensor operand as messages show it."""
+    def operand(
+        self, role: str, node: ast.expr | None, value: Tensor, array: bool = False
+    ) -> Operand:
+        """Return a tensor operand as messages show it; `array`: one that is an array of numpy."""
         if node is None:
             return Operand(role, value)
         since = self.state.since.get(name_of(node) or "")
-        return Operand(role, value, self.segment(node), since, self._kept(node, since))
+        kept = self._kept(node, since, "keepdims" if array else "keepdim")
+        return Operand(role, value, self.segment(node), since, kept, array)
 
-    def _kept(self, node: ast.expr, since: int | None) -> tuple[Tensor, str] | None:
+    def _kept(self, node: ast.expr, since: int | None, word: str) -> tuple[Tensor, str] | None:
         """Return what a reduction, or the variable it is assigned to, would be under keepdim."""
         name = name_of(node)
         made = node if name is None else self.sources.get(name)
-        if not isinstance(made, ast.Call) or any(k.arg == "keepdim" for k in made.keywords):
+        if not isinstance(made, ast.Call) or any(k.arg == word for k in made.keywords):
             return None
         if name is not None and made.lineno != since:
             return None
-        keep = ast.keyword("keepdim", ast.Constant(True))
+        keep = ast.keyword(word, ast.Constant(True))
         call = ast.copy_location(ast.Call(made.func, made.args, [*made.keywords, keep]), made)
         quiet, self.quiet, state = self.quiet, True, self.fork()
         value = self.eval(call)
         self.quiet, self.state = quiet, state
+        if isinstance(value, Array):
+            value = value.tensor
         if not isinstance(value, Tensor):
             return None
-        text = f"{self.segment(made)[:-1]}, keepdim=True)"
+        text = f"{self.segment(made)[:-1]}, {word}=True)"
         return value, text
 
     # Annotations --------------------------------------------------------------------------------

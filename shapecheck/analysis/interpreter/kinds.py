@@ -222,11 +222,13 @@ def as_learned(frame: Frame, tensor: Tensor) -> Tensor:
 class Spelling:
     """Spells out one argument of an op, no deeper and no more than a program means to hand on.
 
-    A list may have itself in it, or one list in many places.
+    A list may have itself in it, or one list in many places. `arrays`: those of numpy are spelled
+    as the tensors that they are to rules.
     """
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: Frame, arrays: bool = False) -> None:
         self.frame = frame
+        self.arrays = arrays
         self.left = MOST
         self.depth = 0
 
@@ -251,7 +253,9 @@ class Spelling:
             found = self.each(items)
             return UNKNOWN if found is None else found
         held = held_by(self.frame, element)
-        one = Spelling(self.frame).spell(kind_of(held).another(self.frame, element, held))
+        one = Spelling(self.frame, self.arrays).spell(
+            kind_of(held).another(self.frame, element, held)
+        )
         if not isinstance(one, Tensor):
             return UNKNOWN
         return Repeated(one, unknown() if count is None else count)

@@ -10,7 +10,7 @@ from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.truth import compared, equal, identical, instance_of, truth
-from shapecheck.analysis.program.declared import ClassDecl, TensorDecl
+from shapecheck.analysis.program.declared import ArrayDecl, ClassDecl, TensorDecl
 from shapecheck.analysis.program.model import Dotted, Value
 from shapecheck.analysis.program.syntax import names_in
 from shapecheck.analysis.values.model import (
@@ -419,7 +419,7 @@ def of_kind(frame: Frame, node: ast.expr | None, value: Value, kind: ast.expr) -
     yes, no = _sorted(frame, node if isinstance(value, OneOf) else None, holds, fails)
     declared = reader(frame.module).read(kind)
     if yes is not None and node is not None and not sure and UNKNOWN in options(value):
-        if isinstance(declared, (TensorDecl, ClassDecl)):
+        if isinstance(declared, (TensorDecl, ArrayDecl, ClassDecl)):
             frame.resume(yes)
             refine(yes, node, fitting.declare(frame, declared, frame.segment(node), frame.fit()))
             frame.resume(no if no is not None else yes)

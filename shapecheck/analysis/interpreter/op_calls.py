@@ -26,6 +26,7 @@ from shapecheck.analysis.program.syntax import words_in
 from shapecheck.analysis.values.heap import unknowns
 from shapecheck.analysis.values.model import (
     Argument,
+    Array,
     DictContent,
     ListContent,
     OpInstance,
@@ -44,8 +45,8 @@ from shapecheck.signatures import Signature
 class Site:
     """Where an op is called: the node that errors stand at, the op as it is spelled, its operands.
 
-    The operands are given as pairs of a role and an expression, or as a call's receiver and
-    arguments.
+    The operands are given as pairs of a role and an expression, or as a call's receiver, whose
+    `role` is said, and arguments.
     """
 
     node: ast.expr | ast.stmt
@@ -53,24 +54,28 @@ class Site:
     pairs: tuple[tuple[str, ast.expr | None], ...] = ()
     args: Sequence[Argument] = ()
     receiver: ast.expr | None = None
+    role: str = "tensor"
 
     @property
     def operands(self) -> tuple[tuple[str, ast.expr | None], ...]:
         """Each argument's role with its expression, in the order of the arguments."""
         if self.pairs:
             return self.pairs
-        first = () if self.receiver is None else (("tensor", self.receiver),)
+        first = () if self.receiver is None else ((self.role, self.receiver),)
         return (*first, *(("argument", argument.node) for argument in self.args))
 
 
 _PLAIN: Final = frozenset((Size, DType, int, bool, float, str, type(None)))
 
 
-def plain(frame: Frame, value: Value) -> Value:
-    """Return a value as rules see it: lists from the heap spelled out, optional tensors certain."""
+def plain(frame: Frame, value: Value, arrays: bool = False) -> Value:
+    """Return a value as rules see it: lists from the heap spelled out, optional tensors certain.
+
+    `arrays`: see `Spelling`.
+    """
     if type(value) is Tensor:
         return as_learned(frame, value)
-    return value if type(value) in _PLAIN else Spelling(frame).spell(value)
+    return value if type(value) in _PLAIN else Spelling(frame, arrays).spell(value)
 
 
 def apply(
@@ -82,8 +87,10 @@ def apply(
     instance: Mapping[str, Value] | None = None,
 ) -> Value:
     """Return what a signature says of a call; an error is reported and gives UNKNOWN."""
-    given = [plain(frame, arg) for arg in args]
-    named = {key: plain(frame, value) for key, value in kwargs.items()}
+    if signature.of_arrays and signature.is_given_tensors(args, kwargs):
+        return UNKNOWN
+    given = [plain(frame, arg, signature.takes_arrays) for arg in args]
+    named = {key: plain(frame, value, signature.takes_arrays) for key, value in kwargs.items()}
     facts = frame.state.facts
     before = facts.copy()
     attrs = () if instance is None else (*instance, *instance.values())
@@ -91,7 +98,8 @@ def apply(
     seen = view(
         values, {}, facts, signature.name, len(given), *named, facts.under_unknown_condition
     )
-    mind_call(frame, signature, given, named, instance)
+    if not signature.of_arrays:
+        mind_call(frame, signature, given, named, instance)
     results = frame.program.memo.results
     known = None if seen is None else results.get(seen.key)
     try:
@@ -103,17 +111,19 @@ def apply(
             value = signature.apply(facts, given, named, site.label, instance)
             if seen is not None:
                 results[seen.key] = OpSummary.of(value, before, facts, seen)
-        value = autocast.cast(signature, facts, given, named, instance, value)
+        if not signature.of_arrays:
+            value = autocast.cast(signature, facts, given, named, instance, value)
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
         _mind_padding(frame, signature, given, named, site, value)
         _mind_lone_axis(frame, signature, given, named, site, instance)
         _suspect(frame, signature, given, named, site, instance)
         if "out" in kwargs:
             _write_out(frame, site.node)
-        return _listed(frame, value)
+        return _listed(frame, signature.with_arrays(value, Array))
     except Mismatch as mismatch:
         if mismatch.problem.code == "shape-broadcast" and _is_outer(frame, given, site):
-            return signature.apply(facts, given, named, site.label, instance, meant=True)
+            found = signature.apply(facts, given, named, site.label, instance, meant=True)
+            return signature.with_arrays(found, Array)
         facts.atoms, facts.runs = before.atoms, before.runs
         if fits_without(
             frame, given, named, lambda a, k: signature.apply(facts.copy(), a, k, "", instance)
@@ -124,13 +134,14 @@ def apply(
         for dim in free_in((*given, *named.values())):  # one that is unbound is told of once
             loosen(facts, dim)
         rest = _whatever_dtype(signature, before, given, named, site, instance, mismatch)
+        rest = signature.with_arrays(rest, Array)
         if frame.silent:
             frame.errors += 1
             return _listed(frame, rest)
         message = explain.operation(
             site.label,
             mismatch.problem,
-            _operands(frame, given, site),
+            _operands(frame, given, site, signature.of_arrays),
             lambda changed: _again(signature, before, given, named, site, instance, changed),
             before,
             frame.wanted(site.node),
@@ -289,6 +300,8 @@ def _is_outer(frame: Frame, given: Sequence[Value], site: Site) -> bool:
 
     def look(node: ast.expr) -> Tensor | None:
         value = frame.hush(Frame.eval, node)
+        if isinstance(value, Array):
+            value = value.tensor
         return value if isinstance(value, Tensor) else None
 
     nodes = [node for _, node in site.operands]
@@ -302,12 +315,14 @@ def _tensors(given: Sequence[Value]) -> list[tuple[int, Tensor]]:
     return [(at, value) for at, value in enumerate(given) if isinstance(value, Tensor)]
 
 
-def _operands(frame: Frame, given: Sequence[Value], site: Site) -> list[Operand]:
+def _operands(
+    frame: Frame, given: Sequence[Value], site: Site, arrays: bool = False
+) -> list[Operand]:
     found = []
     for index, tensor in _tensors(given):
         known = index < len(site.operands)
         role, node = site.operands[index] if known else ("argument", None)
-        found.append(frame.operand(role, node, tensor))
+        found.append(frame.operand(role, node, tensor, arrays))
     return found
 
 
@@ -351,10 +366,12 @@ def takes_names(frame: Frame, names: Collection[str]) -> bool:
 
 
 def written(value: Value) -> Value:
-    """Return a tensor as it is with data in it; other values as they are."""
+    """Return a tensor or array as it is with data in it; other values as they are."""
     match value:
         case Tensor(blank=True):
             return replace(value, blank=False)
+        case Array(tensor=Tensor(blank=True) as tensor):
+            return Array(replace(tensor, blank=False))
     return value
 
 

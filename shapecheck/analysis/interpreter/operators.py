@@ -19,6 +19,7 @@ from shapecheck.analysis.interpreter.truth import compared, truth
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.program.syntax import called, elements
 from shapecheck.analysis.values.model import (
+    Array,
     DictContent,
     ListContent,
     OneOf,
@@ -28,7 +29,7 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of, symbol_of
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, like
+from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, Unknown, like
 from shapecheck.ops.call import as_shape, as_tensor, is_number, is_size
 from shapecheck.shapes import Free, Shape, Tensor
 
@@ -113,9 +114,31 @@ def _by_instance(frame: Frame, symbol: str, left: Value, right: Value, node: ast
     return NOTHING
 
 
-def _is_tensor(value: Value) -> TypeGuard[Tensor | Free]:
-    """Whether operators on a value are ops: it is a tensor, or a dimension of one."""
-    return isinstance(value, (Tensor, Free))
+def _is_tensor(value: Value) -> TypeGuard[Tensor | Free | Array]:
+    """Whether operators on a value are ops: it is a tensor or an array, or a dimension of one."""
+    return isinstance(value, (Tensor, Free, Array))
+
+
+def _owner(left: Value, right: Value) -> str | None:
+    """Return whose operator takes two values, None where that isn't known.
+
+    A tensor on the left takes an array; an array on the left refuses a tensor, or not.
+    """
+    if not isinstance(left, Array) and not isinstance(right, Array):
+        return "torch.Tensor"
+    if isinstance(left, Tensor):
+        return "torch.Tensor"
+    return None if any(isinstance(one, _NO_ARRAYS) for one in (left, right)) else "numpy.ndarray"
+
+
+_NO_ARRAYS: Final = (Tensor, Free, Unknown)
+
+
+def _beside_tensor(value: Value, beside: Value) -> Value:
+    """Return an array beside a tensor as that takes it: one of no axes is a number."""
+    if not isinstance(value, Array) or not isinstance(beside, Tensor):
+        return value
+    return value.tensor if value.tensor.shape.dims else Scalar(value.tensor.dtype)
 
 
 def _of_tensors(
@@ -129,9 +152,11 @@ def _of_tensors(
     label: str | None,
 ) -> Value:
     name, table = _METHODS[symbol], frame.program.table
-    method = f"torch.Tensor.__{name}__"
-    if inplace and _is_tensor(left):
-        changing = f"torch.Tensor.__i{name}__"
+    left, right = _beside_tensor(left, right), _beside_tensor(right, left)
+    owner = _owner(left, right)
+    method = f"{owner}.__{name}__"
+    if inplace and _is_tensor(left) and not _is_number(left):
+        changing = f"{owner}.__i{name}__"
         inplace = table.signature(changing) is not None  # `x @= y` makes a new tensor
         method = changing if inplace else method
     signature = table.signature(method)
@@ -140,6 +165,11 @@ def _of_tensors(
     label = label or (symbol + "=" if inplace else symbol)
     operands = tuple(zip(_ROLES, nodes, strict=True))
     return apply(frame, signature, [left, right], {}, Site(node, label, operands))
+
+
+def _is_number(value: Value) -> bool:
+    """Whether an array has no axes, so that what works in place may make one of it."""
+    return isinstance(value, Array) and not value.tensor.shape.least_rank
 
 
 def _options(value: Value) -> Iterable[Value]:
@@ -151,7 +181,7 @@ def _options(value: Value) -> Iterable[Value]:
     return (value,)
 
 
-_OPERANDS: Final = frozenset((Tensor, bool, int, float, Size, Scalar))
+_OPERANDS: Final = frozenset((Tensor, Array, bool, int, float, Size, Scalar))
 
 
 def certain(value: Value, beside: Value) -> Value:
@@ -169,7 +199,7 @@ def certain(value: Value, beside: Value) -> Value:
 
 def _path_beside(path: Path, beside: Value) -> Value:
     match beside:
-        case Tensor():
+        case Tensor() | Array():
             return Scalar(dtypes.ANY)
         case Path():
             return path.size
@@ -341,7 +371,8 @@ def signed(
     if _is_tensor(operand):
         names = {ast.USub: "neg", ast.Invert: "invert", ast.UAdd: "pos"}
         name = names.get(type(op))
-        signature = name and frame.program.table.signature(f"torch.Tensor.__{name}__")
+        owner = _owner(operand, operand)
+        signature = name and frame.program.table.signature(f"{owner}.__{name}__")
         if not signature:
             return UNKNOWN
         site = Site(node, "-" if name == "neg" else "~", (("operand", source),))
@@ -390,7 +421,8 @@ def compared_values(
     """Return the value of `left == right` and the like; `nodes` are the operands' expressions."""
     if _is_tensor(left) or _is_tensor(right):
         symbol, name = _COMPARE[type(op)]
-        signature = frame.program.table.signature(f"torch.Tensor.__{name}__")
+        left, right = _beside_tensor(left, right), _beside_tensor(right, left)
+        signature = frame.program.table.signature(f"{_owner(left, right)}.__{name}__")
         if signature is None or left is None or right is None:
             return UNKNOWN
         pairs = tuple(zip(_ROLES, nodes, strict=True))
@@ -420,6 +452,13 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
                     return _counted(frame, node, owner, index, found)
                 case found:
                     return found
+        case Array(tensor=whole):
+            index = index_value(frame, node.slice)
+            match item(frame, node, owner, index, node.value):
+                case Array(tensor=tensor):
+                    return Array(_counted(frame, node, whole, index, tensor))
+                case found:
+                    return found
         case tuple():
             index = frame.eval(node.slice)
             _check_index(frame, node, owner, index)
@@ -430,7 +469,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
 
 def _counted(
     frame: Frame, node: ast.Subscript, owner: Tensor, index: Value, found: Tensor
-) -> Value:
+) -> Tensor:
     """Call the number of items that a mask takes after the mask."""
     parts = each_of(index)
     masks = [at for at, part in enumerate(parts) if _is_mask(part)]
@@ -455,7 +494,7 @@ _LONGEST_MASK: Final = 24
 
 def _is_mask(index: Value) -> bool:
     match index:
-        case Tensor(dtype=dtypes.BOOL):
+        case Tensor(dtype=dtypes.BOOL) | Array(tensor=Tensor(dtype=dtypes.BOOL)):
             return True
     return False
 
@@ -505,6 +544,8 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
     match owner:
         case Tensor():
             index = first_class.spread(frame, owner, index_value(frame, target.slice), target)
+        case Array():
+            index = index_value(frame, target.slice)
         case Ref():
             index = frame.eval(target.slice)
         case _:
@@ -534,7 +575,9 @@ def augmented(frame: Frame, node: ast.AugAssign) -> Value:
         case ast.BitOr(), DictContent(), DictContent() as other:
             frame.state.put(left, united(frame.state, content, other, {}))
             return left
-    return operate(frame, node, node.op, left, right, (load, node.value), isinstance(left, Tensor))
+    return operate(
+        frame, node, node.op, left, right, (load, node.value), isinstance(left, (Tensor, Array))
+    )
 
 
 def _as_load(target: ast.expr) -> ast.expr:

@@ -9,7 +9,7 @@ from typing import Final
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Value, literal
 from shapecheck.analysis.program.syntax import elements
-from shapecheck.analysis.values.model import Argument, OneOf
+from shapecheck.analysis.values.model import Argument, Array, OneOf
 from shapecheck.dims import Size, Sym, symbol_of
 from shapecheck.ops import Scalar, Unknown
 from shapecheck.ops.call import only
@@ -26,6 +26,8 @@ def name_sizes(
     It must be clear which is which: the arguments are as many as the unknown sizes that the op has
     made, and those that are known are sizes of the result too.
     """
+    if isinstance(result, Array):
+        result = result.tensor
     if not isinstance(result, Tensor):
         return
     symbols = map(symbol_of, result.shape.dims)
@@ -54,7 +56,9 @@ def _learned(frame: Frame, value: Value) -> Value:
 def _symbols(frame: Frame, value: Value) -> Iterator[Sym]:
     """Yield the symbols of the sizes of a tensor, or of those in a list."""
     items = frame.state.items_of(value)
-    for tensor in only((value,) if items is None else items, Tensor):
+    held = (value,) if items is None else items
+    arrays = (one.tensor for one in only(held, Array))
+    for tensor in (*only(held, Tensor), *arrays):
         for size in only(tensor.shape.dims, Size):
             yield from size.symbols()
 
@@ -66,7 +70,7 @@ def parts(frame: Frame, node: ast.expr | None, value: Value) -> Iterator[tuple[a
         held = frame.state.items_of(value)
         if held is None:
             held = tuple(map(literal, each))
-        if only(held, Tensor):
+        if any(isinstance(one, (Tensor, Array)) for one in held):
             return  # the tensors that an op joins, known or not
         if len(held) == len(each) and not only(each, ast.Starred):
             for part, item in zip(each, held, strict=True):

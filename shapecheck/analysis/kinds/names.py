@@ -20,6 +20,7 @@ from shapecheck.analysis.program.model import NOTHING, Dotted, ModuleRef, Value
 from shapecheck.analysis.program.modules import library
 from shapecheck.analysis.values.model import Arguments, OpInstance, Path
 from shapecheck.ops import UNKNOWN, DType
+from shapecheck.ops.arrays.promotion import NAMED
 from shapecheck.signatures import OpClass
 
 
@@ -74,7 +75,9 @@ class DottedKind(Kind[Dotted]):
         if handler is not None:
             last = name.rpartition(".")[2]
             escaping.called_unseen(frame, arguments.named.get("key"))  # as `sorted` does
-            return handler(frame, LibraryCall(last, arguments, node, label))
+            found = handler(frame, LibraryCall(last, arguments, node, label))
+            if found is not NOTHING:
+                return found
         table = frame.program.table
         signature = table.signature(name)
         if name.startswith(op_calls.PREFIX) and not op_calls.takes_names(frame, arguments.kwargs):
@@ -99,8 +102,8 @@ register(Dotted, DottedKind())
 _NUMBER_TYPES: Final = {
     f"builtins.{name}": DType(dtypes.of(dtype))
     for name, dtype in (("bool", "bool"), ("int", "int64"), ("float", "float64"))
-}
-"""The dtypes that Python's own types stand for as an argument."""
+} | {f"numpy.{name}": DType(kind) for name, kind in NAMED.items()}
+"""The dtypes that Python's own types stand for as an argument, and numpy's numbers."""
 
 
 def _instance(frame: Frame, cls: OpClass, arguments: Arguments) -> Value:

@@ -10,6 +10,7 @@ from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.registry import MethodCall, method
 from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.syntax import owner_of
 from shapecheck.analysis.values.model import Arguments, Bound, OpInstance
 from shapecheck.ops import UNKNOWN
 from shapecheck.signatures import Signature
@@ -88,6 +89,9 @@ class OpInstanceKind(Kind[OpInstance]):
         signature = call.held.cls.method(call.name)
         if signature is None:
             return super().call_method(frame, call)
+        source = owner_of(call.node.func)
+        if source is not None and "reshapes" in signature.flags:
+            frame.renew(source, UNKNOWN, call.node)
         return _apply(frame, call.held, signature, call.arguments, call.node, call.label)
 
     def plain(self, spelling: Spelling, value: Value, held: OpInstance) -> Value:

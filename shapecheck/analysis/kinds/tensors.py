@@ -18,7 +18,7 @@ from shapecheck.analysis.interpreter.size_labels import name_sizes
 from shapecheck.analysis.kinds.constants import another_item
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.program.syntax import owner_of
-from shapecheck.analysis.values.model import Bound
+from shapecheck.analysis.values.model import Array, Bound
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN, Packed
 from shapecheck.ops.call import is_within
@@ -53,6 +53,19 @@ def _put_back(frame: Frame, source: ast.expr | None, result: Value, node: ast.ex
             frame.renew(source, result, node)
         case ast.expr(), Tensor(blank=False):
             write_into(frame, source)
+
+
+def _index(value: Value) -> Value:
+    """Return an index with numpy's arrays in it as torch reads them: numbers are integers."""
+    match value:
+        case Array(tensor=tensor):
+            floats = tensor.dtype & dtypes.FLOAT
+            return (
+                replace(tensor, dtype=tensor.dtype & ~floats | dtypes.INT64) if floats else tensor
+            )
+        case tuple() if any(isinstance(part, Array) for part in value):
+            return tuple(map(_index, value))
+    return value
 
 
 class TensorKind(Kind[Tensor]):
@@ -104,7 +117,7 @@ class TensorKind(Kind[Tensor]):
         if signature is None:
             return UNKNOWN
         site = Site(node, "[...]", (("tensor", source),))
-        return apply(frame, signature, [held, index], {}, site)
+        return apply(frame, signature, [held, _index(index)], {}, site)
 
     def set_item(
         self,
@@ -119,7 +132,8 @@ class TensorKind(Kind[Tensor]):
         signature = frame.program.table.signature("torch.Tensor.__setitem__")
         if signature is not None:
             operands = (("tensor", target.value), ("", None), ("value", source))
-            apply(frame, signature, [held, index, new], {}, Site(target, "[...] =", operands))
+            given = [held, _index(index), new]
+            apply(frame, signature, given, {}, Site(target, "[...] =", operands))
         write_into(frame, target.value)
 
     def attribute(

@@ -22,6 +22,7 @@ from shapecheck.analysis.program.model import NOTHING, Dotted, Value
 from shapecheck.analysis.relevance import is_installed
 from shapecheck.analysis.values.model import (
     Argument,
+    Array,
     Context,
     DictContent,
     Items,
@@ -293,6 +294,8 @@ def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
         case Tensor(free=free):
             over = "".join(_sized(frame, dim) for dim in free)
             said = f"{_shown(frame, value)}{over.replace(',', ' over', 1)}"
+        case Array():
+            said = f"{_shown(frame, value)}"
         case OneOf(options=options):
             texts = [_shown(frame, option) for option in options]
             if are(texts, str):
@@ -305,7 +308,7 @@ def _shown(frame: Frame, value: Value) -> str | None:
     match value:
         case None:
             return "None"
-        case Tensor(shape=shape):
+        case Tensor(shape=shape) | Array(tensor=Tensor(shape=shape)):
             return f'"{frame.state.facts.shape(shape).text()}"'
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, TypeGuard
 
 import shapecheck.dims as dims
@@ -13,8 +14,9 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, as_list, iterate, length
 from shapecheck.analysis.interpreter.operators import integers, operate
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function
-from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import (
+    Array,
     ListContent,
 )
 from shapecheck.dims import Size
@@ -89,7 +91,7 @@ def _math(frame: Frame, call: LibraryCall) -> Value:
 @function(*(name.replace("math.", "numpy.") for name in _REAL), *_ARRAYS)
 def _numpy(frame: Frame, call: LibraryCall) -> Value:
     numbers = bool(call.args) and all(map(_may_be_float, call.args))
-    return Scalar(dtypes.DEFAULT_FLOAT) if numbers else UNKNOWN
+    return Scalar(dtypes.DEFAULT_FLOAT) if numbers else NOTHING
 
 
 def _may_be_float(value: Value) -> bool:
@@ -118,7 +120,13 @@ def _to_whole(value: Value, rounded: Callable[[float], int]) -> Value:
     return dims.unknown()
 
 
-@function("math.prod", "numpy.prod", takes=(1, MANY))
+@function("numpy.prod", takes=1)
+def _numpy_prod(frame: Frame, call: LibraryCall) -> Value:
+    array = call.kwargs or isinstance(call.args[0], Array)
+    return NOTHING if array else product(iterate(frame, call.args[0])[0])
+
+
+@function("math.prod", takes=(1, MANY))
 def _prod(frame: Frame, call: LibraryCall) -> Value:
     return product(iterate(frame, call.args[0])[0])
 
@@ -137,7 +145,8 @@ def _sum(frame: Frame, call: LibraryCall) -> Value:
     count = length(frame, call.args[0]) if items is None else len(items)
     total = start
     for item in (element, element) if items is None else items:
-        total = item if total == 0 and item is not UNKNOWN else _plus(frame, total, item, call.node)
+        first = total == 0 and item is not UNKNOWN and not isinstance(item, Array)
+        total = item if first else _plus(frame, total, item, call.node)
     if items is None and is_size(total):
         return dims.unknown()
     return total if items is not None or count != 0 else start
@@ -210,4 +219,6 @@ def _abs(frame: Frame, call: LibraryCall) -> Value:
         case Tensor():
             torchs = frame.program.table.signature("torch.abs")
             return UNKNOWN if torchs is None else torchs.apply(frame.state.facts, call.args, {})
+        case Array(tensor=tensor):
+            return Array(replace(tensor, dtype=dtypes.to_real(tensor.dtype)))
     return UNKNOWN

@@ -79,6 +79,17 @@ class TensorDecl(_Kind):
 
 
 @dataclass(frozen=True, slots=True)
+class ArrayDecl(_Kind):
+    """An array of numpy; `tensor` is what is declared of it, as it is of a tensor."""
+
+    tensor: TensorDecl = field(default_factory=TensorDecl)
+
+    def texts(self) -> Iterator[spec.Spec]:
+        """Yield the one it has."""
+        yield from self.tensor.texts()
+
+
+@dataclass(frozen=True, slots=True)
 class ScalarDecl(_Kind):
     """An `int`, `float`, `bool` or `str`."""
 
@@ -242,6 +253,7 @@ class UnionDecl(_Kind):
 
 Declared: TypeAlias = (
     TensorDecl
+    | ArrayDecl
     | ScalarDecl
     | NoneDecl
     | AnyDecl

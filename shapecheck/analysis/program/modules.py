@@ -492,7 +492,27 @@ _CONSTANTS: Final[dict[str, Value]] = {
     f"{module}.{name}": getattr(math, name)
     for module in ("math", "torch", "numpy")
     for name in ("pi", "e", "inf", "nan", "tau")
-} | {"numpy.newaxis": None, "torch.newaxis": None}
+} | {
+    "numpy.newaxis": None,
+    "torch.newaxis": None,
+    "cv2.IMREAD_UNCHANGED": -1,
+    "cv2.IMREAD_GRAYSCALE": 0,
+    "cv2.IMREAD_COLOR": 1,
+    "cv2.IMREAD_COLOR_BGR": 1,
+    "cv2.IMREAD_COLOR_RGB": 256,
+    **dict.fromkeys(("cv2.COLOR_BGR2RGB", "cv2.COLOR_RGB2BGR"), 4),
+    "cv2.COLOR_BGR2GRAY": 6,
+    "cv2.COLOR_RGB2GRAY": 7,
+    **dict.fromkeys(("cv2.COLOR_GRAY2BGR", "cv2.COLOR_GRAY2RGB"), 8),
+    "cv2.COLOR_BGR2YCrCb": 36,
+    "cv2.COLOR_RGB2YCrCb": 37,
+    "cv2.COLOR_BGR2HSV": 40,
+    "cv2.COLOR_RGB2HSV": 41,
+    "cv2.COLOR_BGR2LAB": 44,
+    "cv2.COLOR_RGB2LAB": 45,
+    "cv2.COLOR_HSV2BGR": 54,
+    "cv2.COLOR_HSV2RGB": 55,
+}
 
 
 def library(name: str) -> Value:

@@ -85,6 +85,16 @@ class OpInstance(Opaque):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Array(Opaque):
+    """An array of numpy, or one of its numbers: what is known of it is as of a tensor."""
+
+    tensor: Tensor
+
+    def __repr__(self) -> str:
+        return repr(self.tensor)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class OneOf(Opaque):
     """One of several values, such as a tensor or None."""
 

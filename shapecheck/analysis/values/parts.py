@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
+    Array,
     Attributes,
     Bound,
     Context,
@@ -65,6 +66,7 @@ FORMS: Final[dict[type, Form]] = {
         lambda v: (v.dtype, v.inserted, len(v.free), v.more, v.blank),
         lambda v, parts: _tensor(v, parts[: len(v.shape.dims)], parts[len(v.shape.dims) :]),
     ),
+    Array: Form(lambda v: (v.tensor,), _nothing, lambda v, parts: Array(parts[0])),
     Free: Form(
         lambda v: (v.size, Size.of(v.bound)),
         _nothing,

@@ -1,0 +1,76 @@
+"""Functions that make arrays."""
+import numpy
+import torch
+
+@also("ones", "empty")
+@example(" | (b, t, 64)")
+def zeros(shape: Any, dtype: DType = None, order: str = "C") -> Blank[Float64[ndarray, Sizes[shape]]]: ...
+
+@example(" | (b, t), 0.5")
+def full(shape: Any, fill_value: T[ndarray, ...] | Number, dtype: DType = None, order: str = "C") -> Blank[T[ndarray, Sizes[shape]]]: ...
+
+@also("ones_like", "empty_like")
+def zeros_like(a: T[ndarray, "*s"], dtype: DType = None, order: str = "K", subok: bool = True) -> Blank[T[ndarray, "*s"]]: ...
+
+@example("x: b t | x, 0.5")
+def full_like(a: Shaped[ndarray, "*s"], fill_value: Any, dtype: DType = None, order: str = "K", subok: bool = True) -> ndarray[Is[numpy.zeros_like(a, dtype)]]: ...
+
+@example(" | [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]")
+def array(object: Any, dtype: DType = None, *, order: str = "K", subok: bool = False, ndmin: int = 0) -> ndarray[Rule["array"]]: ...
+
+@also("asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite")
+@example(" | [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]")
+def asarray(a: Any, dtype: DType = None, order: str = "K") -> ndarray[Is[numpy.array(a, dtype)]]: ...
+
+@example("x: b t | x")
+def copy(a: Any, order: str = "K", subok: bool = False) -> ndarray[Is[numpy.array(a)]]: ...
+
+@example(" | 0, n")
+def arange(start: Any = None, stop: Any = None, step: Any = 1, dtype: DType = None) -> ndarray[Rule["array range"]]: ...
+
+@example(" | 0, 1, n")
+def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False, dtype: DType = None, axis: int = 0) -> ndarray[Rule["array spaced"]]: ...
+
+@also("geomspace")
+@example(" | 0, 1, n")
+def logspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: DType = None, axis: int = 0) -> ndarray[Rule["array spaced"]]: ...
+
+@example(" | n")
+def eye(N: int, M: int = None, k: int = 0, dtype: DType = None, order: str = "C") -> Float64[ndarray, "{N} {N if M is None else M}"]: ...
+@example(" | n")
+def identity(n: int, dtype: DType = None) -> Float64[ndarray, "{n} {n}"]: ...
+
+@example(" | n")
+def tri(N: int, M: int = None, k: int = 0, dtype: DType = None) -> Float64[ndarray, "{N} {N if M is None else M}"]: ...
+@also("triu")
+@example("x: n m | x")
+def tril(m: T[ndarray, "*n r c"], k: int = 0) -> T[ndarray, "*n r c"]: ...
+
+@also("fromstring", "fromfile")
+@example("x: n | x")
+def frombuffer(buffer: Any, dtype: DType = None, count: int = -1, *args: Any, **kwargs: Any) -> Float64[ndarray, "n"]: ...
+
+@example("x: n; y: m | x, y")
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> ndarray[Rule["array grid"]]: ...
+
+@also("hamming", "blackman", "bartlett")
+@example(" | 400")
+def hanning(M: int) -> Float64[ndarray, "{M}"]: ...
+
+# The types of numbers, which convert.
+@also("single")
+@example("x: b t | x")
+def float32(x: Any = 0, *args: Any) -> ndarray[Is[numpy.array(x, "float32")]]: ...
+@also("double", "float_")
+@example("x: b t | x")
+def float64(x: Any = 0, *args: Any) -> ndarray[Is[numpy.array(x, "float64")]]: ...
+@also("half")
+@example("x: b t | x")
+def float16(x: Any = 0, *args: Any) -> ndarray[Is[numpy.array(x, "float16")]]: ...
+@example("x: b t | x")
+def uint8(x: Any = 0, *args: Any) -> ndarray[Is[numpy.array(x, "uint8")]]: ...
+@example("x: b t | x")
+def int32(x: Any = 0, *args: Any) -> ndarray[Is[numpy.array(x, "int32")]]: ...
+@also("int_")
+@example("x: b t | x")
+def int64(x: Any = 0, *args: Any) -> ndarray[Is[numpy.array(x, "int64")]]: ...
