@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._C import DisableTorchFunction
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, explain, spec
 from shapecheck.dims import HERE, DimExpr, IntSize, Kind, Size, Sym
 from shapecheck.dims.origins import OfRecord
 from shapecheck.explain import Message
+from shapecheck.ops.arrays import promotion as arrays
 from shapecheck.runtime.annotations.braced import Braced
 from shapecheck.runtime.annotations.hints import (
     TensorHint,
@@ -37,7 +39,10 @@ Saved = tuple[dict[str, DimExpr], dict[str, tuple[Item, ...]], list[Any], int]
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A tensor that met an annotation; `record` is which record it is a field of, if it is one."""
+    """A tensor that met an annotation; `record` is which record it is a field of, if it is one.
+
+    Of an array of numpy it is one without memory, of the array's shape.
+    """
 
     tensor: torch.Tensor
     hint: TensorHint
@@ -134,9 +139,28 @@ class Binding:
                     "shape-dtype",
                 )
             )
-        leaf = Leaf(value, hint, subject, self._record)
+        self._fit(Leaf(value, hint, subject, self._record))
+
+    def array(self, hint: TensorHint, value: Any, subject: str) -> None:
+        """Fit a value to the annotation of an array of numpy. Raises `Failed`.
+
+        A tensor without memory stands for it: nothing but its shape is looked at.
+        """
+        if not isinstance(value, hint.cls):
+            raise Failed(
+                Message(f'{subject} is {class_name(value)}, declared an array "{hint.spec.shape}"')
+            )
+        kind = arrays.named(value.dtype.name)  # type: ignore[attr-defined]  # it is an array
+        if not kind & hint.spec.dtypes:
+            actual, wanted = dtypes.describe(kind), dtypes.declared(hint.spec.dtypes)
+            raise Failed(Message(f"{subject} is {actual}, declared {wanted}", "shape-dtype"))
+        with DisableTorchFunction():
+            stand_in = torch.empty(value.shape, device="meta")  # type: ignore[attr-defined]
+        self._fit(Leaf(stand_in, hint, subject, self._record))
+
+    def _fit(self, leaf: Leaf) -> None:
         self.leaves.append(leaf)
-        misfit = self.matcher.match(hint.spec.shape, self.shape_of(value))
+        misfit = self.matcher.match(leaf.hint.spec.shape, self.shape_of(leaf.tensor))
         if misfit is not None:
             raise Failed(self.message(leaf, misfit))
 

@@ -5,6 +5,7 @@ What is no plain tensor typeguard checks, and we the tensors inside.
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -125,7 +126,11 @@ _ANNOTATED: Final[Any] = Annotated
 
 
 def _leaf(origin: object, spec: TensorSpec) -> Callable[..., None] | None:
-    if isinstance(origin, type) and not issubclass(origin, torch.Tensor):
+    if not isinstance(origin, type) or issubclass(origin, torch.Tensor):
+        fit = Binding.tensor
+    elif is_array(origin):
+        fit = Binding.array
+    else:
         return None
     hint = tensor_hint(origin, spec)
 
@@ -134,12 +139,18 @@ def _leaf(origin: object, spec: TensorSpec) -> Callable[..., None] | None:
         assert binding is not None
         saved = binding.save()
         try:
-            binding.tensor(hint, value, "")
+            fit(binding, hint, value, "")
         except Failed as failed:
             binding.restore(saved)
             raise _LeafError(failed.message) from None
 
     return check_leaf
+
+
+def is_array(cls: type) -> bool:
+    """Whether a class is that of numpy's arrays, which a program that has one has imported."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and issubclass(cls, numpy.ndarray)
 
 
 def _record(value: Any, record: Any, args: tuple[Any, ...], memo: TypeCheckMemo) -> None:
@@ -167,7 +178,7 @@ def _union(value: Any, origin_type: Any, args: tuple[Any, ...], memo: TypeCheckM
         else:
             return
     leaves = [error for error in failures if isinstance(error, _LeafError)]
-    if isinstance(value, torch.Tensor) and len(leaves) == 1:
+    if (isinstance(value, torch.Tensor) or is_array(type(value))) and len(leaves) == 1:
         raise leaves[0]
     said = "; ".join(
         str(error) if isinstance(error, _LeafError) else f"{_spelled(alternative)}: {error}"
