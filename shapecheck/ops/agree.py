@@ -170,15 +170,20 @@ def float_of(tensor: Tensor) -> dtypes.DTypes:
 
 
 def mixed(left: Tensor, right: Tensor) -> bool:
-    """Whether one tensor holds integers, and the other doesn't; autocast may convert floats."""
-    whole = dtypes.BOOL | dtypes.INTEGER
+    """Whether one tensor holds integers or doubles, and the other doesn't.
+
+    Autocast may convert other floats.
+    """
+    whole, double = dtypes.BOOL | dtypes.INTEGER, dtypes.of("float64")
     return any(
-        not a.dtype & whole and not b.dtype & ~whole for a, b in ((left, right), (right, left))
+        not a.dtype & whole
+        and (not b.dtype & ~whole or (b.dtype == double and not a.dtype & double))
+        for a, b in ((left, right), (right, left))
     )
 
 
 def one_kind(left: Tensor, right: Tensor, headline: str) -> None:
-    """Refuse a product of integers and floats."""
+    """Refuse a product of integers and floats, or of doubles and other floats."""
     if mixed(left, right):
         kinds = (dtypes.describe(one.dtype) for one in (left, right))
         raise mismatch("the elements are {} and {}".format(*kinds), headline, "shape-dtype")

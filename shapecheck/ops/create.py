@@ -290,9 +290,9 @@ def sized(call: Call, data: Value = None, args: Value = (), **rest: Value) -> Va
         return Tensor(as_shape(data), kind)
     if isinstance(data, (tuple, list)):
         return Tensor(_nested(data)[0], kind)
-    if isinstance(data, Tensor):
-        return Tensor(data.shape, kind)
     given = (data, *(args if isinstance(args, (tuple, list)) else (args,)))
+    if isinstance(data, Tensor) and len(given) == 1:
+        return Tensor(data.shape, kind)
     if len(given) > 1 or isinstance(data, (int, Size, Composite)):
         return Tensor(as_shape(given), kind)
     return Tensor(Shape.unknown(), kind)

@@ -551,7 +551,7 @@ def _said(category: str) -> str:
 
 
 def _one_kind(given: Sequence[tuple[str, Tensor]]) -> None:
-    """Refuse integers and floats for arguments that torch doesn't convert."""
+    """Refuse arguments of several dtypes that torch doesn't convert to one."""
     for (first, one), (second, other) in itertools.pairwise(given):
         if mixed(one, other):
             kinds = " and ".join(dtypes.describe(tensor.dtype) for tensor in (one, other))

@@ -30,6 +30,7 @@ from shapecheck.analysis.values.model import (
     DictContent,
     ListContent,
     OpInstance,
+    array_of,
 )
 from shapecheck.dims import Size, Sym
 from shapecheck.hints import Operand
@@ -119,11 +120,11 @@ def apply(
         _suspect(frame, signature, given, named, site, instance)
         if "out" in kwargs:
             _write_out(frame, site.node)
-        return _listed(frame, signature.with_arrays(value, Array))
+        return _listed(frame, signature.with_arrays(value, array_of))
     except Mismatch as mismatch:
         if mismatch.problem.code == "shape-broadcast" and _is_outer(frame, given, site):
             found = signature.apply(facts, given, named, site.label, instance, meant=True)
-            return signature.with_arrays(found, Array)
+            return signature.with_arrays(found, array_of)
         facts.atoms, facts.runs = before.atoms, before.runs
         if fits_without(
             frame, given, named, lambda a, k: signature.apply(facts.copy(), a, k, "", instance)
@@ -134,7 +135,7 @@ def apply(
         for dim in free_in((*given, *named.values())):  # one that is unbound is told of once
             loosen(facts, dim)
         rest = _whatever_dtype(signature, before, given, named, site, instance, mismatch)
-        rest = signature.with_arrays(rest, Array)
+        rest = signature.with_arrays(rest, array_of)
         if frame.silent:
             frame.errors += 1
             return _listed(frame, rest)

@@ -15,7 +15,7 @@ from shapecheck.analysis.interpreter.registry import MethodCall
 from shapecheck.analysis.interpreter.size_labels import name_sizes
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.program.syntax import owner_of
-from shapecheck.analysis.values.model import Array, Bound
+from shapecheck.analysis.values.model import Array, Bound, array_of
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
@@ -125,7 +125,7 @@ class ArrayKind(Kind[Array]):
 
 def _array(value: Value) -> Value:
     """Return a row of an array, which is one."""
-    return Array(value) if isinstance(value, Tensor) else value
+    return array_of(value) if isinstance(value, Tensor) else value
 
 
 register(Array, ArrayKind())

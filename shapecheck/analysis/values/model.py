@@ -20,7 +20,7 @@ from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, l
 from shapecheck.analysis.values.paths import AccessPath, is_one, parent
 from shapecheck.dims import HERE, IntSize, Origin, Size
 from shapecheck.dims.origins import ChosenToFit, Default, Each, NamesOf, OfInstance
-from shapecheck.dtypes import DTypes
+from shapecheck.dtypes import ANY, DTypes
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Opaque, as_size
 from shapecheck.ops.saying import one_of_kind
@@ -92,6 +92,15 @@ class Array(Opaque):
 
     def __repr__(self) -> str:
         return repr(self.tensor)
+
+
+def array_of(tensor: Tensor) -> Value:
+    """Return the array that a tensor stands for.
+
+    One of no axes and of any dtype may be an item of an array of objects, which is anything.
+    """
+    is_item = not tensor.shape.dims and tensor.dtype == ANY
+    return UNKNOWN if is_item else Array(tensor)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

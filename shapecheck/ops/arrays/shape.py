@@ -133,8 +133,8 @@ def array_item(call: Call, a: Value, index: Value, **rest: Value) -> Value:
 
 @rule("array assignment")
 def array_assignment(call: Call, a: Value, index: Value, value: Value, **rest: Value) -> Value:
-    """Judge `a[index] = value`: the value broadcasts into what is indexed."""
-    if isinstance(index, str):
+    """Judge `a[index] = value`: the value broadcasts into what is indexed; an object needn't."""
+    if isinstance(index, str) or as_array(call, a).dtype == dtypes.ANY:
         return None
     return _run(call, "setitem", input=a, index=_index(call, index), value=value)
 
