@@ -27,7 +27,7 @@ FLAGS: Final[Mapping[str, str]] = {
     "metadata": "says of a tensor what doesn't change: a size, a dtype",
     "telling": "as a method or attribute, one that only tensors have",
     "shared": "as a method or attribute, one that other things have as well as tensors",
-    "array": "as a method or attribute, one that tensors have and arrays of other libraries",
+    "arraylike": "as a method or attribute, one that tensors have and arrays of other libraries",
     "by_axis": "the numbers that it takes are indices of axes",
     "uncast": "gives the dtype that it is asked for, under torch.autocast too",
     "sized": "takes sizes one by one, or one sequence of them",

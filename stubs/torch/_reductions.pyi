@@ -114,7 +114,7 @@ def softmax(input: Inexact[Tensor, "*s"], dim: Axis["*s"]) -> T[Tensor, "*s"]: .
 @method
 @inplace
 @shared("cumsum")
-@array("cumsum")
+@arraylike("cumsum")
 def cumsum(input: A[Tensor, "*s"], dim: Axis["*s"], *, dtype: DType = None) -> A[Tensor, "*s"]: ...
 
 @method

@@ -12,7 +12,7 @@ class Tensor:
     @example("x: (h d); y: h d | x, y")
     def reshape_as(input: Any, other: Any) -> Rule["reshape_as"]: ...
     @shared
-    @array
+    @arraylike
     @sized
     @example("x: b t d | x, b * t, -1")
     def reshape(input: Any, *shape: int) -> Rule["reshape"]: ...
@@ -86,7 +86,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Rule["flatten"
 @method
 @inplace
 @shared("transpose")
-@array("transpose")
+@arraylike("transpose")
 @by_axis("transpose", "swapaxes", "transpose_", "swapaxes_")
 @example("x: b t d | x, 1, 2")
 def transpose(input: Any, dim0: int, dim1: int) -> Rule["transpose"]: ...
@@ -113,7 +113,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Rule["movedim"]: ...
 @method
 @inplace
 @shared("squeeze")
-@array("squeeze")
+@arraylike("squeeze")
 @by_axis("squeeze", "squeeze_")
 @example("x: b 1 d | x, 1")
 def squeeze(input: Any, dim: Any = None) -> Rule["squeeze"]: ...

@@ -4,7 +4,7 @@ class Tensor:
     @property
     @metadata
     @shared
-    @array
+    @arraylike
     @example("x: b t d | x")
     def shape(input: Any) -> Rule["shape"]: ...
     @metadata
@@ -13,7 +13,7 @@ class Tensor:
     @property
     @metadata
     @shared
-    @array
+    @arraylike
     def ndim(input: Any) -> Rule["rank"]: ...
     @also("ndimension")
     @metadata

@@ -69,7 +69,7 @@ def shown(
     if owner is not None and classes.is_module(owner) and function.name != "__init__":
         told_by.add("shared")
     if arrays and has_one_kind_of_arrays(function):
-        told_by.add("array")
+        told_by.add("arraylike")
     found: set[str] = set()
     for node in seen.nodes:
         match node:
@@ -194,7 +194,9 @@ def _tensors_in(node: ast.AST, seen: Seen, told_by: Set[str]) -> Iterator[str]:
                     if (is_told and not _is(attr, "property", seen)) or _says_dim(node):
                         yield name
             yield from _handed_over(node, seen)
-        case ast.BinOp(left=ast.Name(), op=ast.MatMult(), right=ast.Name()) if "array" in told_by:
+        case ast.BinOp(left=ast.Name(), op=ast.MatMult(), right=ast.Name()) if (
+            "arraylike" in told_by
+        ):
             yield from (one.id for one in only((node.left, node.right), ast.Name))
         case ast.BinOp(
             left=left, op=ast.MatMult() | ast.Add() | ast.Sub() | ast.Mult(), right=right
