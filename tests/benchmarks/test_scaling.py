@@ -8,7 +8,7 @@ import pytest
 from repository import ROOT
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
-from shapecheck.analysis.interpreter import frame
+from shapecheck.analysis.interpreter import budget
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from scaling import branching, chain, loops, straight  # type: ignore[import-not-found]
@@ -23,18 +23,18 @@ class NoSources:
 
 def analysed(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Diagnostic], int]:
     """Return what is said of a text, and in how many steps."""
-    budgets: list[tuple[frame.Budget, int]] = []
-    make = frame.Budget.of
+    budgets: list[tuple[budget.Budget, int]] = []
+    make = budget.Budget.of
 
-    def counted(lines: int) -> frame.Budget:
-        budget = make(lines)
-        budgets.append((budget, budget.left))
-        return budget
+    def counted(lines: int) -> budget.Budget:
+        made = make(lines)
+        budgets.append((made, made.left))
+        return made
 
-    monkeypatch.setattr(frame.Budget, "of", counted)
+    monkeypatch.setattr(budget.Budget, "of", counted)
     found = analyze_module(Source("long", "long.py", text), NoSources(), Options())
     monkeypatch.undo()
-    return found, sum(first - budget.left for budget, first in budgets)
+    return found, sum(first - made.left for made, first in budgets)
 
 
 def test_a_function_of_5000_lines_is_analysed_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,8 +61,8 @@ def test_a_chain_that_branches_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_end_of_the_budget_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame, "MAX_STEPS", 100)
-    monkeypatch.setattr(frame, "STEPS_A_LINE", 0)
+    monkeypatch.setattr(budget, "MAX_STEPS", 100)
+    monkeypatch.setattr(budget, "STEPS_A_LINE", 0)
     found = analyze_module(Source("long", "long.py", straight(100)), NoSources(), Options())
     (note,) = found
     assert note.severity == "note"
@@ -75,8 +75,8 @@ def test_the_end_of_the_budget_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_end_of_a_modules_budget_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame, "MAX_STEPS", 100)
-    monkeypatch.setattr(frame, "STEPS_A_LINE", 0)
+    monkeypatch.setattr(budget, "MAX_STEPS", 100)
+    monkeypatch.setattr(budget, "STEPS_A_LINE", 0)
     text = 'x: Float[Tensor, "2"] = torch.zeros(2)\n' + "x = x + 1\n" * 100
     text = f"import torch\nfrom torch import Tensor\nfrom shapecheck import Float\n{text}"
     (note,) = analyze_module(Source("long", "long.py", text), NoSources(), Options())

@@ -14,7 +14,7 @@ from cli import browser
 from compilation import interpreted
 
 from shapecheck.analysis import Cause, Options, Seen, Source, inspect
-from shapecheck.analysis.interpreter import frame
+from shapecheck.analysis.interpreter import budget
 from shapecheck.cli import main
 from shapecheck.cli.coverage.markup import marked_up
 from shapecheck.cli.coverage.measure import module_name
@@ -220,8 +220,8 @@ def test_the_first_cause(text: str, kind: Any, subject: str) -> None:
 @interpreted
 def test_what_takes_too_long_is_a_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function that is too long to be looked into from where it is called."""
-    monkeypatch.setattr(frame, "MAX_STEPS", 100)
-    monkeypatch.setattr(frame, "STEPS_A_LINE", 0)
+    monkeypatch.setattr(budget, "MAX_STEPS", 100)
+    monkeypatch.setattr(budget, "STEPS_A_LINE", 0)
     long = "    x = torch.relu(x) + 1\n" * 100
     text = f"import torch\ndef g(x):\n{long}    return x\ny = g(torch.zeros(3)) * 2\n"
     script, _ = inspect(Source("m", "m.py", text), NoSources(), Options())

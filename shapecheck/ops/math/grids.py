@@ -65,7 +65,8 @@ def tensorsolve(call: Call, A: Value, B: Value, dims: Value = None, **rest: Valu
     if moved is None:
         return Tensor(Shape.unknown(), tensor.dtype)
     kept = [axis for axis in range(shape.rank) if axis not in moved]
-    items = tuple(shape.dims[axis] for axis in (*kept, *moved))
+    order = (*kept, *moved) if shape.dims else ()  # to torch, a number has an axis 0
+    items = tuple(shape.dims[axis] for axis in order)
     rows, columns = Shape(items[: right.rank]), Shape(items[right.rank :])
     _square(call, rows, columns, f"can't solve {shape} for {right}")
     return Tensor(columns, tensor.dtype)
