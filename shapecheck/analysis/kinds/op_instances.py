@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
+from shapecheck.analysis.interpreter.kinds import Kind, Spelling, assign_attribute, register
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.registry import MethodCall, method
 from shapecheck.analysis.program.model import Value
@@ -67,6 +67,25 @@ class OpInstanceKind(Kind[OpInstance]):
         found = held.cls.attribute(name, held.attrs)
         is_method = held.cls.method(name) is not None or method(held, name) is not None
         return Bound(held, name) if found is UNKNOWN and is_method else found
+
+    def set_attribute(
+        self,
+        frame: Frame,
+        value: Value,
+        held: OpInstance,
+        name: str,
+        new: Value,
+        node: ast.expr,
+    ) -> None:
+        """Let what it was made with be another, as in `self.pool.return_indices = True`."""
+        if name not in held.attrs or not isinstance(node, ast.Attribute):
+            return
+        changed = OpInstance(held.cls, {**held.attrs, name: new})
+        match node.value:
+            case ast.Name():
+                frame.renew(node.value, changed, node)
+            case ast.Attribute(value=owner, attr=place):
+                assign_attribute(frame, frame.eval(owner), place, changed, node.value)
 
     def call(
         self,

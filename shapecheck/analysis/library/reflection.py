@@ -8,10 +8,10 @@ from shapecheck import dtypes
 from shapecheck.analysis.annotations.classes import ancestry, bases, own_ancestry
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import assign_attribute, attribute, held_by, kind_of
-from shapecheck.analysis.interpreter.registry import LibraryCall, function
+from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall, function, on
 from shapecheck.analysis.kinds.instances import lose_attributes
 from shapecheck.analysis.program.model import Class, Dotted, Value
-from shapecheck.analysis.values.model import Bound, Ref
+from shapecheck.analysis.values.model import Bound, Instance, ListContent, Ref
 from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.ops.call import as_text
 
@@ -48,6 +48,18 @@ def _setattr(frame: Frame, call: LibraryCall) -> Value:
             assign_attribute(frame, owner, name, value, call.node)
         case [Ref() as owner, *_]:
             lose_attributes(frame, owner)
+    return None
+
+
+@on(ListContent, "__setattr__", takes=2)
+@on(Instance, "__setattr__", takes=2)
+def _set_attribute(frame: Frame, call: MethodCall[Instance | ListContent]) -> Value:
+    """Do what `setattr` does, asked of what has the attribute."""
+    match call.args:
+        case [str(name), value]:
+            assign_attribute(frame, call.owner, name, value, call.node)
+        case _ if isinstance(call.owner, Ref):
+            lose_attributes(frame, call.owner)
     return None
 
 
