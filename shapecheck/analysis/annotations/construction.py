@@ -20,7 +20,7 @@ from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.declared import TensorDecl
 from shapecheck.analysis.program.model import Class, Function
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import is_def
+from shapecheck.analysis.program.syntax import given_to, is_def
 
 
 def is_named_tuple(cls: Class) -> bool:
@@ -70,6 +70,15 @@ def set_by_hook(cls: Class) -> set[str]:
         return nothing.union(*stored, *named)
 
     return cls.module.recall(("set by hook", cls.node), found, nothing)
+
+
+def is_always_given(init: Function, name: str) -> bool:
+    """Whether each call of a class in its module gives a parameter, so that no default is meant."""
+    if init.owner is None or init.name != "__init__":
+        return False
+    params = [param.name for param in declarations.declaration(init).params[1:]]
+    calls = init.owner.module.syntax.calls(init.owner.name)
+    return bool(calls) and all(name in given_to(params, call) for call in calls)
 
 
 def assigned(cls: Class) -> tuple[set[str], set[str]]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import defaults, find_method, is_module
-from shapecheck.analysis.annotations.construction import assigned, is_builder
+from shapecheck.analysis.annotations.construction import assigned, is_always_given, is_builder
 from shapecheck.analysis.check.size_evidence import configurations_of, handed_to_layers, sizes_of
 from shapecheck.analysis.interpreter import body, first_class
 from shapecheck.analysis.interpreter.frame import Frame
@@ -112,6 +112,8 @@ def _flags(cls: Class) -> dict[str, Value]:
     sizes, handed = _supposed(init), handed_to_layers(init)
     found: dict[str, Value] = {}
     for param in declarations.declaration(init).params:
+        if is_always_given(init, param.name):
+            continue
         given = literal(param.default)
         if isinstance(given, (bool, float, str, NoneType)) and param.default is not None:
             is_told = not isinstance(param.declared, AnyDecl) or param.name in sizes

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import shapecheck.dims as dims
 from shapecheck import explain, spec
+from shapecheck.analysis.annotations.construction import is_always_given
 from shapecheck.analysis.annotations.declarations import (
     Parameter,
     arguments_of,
@@ -202,6 +203,8 @@ def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
         return frame.state.new(ListContent(None, element, "tuple"))
     value = fitting.declare(frame, declared, param.name, matcher)
     if value is UNKNOWN and isinstance(param.default, (ast.Name, ast.Attribute, ast.Call)):
+        if frame.function is not None and is_always_given(frame.function, param.name):
+            return UNKNOWN
         return _called_by_default(frame, param.default)
     return with_default(value, param.name, param.default)
 
