@@ -22,7 +22,7 @@ from shapecheck.analysis.interpreter.lone_axes import leveled
 from shapecheck.analysis.interpreter.registry import SUSPICIONS, OpCall
 from shapecheck.analysis.interpreter.summaries import Lesson, View, view
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.program.syntax import words_in
+from shapecheck.analysis.program.syntax import elements, words_in
 from shapecheck.analysis.values.heap import unknowns
 from shapecheck.analysis.values.model import (
     Argument,
@@ -38,7 +38,7 @@ from shapecheck.ops import UNKNOWN, DType, Repeated
 from shapecheck.ops.math import ragged
 from shapecheck.ops.outer_products import outer
 from shapecheck.ops.shape.first_class import free_in, loosen
-from shapecheck.shapes import CertainFacts, Facts, Mismatch, Tensor
+from shapecheck.shapes import CertainFacts, Facts, Mismatch, Shape, Tensor
 from shapecheck.signatures import Signature
 
 
@@ -181,7 +181,16 @@ def _write_out(frame: Frame, node: ast.AST) -> None:
         case ast.Call(keywords=keywords):
             for keyword in keywords:
                 if keyword.arg == "out":
-                    write_into(frame, keyword.value)
+                    for one in elements(keyword.value) or [keyword.value]:
+                        write_into(frame, one)
+                        _make_room(frame, one)
+
+
+def _make_room(frame: Frame, node: ast.expr) -> None:
+    """Forget the shape of an empty tensor that a result is written into: it grows to hold that."""
+    value = frame.hush(Frame.eval, node)
+    if isinstance(value, Tensor) and 0 in frame.state.facts.shape(value.shape).dims:
+        frame.renew(node, Tensor(Shape.unknown(), value.dtype), node)
 
 
 def _mind_padding(

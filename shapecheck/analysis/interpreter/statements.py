@@ -98,6 +98,9 @@ def store(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> Non
             _unpack(frame, targets, value, source)
         case ast.Attribute(value=owner, attr=name):
             holder = frame.eval(owner)
+            if name == "data" and isinstance(holder, Tensor):
+                store(frame, owner, value, source)
+                return
             assign_attribute(frame, holder, name, value, target)
             _put_away(frame, holder, value)
         case ast.Subscript():

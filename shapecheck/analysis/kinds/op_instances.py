@@ -6,13 +6,16 @@ import ast
 from collections.abc import Mapping
 
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.kinds import Kind, Spelling, assign_attribute, register
+from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.registry import MethodCall, method
+from shapecheck.analysis.interpreter.statements import store
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.syntax import owner_of
 from shapecheck.analysis.values.model import Arguments, Bound, OpInstance
+from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
+from shapecheck.shapes import Tensor
 from shapecheck.signatures import Signature
 
 
@@ -35,6 +38,14 @@ def _with_parts(attrs: Mapping[str, Value]) -> Mapping[str, Value]:
     if not any(type(one) is OpInstance for one in attrs.values()):
         return attrs
     return {n: one.attrs if isinstance(one, OpInstance) else one for n, one in attrs.items()}
+
+
+def _is_alike(frame: Frame, one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are certain to have one shape."""
+    shapes = [frame.state.facts.shape(tensor.shape).known for tensor in (one, other)]
+    if shapes[0] is None or shapes[1] is None or len(shapes[0]) != len(shapes[1]):
+        return False
+    return all(map(frame.state.facts.same, shapes[0], shapes[1]))
 
 
 class OpInstanceKind(Kind[OpInstance]):
@@ -77,15 +88,26 @@ class OpInstanceKind(Kind[OpInstance]):
         new: Value,
         node: ast.expr,
     ) -> None:
-        """Let what it was made with be another, as in `self.pool.return_indices = True`."""
-        if name not in held.attrs or not isinstance(node, ast.Attribute):
+        """Let what it was made with be another, as in `self.pool.return_indices = True`.
+
+        Of one that gets a weight of another shape, it isn't known what sizes it takes.
+        """
+        before = held.cls.attribute(name, held.attrs)
+        if not isinstance(node, ast.Attribute) or not (
+            name in held.attrs or isinstance(before, Tensor)
+        ):
             return
-        changed = OpInstance(held.cls, {**held.attrs, name: new})
+        attrs = {**held.attrs, name: new}
+        if isinstance(before, Tensor):
+            if isinstance(new, Tensor) and _is_alike(frame, before, new):
+                return
+            attrs = {n: UNKNOWN if isinstance(v, (int, Size)) else v for n, v in attrs.items()}
+        changed = OpInstance(held.cls, attrs)
         match node.value:
             case ast.Name():
                 frame.renew(node.value, changed, node)
-            case ast.Attribute(value=owner, attr=place):
-                assign_attribute(frame, frame.eval(owner), place, changed, node.value)
+            case place:
+                store(frame, place, changed, node)
 
     def call(
         self,
