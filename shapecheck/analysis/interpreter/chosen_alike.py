@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import find_method
@@ -12,30 +13,54 @@ from shapecheck.analysis.program.model import Class, Value
 from shapecheck.analysis.program.syntax import given_to
 from shapecheck.dims import Kind, Size, Sym, Untold, symbol_of
 from shapecheck.ops.call import only
-from shapecheck.shapes import Problem, Run, Shape, Tensor, Topic, symbols_of
+from shapecheck.shapes import Facts, Mismatch, Problem, Run, Shape, Tensor, Topic, symbols_of
 from shapecheck.signatures import Signature
 
 
 def learn_alike(
-    frame: Frame, signature: Signature, given: Sequence[Value], problem: Problem
+    frame: Frame,
+    signature: Signature,
+    given: Sequence[Value],
+    problem: Problem,
+    call: Callable[[Facts], Value],
 ) -> bool:
-    """Learn that two sizes which meet in a broadcast are one; False where they are told apart.
+    """Learn that two sizes of a module are one where an op needs that; False where it can't be.
 
-    See decisions.md, "What is added to itself has the sizes that it came with".
+    `call` is the op under other facts. See decisions.md, "What is added to itself has the sizes
+    that it came with".
     """
     owner = None if frame.function is None else frame.function.owner
-    if owner is None or frame.depth or not _broadcasts(signature):
+    if owner is None or frame.depth or not any(_untold(only(given, Tensor))):
         return False
-    chosen = [*filter(None, map(_chosen, problem.about))]
-    if len(chosen) != 2:
-        return False
-    if all(one.default is not None for one in chosen) or not any(_untold(only(given, Tensor))):
-        return False
-    one, other = chosen
-    if _told_apart(owner, one.name, other.name):
-        return False
-    frame.state.facts.learn(one, Size.of(other))
-    return True
+    for one, other in _pairs(frame, signature, given, problem):
+        if one.default is not None and other.default is not None:
+            continue
+        if _told_apart(owner, one.name, other.name):
+            continue
+        facts = frame.state.facts.copy()
+        facts.learn(one, Size.of(other))
+        with suppress(Mismatch):
+            call(facts)
+            frame.state.facts.learn(one, Size.of(other))
+            return True
+    return False
+
+
+def _pairs(
+    frame: Frame, signature: Signature, given: Sequence[Value], problem: Problem
+) -> Iterator[tuple[Sym, Sym]]:
+    """Yield the sizes that meet in a broadcast, or may fill one another in a regrouping."""
+    if _broadcasts(signature):
+        met = [symbol for topic in problem.about for symbol in _chosen(_only_symbol(topic))]
+        if len(met) == 2:
+            yield met[0], met[1]
+    elif signature.result.rule == "reshape" and given and isinstance(given[0], Tensor):
+        before = {s for item in frame.state.facts.shape(given[0].shape).dims for s in _chosen(item)}
+        sizes = [one for part in given[1:] for one in (part if isinstance(part, tuple) else [part])]
+        after = {symbol for one in only(sizes, Size) for symbol in _chosen(one)}
+        key = lambda symbol: symbol.serial  # noqa: E731
+        for one in sorted(before - after, key=key):
+            yield from ((one, other) for other in sorted(after - before, key=key))
 
 
 def _broadcasts(signature: Signature) -> bool:
@@ -43,19 +68,29 @@ def _broadcasts(signature: Signature) -> bool:
     return signature.result.rule == "inplace" or any(param.meets for param in signature.params)
 
 
-def _chosen(topic: Topic) -> Sym | None:
-    """Return the size that whoever makes a module chooses, where a problem is about one."""
-    symbol = None if topic is None or isinstance(topic, (Run, Shape)) else symbol_of(topic)
-    if symbol is None or symbol.kind is not Kind.OWN or isinstance(symbol.origin, Untold):
-        return None
-    return symbol
+def _only_symbol(topic: Topic) -> Topic:
+    """Return what a problem is about where that is a size of its own, and no expression."""
+    is_one = not isinstance(topic, (Run, Shape)) and symbol_of(topic) is not None
+    return topic if is_one else None
+
+
+def _chosen(topic: Topic) -> list[Sym]:
+    """Return the sizes that whoever makes a module chooses, of which something is made."""
+    if topic is None or isinstance(topic, Shape):
+        return []
+    return [
+        symbol
+        for symbol in sorted(symbols_of(topic), key=lambda one: one.serial)
+        if symbol.kind is Kind.OWN and not isinstance(symbol.origin, Untold)
+    ]
 
 
 def _untold(tensors: Sequence[Tensor]) -> Iterator[bool]:
     """Yield for what tensors are made of whether no annotation says it."""
     for tensor in tensors:
         for item in tensor.shape.dims:
-            yield from (isinstance(symbol.origin, Untold) for symbol in symbols_of(item))
+            for symbol in symbols_of(item):
+                yield symbol.kind is Kind.UNKNOWN or isinstance(symbol.origin, Untold)
 
 
 def _told_apart(owner: Class, one: str, other: str) -> bool:

@@ -130,7 +130,8 @@ def apply(
             frame, given, named, lambda a, k: signature.apply(facts.copy(), a, k, "", instance)
         ):
             return UNKNOWN
-        if learn_alike(frame, signature, given, mismatch.problem):
+        again = lambda other: signature.apply(other, given, named, "", instance)  # noqa: E731
+        if learn_alike(frame, signature, given, mismatch.problem, again):
             return apply(frame, signature, args, kwargs, site, instance)
         for dim in free_in((*given, *named.values())):  # one that is unbound is told of once
             loosen(facts, dim)
