@@ -30,7 +30,7 @@ def learn_alike(
     that it came with".
     """
     owner = None if frame.function is None else frame.function.owner
-    if owner is None or frame.depth or not any(_untold(only(given, Tensor))):
+    if owner is None or frame.depth or not _is_untold(signature, only(given, Tensor)):
         return False
     for one, other in _pairs(frame, signature, given, problem):
         if one.default is not None and other.default is not None:
@@ -85,12 +85,12 @@ def _chosen(topic: Topic) -> list[Sym]:
     ]
 
 
-def _untold(tensors: Sequence[Tensor]) -> Iterator[bool]:
-    """Yield for what tensors are made of whether no annotation says it."""
-    for tensor in tensors:
-        for item in tensor.shape.dims:
-            for symbol in symbols_of(item):
-                yield symbol.kind is Kind.UNKNOWN or isinstance(symbol.origin, Untold)
+def _is_untold(signature: Signature, tensors: Sequence[Tensor]) -> bool:
+    """Whether no annotation says anything of some tensors, as far as that shows."""
+    symbols = {s for tensor in tensors for item in tensor.shape.dims for s in symbols_of(item)}
+    if _broadcasts(signature):
+        return any(isinstance(symbol.origin, Untold) for symbol in symbols)
+    return not any(symbol.kind is Kind.NAME for symbol in symbols)
 
 
 def _told_apart(owner: Class, one: str, other: str) -> bool:

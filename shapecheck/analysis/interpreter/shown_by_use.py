@@ -39,7 +39,10 @@ def _mentioned(function: ast.AST) -> frozenset[str]:
 
 
 def never_tensors(function: Function) -> frozenset[str]:
-    """Return the variables that are asked for what tensors don't have, or for a method uncalled."""
+    """Return the variables that are asked for what tensors don't have, or for a method uncalled.
+
+    Nor are tensors turned round by a slice.
+    """
     table = function.module.program.table
     return frozenset(
         name
@@ -53,11 +56,20 @@ def _asked(function: ast.AST) -> frozenset[tuple[str, str, bool]]:
     """Return what variables are asked for, and whether that is called."""
     every = tuple(ast.walk(function))
     methods = {id(node.func) for node in only(every, ast.Call)}
+    turned = (node for node in only(every, ast.Subscript) if _turns(node.slice))
     return frozenset(
+        (node.value.id, "[::-1]", False) for node in turned if isinstance(node.value, ast.Name)
+    ) | frozenset(
         (node.value.id, node.attr, id(node) in methods)
         for node in only(every, ast.Attribute)
         if isinstance(node.value, ast.Name) and isinstance(node.ctx, ast.Load)
     )
+
+
+def _turns(index: ast.expr) -> bool:
+    """Whether there is a slice in an index that goes backwards."""
+    slices = only(ast.walk(index), ast.Slice)
+    return any(isinstance(one.step, ast.UnaryOp) for one in slices)
 
 
 @lru_cache(maxsize=8)
