@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import torch
+from paired_programs import paired_programs
 from torch import Tensor
 
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
@@ -64,15 +65,9 @@ def cases() -> tuple[Case, ...]:
     """Return all programs, in the order of their files."""
     found = []
     for path in sorted(HERE.glob("*.diff")):
-        for part in re.split(r"^\[case ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
-            head, _, body = part.partition("]\n")
-            name, _, rest = head.partition(": ")
-            groups, _, found_by = rest.partition("; ")
+        for name, head, right, wrong in paired_programs(path):
+            groups, _, found_by = head.partition("; ")
             equal = tuple(tuple(group.split("=")) for group in groups.split())
-            lines = [line or " " for line in body.rstrip().split("\n")]
-            right, wrong = (
-                "".join(f"{line[1:]}\n" for line in lines if line[0] in f" {sign}") for sign in "+-"
-            )
             found.append(Case(path.stem, name, equal, right, wrong, found_by))
     return tuple(found)
 

@@ -1,0 +1,73 @@
+"""Reads the programs of `*.diff`, runs them and analyses them; README.md describes the format."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from paired_programs import paired_programs
+
+from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
+
+HERE = Path(__file__).parent
+DRIVER = "[driver]\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, right and wrong; `source` is the thread in which somebody met the bug."""
+
+    file: str
+    name: str
+    source: str
+    right: str
+    wrong: str
+
+    @property
+    def id(self) -> str:
+        """The case's name among those of all files."""
+        return f"{self.file}/{self.name}"
+
+    @property
+    def crashes(self) -> bool:
+        """Whether the wrong program ends in an error of torch."""
+        return self.file.startswith("crashing")
+
+    @property
+    def aside(self) -> bool:
+        """Whether the case is kept for the end."""
+        return self.file.endswith("_aside")
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Return all programs, in the order of their files."""
+    return tuple(
+        Case(path.stem, *(one.name, one.head, one.right, one.wrong))
+        for path in sorted(HERE.glob("*.diff"))
+        for one in paired_programs(path)
+    )
+
+
+def run(program: str) -> str:
+    """Run a program and its driver as a script, and return what they print."""
+    printed = io.StringIO()
+    code = compile(program.replace(DRIVER, "\n"), "<posted>", "exec", dont_inherit=True)
+    with contextlib.redirect_stdout(printed):
+        exec(code, {"__name__": "__main__"})
+    return printed.getvalue()
+
+
+def analysed(program: str) -> list[Diagnostic]:
+    """Return the errors that the analysis finds in a program; it isn't given the driver."""
+
+    class NoSources:
+        def source(self, module: str) -> Source | None:
+            return None
+
+    text, _, _ = program.partition(DRIVER)
+    found = analyze_module(Source("posted", "posted.py", text), NoSources(), Options())
+    return [one for one in found if one.severity == "error"]

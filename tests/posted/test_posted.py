@@ -1,0 +1,48 @@
+"""Bugs as people post them crash, their fixes run, and what the analysis finds stays found."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import torch
+from posted.cases import HERE, Case, analysed, cases, run
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+# torch hints at some of the bugs before it fails.
+pytestmark = pytest.mark.filterwarnings("ignore:Using a target size")
+FOUND = HERE / "found.toml"
+each = pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
+each_open = pytest.mark.parametrize(
+    "case", [case for case in cases() if not case.aside], ids=lambda case: case.id
+)
+
+
+@each
+def test_the_wrong_one_fails_and_the_right_one_runs(case: Case) -> None:
+    torch.manual_seed(0)
+    right = run(case.right)
+    torch.manual_seed(0)
+    if case.crashes:
+        with pytest.raises((RuntimeError, ValueError, IndexError)):
+            run(case.wrong)
+    else:
+        assert run(case.wrong) != right
+
+
+@each_open
+def test_the_right_one_is_quiet(case: Case) -> None:
+    assert not [f"{one.line}: {one.message}" for one in analysed(case.right)]
+
+
+def test_what_is_found_stays_found(request: pytest.FixtureRequest) -> None:
+    found = [case.id for case in cases() if not case.aside and analysed(case.wrong)]
+    if request.config.getoption("--update"):
+        lines = "".join(f'    "{name}",\n' for name in found)
+        FOUND.write_text(f"found = [\n{lines}]\n", "utf-8")
+    recorded = tomllib.loads(FOUND.read_text("utf-8"))["found"]
+    assert set(recorded) <= set(found)
