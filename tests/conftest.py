@@ -75,7 +75,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--update`, which rewrites the expectations of data-driven tests."""
-    parser.addoption("--update", action="store_true", help="rewrite what *.test and found.toml expect")
+    parser.addoption("--update", action="store_true", help="rewrite what data files expect")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -36,7 +36,7 @@ def test_the_wrong_one_fails_and_the_right_one_runs(case: Case) -> None:
 
 @each_open
 def test_the_right_one_is_quiet(case: Case) -> None:
-    assert not [f"{one.line}: {one.message}" for one in analysed(case.right)]
+    assert not [f"{one.span.line}: {one.message}" for one in analysed(case.right)]
 
 
 def test_what_is_found_stays_found(request: pytest.FixtureRequest) -> None:
