@@ -62,7 +62,7 @@ def run(program: str) -> str:
 
 
 def analysed(program: str) -> list[Diagnostic]:
-    """Return the errors that the analysis finds in a program; it isn't given the driver."""
+    """Return the errors and suspicions about a program, of which the driver isn't given."""
 
     class NoSources:
         def source(self, module: str) -> Source | None:
@@ -70,4 +70,9 @@ def analysed(program: str) -> list[Diagnostic]:
 
     text, _, _ = program.partition(DRIVER)
     found = analyze_module(Source("posted", "posted.py", text), NoSources(), Options())
-    return [one for one in found if one.severity == "error"]
+    return [one for one in found if one.severity != "note"]
+
+
+def verdict(program: str) -> str | None:
+    """Return the severity of the worst that the analysis says of a program."""
+    return min((one.severity for one in analysed(program)), default=None)
