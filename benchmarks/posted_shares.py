@@ -14,7 +14,7 @@ def main(aside: bool) -> None:
         verdicts = [verdict(case.wrong) for case in those]
         found, suspected = verdicts.count("error"), verdicts.count("warning")
         print(f"{file}: {found} of {len(those)} found, {suspected} suspected")
-        missed = [case for case, one in zip(those, verdicts) if one is None]
+        missed = [case for case, one in zip(those, verdicts, strict=True) if one is None]
         if not file.endswith("_aside"):
             print(*(f"  missed: {case.name}" for case in missed), sep="\n")
 
