@@ -9,13 +9,13 @@ from typing import Final
 from shapecheck.analysis.annotations.classes import find_method
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
-from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.program.syntax import last_word, name_of, nodes_of
 from shapecheck.analysis.values.model import OpInstance
 from shapecheck.ops import UNKNOWN
 
 _TAKEN: Final = {
-    "cross_entropy": frozenset(("softmax", "log_softmax")),
+    "cross_entropy": frozenset(("softmax",)),
     "binary_cross_entropy_with_logits": frozenset(("sigmoid",)),
 }
 _LAYERS: Final = {
@@ -66,10 +66,10 @@ def _makers(frame: Frame, node: ast.expr, deep: int) -> Iterator[str]:
         yield from _makers(frame, node.func.value, deep - 1)
         return
     target = frame.hush(Frame.eval, node.func)
-    if target is UNKNOWN or not _is_layer(frame, target):
+    if _is_layer(frame, target):
+        yield from _last_of(frame, target, deep)
+    elif not isinstance(target, Function):  # one of the program's own does what it likes
         yield word
-        return
-    yield from _last_of(frame, target, deep)
 
 
 def _is_layer(frame: Frame, value: Value) -> bool:
