@@ -292,7 +292,7 @@ STUBS: list[tuple[str, bytes | str, int, str]] = [
         1,
         "unknown decorator 'cached'; there are method, inplace, also(...), example(...), overload, "
         "property and reduces, normalizes, levels, reshapes, tensor_type, metadata, telling, "
-        "shared, by_axis, uncast, sized, plain",
+        "shared, arraylike, by_axis, uncast, sized, arrays, plain",
     ),
     (
         "an empty example",
