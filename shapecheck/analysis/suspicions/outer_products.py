@@ -32,7 +32,8 @@ def met_crosswise(frame: Frame, call: OpCall) -> Suspicion | None:
     for at, (column, row) in enumerate((shapes, shapes[::-1])):
         if column.rank == 2 and row.rank == 1 and column.dims[1] == 1 != row.dims[0]:
             node = call.operands[at] if at < len(call.operands) else None
-            if not tensors[at].inserted and not _is_put(frame, node) and _alike(frame, column, row):
+            is_meant = tensors[at].inserted or _is_put(frame, node) or _is_kept(frame, call, node)
+            if not is_meant and _alike(frame, column, row):
                 return _told(call, shapes, at)
     return None
 
@@ -53,6 +54,13 @@ def _is_put(frame: Frame, node: ast.expr | None) -> bool:
     return any(
         isinstance(c, ast.Constant) and c.value is None for i in indices for c in ast.walk(i)
     )
+
+
+def _is_kept(frame: Frame, call: OpCall, node: ast.expr | None) -> bool:
+    """Whether a reduction has left the axis there for a difference, and not for a comparison."""
+    source = frame.sources.get(name_of(node) or "", node)
+    words = () if source is None else nodes_of(ast.keyword, source)
+    return "sub" in call.name and any(word.arg == "keepdim" for word in words)
 
 
 def _told(call: OpCall, shapes: list[Shape], at: int) -> Suspicion:

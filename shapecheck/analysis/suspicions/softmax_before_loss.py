@@ -56,7 +56,7 @@ def _makers(frame: Frame, node: ast.expr, deep: int) -> Iterator[str]:
     name = name_of(node)
     if name is not None:
         source = frame.sources.get(name)
-        if source is not None:
+        if source is not None and not _is_conditional(frame, source, node):
             yield from _makers(frame, source, deep - 1)
         return
     if not isinstance(node, ast.Call):
@@ -70,6 +70,16 @@ def _makers(frame: Frame, node: ast.expr, deep: int) -> Iterator[str]:
         yield from _last_of(frame, target, deep)
     elif not isinstance(target, Function):  # one of the program's own does what it likes
         yield word
+
+
+def _is_conditional(frame: Frame, source: ast.expr, use: ast.expr) -> bool:
+    """Whether a variable may be set on a path only that isn't the one of its use."""
+    tree = frame.module.syntax.tree if frame.function is None else frame.function.node
+    for branch in nodes_of((ast.If, ast.Try, ast.While), tree):
+        inside = [*ast.walk(branch)]
+        if any(one is source for one in inside) and not any(one is use for one in inside):
+            return True
+    return False
 
 
 def _is_layer(frame: Frame, value: Value) -> bool:
@@ -105,12 +115,13 @@ def _last_in(
     match node:
         case ast.Name(id=name):
             assigned = [
-                one.value
+                one
                 for one in nodes_of(ast.Assign, function)
                 if any(name_of(target) == name for target in one.targets)
             ]
-            if assigned:
-                yield from _last_in(frame, function, assigned[-1], attrs, deep - 1)
+            body = getattr(function, "body", [])
+            if assigned and all(one in body for one in assigned):  # none of them on a path only
+                yield from _last_in(frame, function, assigned[-1].value, attrs, deep - 1)
         case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
             held = attrs.get(name, UNKNOWN) if isinstance(attrs, Mapping) else UNKNOWN
             yield from _last_of(frame, held, deep - 1)
