@@ -21,6 +21,7 @@ from shapecheck.dims.algebra import (
     atoms_of,
     measured,
     product,
+    symbols_in,
 )
 from shapecheck.dims.arithmetic import ARITHMETIC, SYMBOLS
 from shapecheck.dims.bounds import nonnegative
@@ -94,6 +95,7 @@ __all__ = [
     "substitute",
     "symbol_of",
     "symbols",
+    "symbols_in",
     "unknown",
     "whole",
 ]

@@ -29,7 +29,8 @@ class OfInstance(Origin):
 
     def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
         """Return the same of another path."""
-        return replace(self, path=path(self.path))
+        new = path(self.path)
+        return self if new is self.path else replace(self, path=new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class NamesOf(Origin):
 
     def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
         """Return the same of another path."""
-        return replace(self, path=path(self.path))
+        new = path(self.path)
+        return self if new is self.path else replace(self, path=new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ class Each(Origin):
 
     def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
         """Return the same of another path."""
-        return Each(self.one.at(path))
+        new = self.one.at(path)
+        return self if new is self.one else Each(new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,8 @@ class Default(Origin):
 
     def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
         """Return the same of another path."""
-        return replace(self, of=self.of.at(path))
+        new = self.of.at(path)
+        return self if new is self.of else replace(self, of=new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,9 @@ class ChosenToFit(Origin):
 
     def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
         """Return the same of another path."""
-        return ChosenToFit(self.among.at(path), path(self.path))
+        among, new = self.among.at(path), path(self.path)
+        is_same = among is self.among and new is self.path
+        return self if is_same else ChosenToFit(among, new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +126,8 @@ class CountAt(Origin):
 
     def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
         """Return the same of another path."""
-        return replace(self, path=path(self.path))
+        new = path(self.path)
+        return self if new is self.path else replace(self, path=new)
 
 
 @dataclass(frozen=True, slots=True)

@@ -378,7 +378,9 @@ class Sym:
         return self._from(self.origin.at(path))
 
     def _from(self, origin: Origin) -> Sym:
-        return self if origin == self.origin else Sym(self.name, self.kind, origin, self.size)
+        if origin is self.origin or origin == self.origin:
+            return self
+        return Sym(self.name, self.kind, origin, self.size)
 
     def __reduce__(self) -> tuple[type[Sym], tuple[str, Kind, Origin, int | None]]:
         if isinstance(self.origin, Unknown) and not self.origin.key:

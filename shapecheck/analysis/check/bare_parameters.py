@@ -10,7 +10,7 @@ from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.check import tensor_evidence
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Function, Value, literal
-from shapecheck.analysis.program.syntax import name_of, owner_of
+from shapecheck.analysis.program.syntax import first_of, name_of, nodes
 from shapecheck.analysis.values.model import OneOf, own_size
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Sym
@@ -32,7 +32,7 @@ def ahead(function: Function, state: State, begun: Mapping[str, Value]) -> Ahead
     """Return what a function uses by names from outside, as they are where its body begins."""
     if not tensor_evidence.bare(function) - begun.keys():
         return Ahead(function, begun, {}, ())
-    every = tuple(ast.walk(function.node))
+    every = nodes(function.node)
     state = state.copy()
     state.vars |= begun
     frame = Frame(function.module, state, function=function, quiet=True)
@@ -42,16 +42,10 @@ def ahead(function: Function, state: State, begun: Mapping[str, Value]) -> Ahead
     values: dict[ast.expr, Value] = {}
     for node in every:
         for used in _used(node):
-            root = name_of(_root(used))
+            root = name_of(first_of(used))
             if root is not None and root not in own:
                 values[used] = frame.eval(used)
     return Ahead(function, begun, values, every)
-
-
-def _root(node: ast.expr) -> ast.expr:
-    """Return what attributes are asked of at first: `x` of `x.mT.shape`."""
-    owner = owner_of(node)
-    return node if owner is None else _root(owner)
 
 
 def _used(node: ast.AST) -> tuple[ast.expr, ...]:

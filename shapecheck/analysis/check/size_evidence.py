@@ -9,8 +9,9 @@ from typing import Final
 from shapecheck.analysis.annotations.classes import find_method, members
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.program.model import Class, Function, dotted
-from shapecheck.analysis.program.syntax import given_to, is_def
+from shapecheck.analysis.program.model import Class, Function, Value, dotted
+from shapecheck.analysis.program.syntax import first_of, given_to, is_def, name_of, nodes
+from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
 
 
@@ -26,7 +27,7 @@ def sizes_of(init: Function) -> set[str]:
 def configurations_of(init: Function) -> set[str]:
     """Return the variables of a constructor that sizes are read from, as `config.n_embd` is."""
     uses = _Uses(init)
-    given = (one for call in only(ast.walk(init.node), ast.Call) for one in uses.whole(call))
+    given = (one for call in only(nodes(init.node), ast.Call) for one in uses.whole(call))
     read = (part for one in given for part in only(ast.walk(one), ast.Attribute))
     return {part.value.id for part in read if isinstance(part.value, ast.Name)}
 
@@ -35,10 +36,10 @@ def handed_to_layers(init: Function) -> set[str]:
     """Return the parameters of a constructor with which nothing is done but to make layers."""
     read = reader(init.module)
     handed: set[ast.AST] = set()
-    for call in only(ast.walk(init.node), ast.Call):
+    for call in only(nodes(init.node), ast.Call):
         if dotted(read.resolve(call.func)) is not None:
             handed.update(call.args, (word.value for word in call.keywords))
-    names = [*only(ast.walk(init.node), ast.Name)]
+    names = [*only(nodes(init.node), ast.Name)]
     return {one.id for one in names} - {one.id for one in names if one not in handed}
 
 
@@ -59,7 +60,7 @@ class _Uses:
     """
 
     def __init__(self, init: Function) -> None:
-        self._reader = reader(init.module)
+        self._module, self._reader = init.module, reader(init.module)
         self._table = init.module.program.table
         self._sizes: set[str] = set()
         self._made: list[tuple[str, set[str]]] = []
@@ -78,7 +79,7 @@ class _Uses:
 
     def read(self, function: ast.AST, prefix: str) -> None:
         """Note what a method does with its variables and with attributes."""
-        for node in ast.walk(function):
+        for node in nodes(function):
             match node:
                 case (
                     ast.Subscript(value=several)
@@ -103,7 +104,7 @@ class _Uses:
 
     def whole(self, call: ast.Call) -> Iterator[ast.expr]:
         """Yield the arguments that have to be whole numbers."""
-        called = self._reader.resolve(call.func)
+        called = self._called(call.func)
         name = dotted(called)
         if isinstance(called, Class):
             yield from _handed_on(called, call)
@@ -117,6 +118,14 @@ class _Uses:
             yield from (value for arg, value in given.items() if arg in _NUMBERS)
         else:
             yield from self._several(call, name)
+
+    def _called(self, function: ast.expr) -> Value:
+        """Return what the module or Python has under a name; UNKNOWN for a variable's method."""
+        first = first_of(function)
+        known = name_of(first) or ""
+        if first is not function and not self._module.syntax.bound(known):
+            return UNKNOWN
+        return self._reader.resolve(function) if known else UNKNOWN
 
     def _several(self, call: ast.Call, name: str | None) -> Sequence[ast.expr]:
         """Return the sizes of a shape, `torch.zeros(n, d)` and `x.view(b, -1, d)`."""

@@ -57,6 +57,34 @@ def instance(
     return state, made.ref
 
 
+def changed_by_flags(cls: Class) -> frozenset[str]:
+    """Return the attributes of an instance that flags, as they are by default, make others."""
+    return cls.module.recall(
+        ("changed by flags", cls), lambda: _changed_by_flags(cls), frozenset[str]()
+    )
+
+
+def _changed_by_flags(cls: Class) -> frozenset[str]:
+    seen = []
+    for by_default in (False, True):
+        state, ref = instance(cls, "self", by_default=by_default)
+        content = state.instance_of(ref)
+        attrs = {} if content is None else content.attrs
+        seen.append({name: _seen(value, state) for name, value in attrs.items()})
+    known, told = seen
+    return frozenset(
+        name
+        for name in known.keys() | told.keys()
+        if known.get(name) is None or known.get(name) != told.get(name)
+    )
+
+
+def _seen(value: Value, state: State) -> Hashable:
+    """Return what is seen of a value; None where that can't be told."""
+    found = view((value,), state.heap, state.facts)
+    return None if found is None else found.key
+
+
 @dataclass(frozen=True, slots=True)
 class _Symbolic:
     """A symbolic instance: the state that it is in, and itself.

@@ -10,7 +10,7 @@ from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.interpreter.shown_by_use import has_one_kind_of_arrays, never_tensors
 from shapecheck.analysis.program.declared import AnyDecl, TensorDecl
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted, literal
-from shapecheck.analysis.program.syntax import elements, is_none, text_of
+from shapecheck.analysis.program.syntax import elements, is_none, nodes, text_of
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
@@ -152,7 +152,7 @@ def _told_apart(function: ast.AST) -> Iterator[str]:
 
     Where anything else is an error, they are.
     """
-    every = tuple(ast.walk(function))
+    every = nodes(function)
     expected = {
         inner for node in every if (test := _demanded(node)) is not None for inner in ast.walk(test)
     }

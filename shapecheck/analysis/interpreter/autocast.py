@@ -121,7 +121,7 @@ def cast(
     What works in place leaves its operand the dtype that it has.
     """
     is_in_place = signature.name.endswith("_") and not signature.name.endswith("__")
-    if is_in_place or "uncast" in signature.flags:
+    if is_in_place or "uncast" in signature.flags or _is_any(value):
         return value
     for kind in (facts.autocast, FULL) if facts.autocast else ():
         given = [_of(arg, kind) for arg in args]
@@ -130,6 +130,14 @@ def cast(
             found = signature.apply(facts.copy(), given, named, instance=instance)
             value = _either(value, found)
     return value
+
+
+def _is_any(value: Value) -> bool:
+    """Whether nothing is known of the dtypes of a result, so that no other adds to them."""
+    match value:
+        case Tensor(dtype=dtype):
+            return dtype == dtypes.ANY
+    return type(value) is not tuple or all(map(_is_any, value))
 
 
 def _of(value: Value, kind: dtypes.DTypes) -> Value:

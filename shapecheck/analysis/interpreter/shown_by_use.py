@@ -8,7 +8,7 @@ from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Function, Value
-from shapecheck.analysis.program.syntax import kept_by_node, name_of
+from shapecheck.analysis.program.syntax import kept_by_node, name_of, nodes
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
@@ -26,16 +26,15 @@ _OF_MODULES: Final = frozenset(("cpu", "cuda", "requires_grad_"))
 
 def has_one_kind_of_arrays(function: Function) -> bool:
     """Whether a function has to do with torch, and with no other library that has arrays."""
-    mentioned = _mentioned(function.node)
+    question = ("one kind of arrays", function.node)
+    return function.module.recall(question, lambda: _has_one_kind_of_arrays(function), True)
+
+
+def _has_one_kind_of_arrays(function: Function) -> bool:
+    mentioned = {name.id for name in only(nodes(function.node), ast.Name)}
     if mentioned & _ARRAYS:
         return False
     return bool(mentioned & _TORCH) or not any(map(function.module.syntax.bound, _ARRAYS))
-
-
-@kept_by_node(most=8)
-def _mentioned(function: ast.AST) -> frozenset[str]:
-    """Return the variables that a function mentions."""
-    return frozenset(node.id for node in ast.walk(function) if isinstance(node, ast.Name))
 
 
 def never_tensors(function: Function) -> frozenset[str]:
@@ -54,7 +53,7 @@ def never_tensors(function: Function) -> frozenset[str]:
 @kept_by_node(most=8)
 def _asked(function: ast.AST) -> frozenset[tuple[str, str, bool]]:
     """Return what variables are asked for, and whether that is called."""
-    every = tuple(ast.walk(function))
+    every = nodes(function)
     methods = {id(node.func) for node in only(every, ast.Call)}
     turned = (node for node in only(every, ast.Subscript) if _turns(node.slice))
     return frozenset(

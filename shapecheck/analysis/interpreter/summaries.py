@@ -270,7 +270,7 @@ class _Looking:
         """Whether what is known of an atom is of something met, or that may be met by its name."""
         if isinstance(atom, Sym):
             return atom in self.symbols or (self.names_sizes and atom.kind is not Kind.UNKNOWN)
-        found = dims.symbols(Size.of(atom))
+        found = dims.symbols_in(atom)
         if self.names_sizes and any(symbol.kind is not Kind.UNKNOWN for symbol in found):
             return True
         return not self.symbols.isdisjoint(found)
@@ -284,8 +284,10 @@ class _Looking:
                 return ("run", self._symbol(symbol))
             case int():
                 return dim
-        for symbol in dims.in_order(dims.symbols(dim)):
-            self._symbol(symbol)
+        found = dims.symbols(dim)
+        if not found <= self.symbols:
+            for symbol in dims.in_order(found):
+                self._symbol(symbol)
         return dims.renamed(dim, self.placed)
 
     def _symbol(self, symbol: Sym) -> Sym:

@@ -28,7 +28,7 @@ from shapecheck.analysis.program.reading import (
 )
 from shapecheck.analysis.relevance import TEXT, mentions_tensors
 
-_KEPT: Final = 256
+_KEPT: Final = 32
 _Node = TypeVar("_Node", bound=ast.AST)
 _AnyNode = TypeVar("_AnyNode", bound=ast.AST)
 _T = TypeVar("_T")
@@ -129,6 +129,12 @@ def name_of(node: ast.AST | None) -> str | None:
 def owner_of(node: ast.AST) -> ast.expr | None:
     """Return what an attribute is asked of: `x` of `x.mT`; None for anything else."""
     return node.value if isinstance(node, ast.Attribute) else None
+
+
+def first_of(node: ast.expr) -> ast.expr:
+    """Return what attributes are asked of at first: `x` of `x.mT.shape`."""
+    owner = owner_of(node)
+    return node if owner is None else first_of(owner)
 
 
 def last_word(node: ast.AST) -> str:
