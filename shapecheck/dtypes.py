@@ -191,9 +191,13 @@ def promote(a: DTypes, b: DTypes) -> DTypes:
     """Return the possible dtypes of an operation on two tensors of at least one dimension."""
     if a == b and a.bit_count() == 1:
         return a
-    if ANY in (a, b) or (a | b) & _BIT["quantized"]:
+    if (
+        (a != ANY and a & _BIT["quantized"])
+        or (b != ANY and b & _BIT["quantized"])
+        or a == b == ANY
+    ):
         return ANY
-    result = 0
+    result = (a | b) & _BIT["quantized"]
     for left in NAMES:
         if a & _BIT[left]:
             for right in NAMES:

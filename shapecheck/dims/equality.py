@@ -87,8 +87,9 @@ def _compare(a: IntSize, b: IntSize) -> Verdict:
         if any(isinstance(symbol.origin, NamedAlike) for symbol in mine):
             return _as_outside(gap)
         if all(symbol.kind is Kind.OWN for symbol in mine):
-            # `t+<p>` and `t` are equal if <p> is 0; `2*<d>` and `<d>` never are
-            if len(gap.terms) == 1 and not mine <= left & right:
+            # `t+<p>` and `t` are equal if <p> is 0; `2*<d>` and `<d>` never are, nor is an axis 0
+            is_of_axes = all(isinstance(symbol.origin, Untold) for symbol in mine)
+            if len(gap.terms) == 1 and not mine <= left & right and not is_of_axes:
                 return POSSIBLE
             if verdict.own and not (mine & left and mine & right):
                 return POSSIBLE
@@ -129,7 +130,9 @@ def _flexible(a: IntSize, b: IntSize) -> Verdict:
         return DIFFERENT
     if len(flexible) == 1:
         (symbol,) = flexible
-        return solve(gap, symbol)
+        verdict = solve(gap, symbol)
+        is_axis = isinstance(symbol.origin, Untold)
+        return DIFFERENT if is_axis and verdict.learn == (symbol, 0) else verdict
     axes = [s for s in gap.symbols() if isinstance(s.origin, Untold) and s.kind is Kind.OWN]
     if len(axes) == 1:  # `h*w` of which nothing is known says what an axis is
         verdict = solve(gap, axes[0])

@@ -2,62 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.check import tensor_evidence
-from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.check.ahead import ahead
 from shapecheck.analysis.program.model import Function, Value, literal
-from shapecheck.analysis.program.syntax import first_of, name_of, nodes
 from shapecheck.analysis.values.model import OneOf, own_size
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Sym
-from shapecheck.ops.call import only
 from shapecheck.shapes import Run, Shape, Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """What is seen of a function without running it; see `tensor_evidence.Seen`."""
-
-    function: Function
-    params: Mapping[str, Value]
-    values: Mapping[ast.expr, Value]
-    nodes: Sequence[ast.AST]
-
-
-def ahead(function: Function, state: State, begun: Mapping[str, Value]) -> Ahead:
-    """Return what a function uses by names from outside, as they are where its body begins."""
-    if not tensor_evidence.bare(function) - begun.keys():
-        return Ahead(function, begun, {}, ())
-    every = nodes(function.node)
-    state = state.copy()
-    state.vars |= begun
-    frame = Frame(function.module, state, function=function, quiet=True)
-    names = only(every, ast.Name)
-    own = {one.id for one in names if not isinstance(one.ctx, ast.Load)}
-    own |= {one.arg for one in declarations.arguments_of(function.node)} - begun.keys()
-    values: dict[ast.expr, Value] = {}
-    for node in every:
-        for used in _used(node):
-            root = name_of(first_of(used))
-            if root is not None and root not in own:
-                values[used] = frame.eval(used)
-    return Ahead(function, begun, values, every)
-
-
-def _used(node: ast.AST) -> tuple[ast.expr, ...]:
-    """Return the parts of an expression that tell whether others are tensors, or sizes."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=receiver) as called):
-            return (called, receiver)
-        case ast.Call():
-            return (node.func,)
-        case ast.BinOp():
-            return (node.left, node.right)
-    return ()
 
 
 def supposing(

@@ -237,12 +237,12 @@ def _check(
         bodies.check_braces(Frame(module, State(), function=function), function)
         if owner is not None:
             overrides.check_override(Frame(module, State()), owner, function)
-        frame = _checked(function, *start(function, owner, around))
+        frame = _checked(function, *symbolic.start(function, owner, around))
         _check_nested(module, frame)
         if module.reporter.count == before and around is None:
-            groups.check(function, lambda: start(function, owner, None))
+            groups.check(function, lambda: symbolic.start(function, owner, None))
         if module.reporter.count == before and around is None and owner is not None:
-            by_default = partial(start, function, owner, None, by_default=True)
+            by_default = partial(symbolic.start, function, owner, None, by_default=True)
             defaults.check(function, owner, lambda: _checked(function, *by_default()))
     except (BudgetExceeded, RecursionError):
         return
@@ -324,30 +324,3 @@ def _named_alike(frame: Frame, inner: Function, facts: Facts) -> Facts:
         if bound is not None and symbol is not None and symbol not in dims.symbols(bound):
             facts.learn(symbol, size_of(bound))
     return facts
-
-
-def start(
-    function: Function,
-    owner: Class | None,
-    around: State | None,
-    alike: bool = True,
-    by_default: bool = False,
-) -> tuple[State, dict[str, Value]]:
-    """Return the state in which a function's body begins, and the value of its `self`.
-
-    `alike` and `by_default` are as for `symbolic`.
-    """
-    node = function.node
-    if around is not None and owner is None:
-        return State(heap=dict(around.heap), facts=around.facts.copy()), {}
-    if owner is None or not is_def(node) or not node.args.args:
-        return State(), {}
-    kinds = set(declarations.decorator_names(function.module, node))
-    first = node.args.args[0].arg
-    if "builtins.staticmethod" in kinds:
-        return State(), {}
-    if "builtins.classmethod" in kinds:
-        return State(), {first: owner}
-    state, ref = symbolic.instance(owner, "self", alike, by_default)
-    symbolic.begin(state, ref, function)
-    return state, {first: ref}

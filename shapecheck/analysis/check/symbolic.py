@@ -18,7 +18,7 @@ from shapecheck.analysis.interpreter.summaries import view
 from shapecheck.analysis.kinds.construct import tell
 from shapecheck.analysis.program.declared import AnyDecl
 from shapecheck.analysis.program.model import Class, Function, Value, literal
-from shapecheck.analysis.program.syntax import given_to
+from shapecheck.analysis.program.syntax import given_to, is_def
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
     Instance,
@@ -122,6 +122,33 @@ def begin(state: State, ref: Ref, function: Function) -> None:
     content = state.instance_of(ref)
     if content is not None and is_builder(content.cls, function.name):
         state.put(ref, replace(content, fresh=False))
+
+
+def start(
+    function: Function,
+    owner: Class | None,
+    around: State | None,
+    alike: bool = True,
+    by_default: bool = False,
+) -> tuple[State, dict[str, Value]]:
+    """Return the state in which a function's body begins, and the value of its `self`.
+
+    `alike` and `by_default` are as for `instance`.
+    """
+    node = function.node
+    if around is not None and owner is None:
+        return State(heap=dict(around.heap), facts=around.facts.copy()), {}
+    if owner is None or not is_def(node) or not node.args.args:
+        return State(), {}
+    kinds = set(declarations.decorator_names(function.module, node))
+    first = node.args.args[0].arg
+    if "builtins.staticmethod" in kinds:
+        return State(), {}
+    if "builtins.classmethod" in kinds:
+        return State(), {first: owner}
+    state, ref = instance(owner, "self", alike, by_default)
+    begin(state, ref, function)
+    return state, {first: ref}
 
 
 def flags(cls: Class) -> dict[str, Value]:

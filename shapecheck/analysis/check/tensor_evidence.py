@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final, Protocol
 
 from shapecheck.analysis.annotations import classes, declarations
+from shapecheck.analysis.check.ahead import ahead, unannotated
+from shapecheck.analysis.check.symbolic import start
 from shapecheck.analysis.interpreter.shown_by_use import has_one_kind_of_arrays, never_tensors
-from shapecheck.analysis.program.declared import AnyDecl, TensorDecl
+from shapecheck.analysis.program.declared import TensorDecl
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted, literal
 from shapecheck.analysis.program.syntax import elements, is_none, nodes, text_of
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
@@ -83,24 +85,10 @@ def untold(function: Function) -> set[str]:
     """Return the parameters without annotation that may be tensors."""
     found = {
         param.name
-        for param in _unannotated(function)
+        for param in unannotated(function)
         if param.default is None or is_none(param.default)
     }
     return found - set(_told_apart(function.node)) if found else found
-
-
-def bare(function: Function) -> set[str]:
-    """Return the parameters without annotation."""
-    return {param.name for param in _unannotated(function)}
-
-
-def _unannotated(function: Function) -> Iterator[declarations.Parameter]:
-    """Yield the parameters without annotation, but for `*args` and `**kwargs`."""
-    for param in declarations.declaration(function).params:
-        match param:
-            case declarations.Parameter(declared=AnyDecl(), kind="positional" | "keyword"):
-                if not is_annotated(function, param.name):
-                    yield param
 
 
 def shown_sizes(function: Function, seen: Seen) -> set[str]:
@@ -110,7 +98,7 @@ def shown_sizes(function: Function, seen: Seen) -> set[str]:
     """
     candidates = {
         param.name
-        for param in _unannotated(function)
+        for param in unannotated(function)
         if _is_int(param.default) and seen.params.get(param.name, UNKNOWN) is UNKNOWN
     }
     found: set[str] = set()
@@ -171,12 +159,6 @@ def _demanded(node: ast.AST) -> ast.expr | None:
         case ast.Assert(test=test) | ast.If(test=test, body=[*_, ast.Raise()]):
             return test
     return None
-
-
-def is_annotated(function: Function, name: str) -> bool:
-    """Whether a parameter has an annotation, whatever it says."""
-    every = declarations.arguments_of(function.node)
-    return any(one.arg == name and one.annotation is not None for one in every)
 
 
 def _tensors_in(node: ast.AST, seen: Seen, told_by: Set[str]) -> Iterator[str]:
@@ -245,12 +227,8 @@ def _handed_over(node: ast.Call, seen: Seen) -> Iterator[str]:
     """Yield the names that a call hands over where only tensors are taken."""
     target = seen.values.get(node.func, UNKNOWN)
     match target, node:
-        case Function(), _:
-            declared = declarations.declaration(target).params
-            for takes, argument in zip(declared, node.args, strict=False):
-                match takes:
-                    case declarations.Parameter(kind="positional", declared=TensorDecl()):
-                        yield from _origin(argument, seen)
+        case (Function() as called, _) | (Bound(function=Function() as called), _):
+            yield from _taken(called, node, isinstance(target, Bound), seen)
         case Ref(), ast.Call(
             func=ast.Attribute(value=ast.Name(id="self")), args=[ast.Name(id=name), *_]
         ):
@@ -263,6 +241,29 @@ def _handed_over(node: ast.Call, seen: Seen) -> Iterator[str]:
                 if (param.tensor is not None and not param.other) or is_first:
                     for item in elements(argument) or [argument]:
                         yield from _origin(item, seen)
+
+
+def _taken(called: Function, node: ast.Call, is_bound: bool, seen: Seen) -> Iterator[str]:
+    """Yield the names that a call gives a function of the program which takes tensors there."""
+    shown = shown_alone(called)
+    declared = declarations.declaration(called).params[is_bound:]
+    for takes, argument in zip(declared, node.args, strict=False):
+        if takes.kind != "positional":
+            return
+        if isinstance(takes.declared, TensorDecl) or takes.name in shown:
+            yield from _origin(argument, seen)
+
+
+def shown_alone(function: Function) -> Set[str]:
+    """Return the parameters of a function that its use of them shows to be tensors, by itself."""
+    return function.module.recall(
+        ("shown", function.node, function.owner), lambda: _shown_alone(function), frozenset[str]()
+    )
+
+
+def _shown_alone(function: Function) -> Set[str]:
+    seen = ahead(function, *start(function, function.owner, None))
+    return shown(function, function.owner, seen, arrays=True)
 
 
 def _takes_rows(target: Value, seen: Seen) -> bool:

@@ -15,11 +15,13 @@ from dataclasses import replace
 from typing import Final
 
 from shapecheck.analysis.annotations import classes, declarations
-from shapecheck.analysis.check.bare_parameters import ahead, any_tensor, opened
+from shapecheck.analysis.check.ahead import ahead, is_annotated
+from shapecheck.analysis.check.bare_parameters import any_tensor, opened
 from shapecheck.analysis.check.module import program_of, without_collecting
 from shapecheck.analysis.check.parts import functions as functions_of
-from shapecheck.analysis.check.parts import nested, start
-from shapecheck.analysis.check.tensor_evidence import is_annotated, shown, shown_sizes
+from shapecheck.analysis.check.parts import nested
+from shapecheck.analysis.check.symbolic import start
+from shapecheck.analysis.check.tensor_evidence import shown, shown_sizes
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.interpreter import body
 from shapecheck.analysis.interpreter.budget import BudgetExceeded

@@ -14,24 +14,35 @@ from shapecheck.ops.shape.indexing import fit_into
 from shapecheck.shapes import Clash, Facts, Run, Shape, Tensor, broadcast_dim, mismatch
 
 
-def _same_rank(call: Call, shape: Shape, index: Shape, headline: str) -> tuple[Shape, Shape]:
-    """Return two shapes of one rank, which is known where one's is."""
+def _same_rank(
+    call: Call, shape: Shape, index: Shape, headline: str, what: str = "tensor"
+) -> tuple[Shape, Shape]:
+    """Return two shapes of one rank, which is known where one's is; `what` the first is of."""
     if (shape.rank or index.rank or 0) > 1:
         shape = call.facts.stretched(shape, count=index.rank)
         index = call.facts.stretched(index, count=shape.rank)
-    if shape.rank is None or index.rank is None or shape.rank == index.rank:
+    if _may_be_of_one_rank(shape, index) or index.numel() == 0:
         return shape, index
-    if 0 in (shape.rank, index.rank) and max(shape.rank, index.rank) <= 1:
-        return shape, index
-    if index.numel() == 0:
-        return shape, index
+    are_known = shape.rank is not None and index.rank is not None
+    fixes = ("unsqueeze", "squeeze") if are_known else ()
+    axes = shape.rank if are_known else _axes_of(shape)
     raise mismatch(
-        f"the index has {counted(index.rank, 'axis')} and the tensor {shape.rank}",
-        headline,
-        "shape",
-        "unsqueeze",
-        "squeeze",
+        f"the index has {_axes_of(index)} and the {what} {axes}", headline, "shape", *fixes
     )
+
+
+def _may_be_of_one_rank(shape: Shape, index: Shape) -> bool:
+    """Whether two shapes may have as many axes; a number counts as one axis, and the reverse."""
+    least = max(shape.least_rank, index.least_rank)
+    return all(one.rank is None or least <= max(one.rank, 1) for one in (shape, index)) and (
+        None in (shape.rank, index.rank) or shape.rank == index.rank or least <= 1
+    )
+
+
+def _axes_of(shape: Shape) -> str:
+    """Return how many axes a shape has, or has at least."""
+    least = "" if shape.rank is not None else "at least "
+    return f"{least}{counted(shape.least_rank, 'axis')}"
 
 
 def _no_larger(
@@ -110,7 +121,7 @@ def scatter(
         source = src if isinstance(src, Tensor) else rest.get("value")
         if isinstance(source, Tensor) and source.shape.dims != ():
             values = call.facts.shape(source.shape)
-            _same_rank(call, values, places, headline)
+            _same_rank(call, values, places, headline, "source")
             _no_larger(call, values, places, None, "in the source", headline)
     return tensor
 
@@ -150,17 +161,22 @@ def index_add(
     if not isinstance(source, Tensor):
         return tensor
     values = call.facts.shape(source.shape)
-    if position is None or values.known is None or shape.known is None or not shape.known:
+    if position is None or not shape.dims or not values.dims:
         return tensor
-    if len(values.known) != len(shape.known):
-        if values.known == ():
-            return tensor
-        raise mismatch(
-            f"the source has {len(values.known)} axes and the tensor {len(shape.known)}", headline
-        )
-    for axis, (value, place) in enumerate(zip(values.known, shape.known, strict=True)):
-        expected = place if axis != position else places.at(0)
-        if expected is not None and not call.unify(value, expected):
+    values = call.facts.stretched(values, count=shape.rank)
+    if values.known is not None and shape.known is not None:
+        if len(values.known) != len(shape.known):
+            raise mismatch(
+                f"the source has {len(values.known)} axes and the tensor {len(shape.known)}",
+                headline,
+            )
+        axes = range(len(shape.known))
+    else:
+        axes = range(position, position + 1)
+    for axis in axes:
+        value = values.at(axis)
+        expected = places.at(0) if axis == position else shape.at(axis)
+        if value is not None and expected is not None and not call.unify(value, expected):
             raise mismatch(
                 f"axis {axis} of the source is {value}, not {expected}",
                 headline,

@@ -81,7 +81,7 @@ def concatenate(call: Call, parts: Sequence[Tensor], dim: Value) -> Tensor:
         return Tensor(shapes[whole[0]], kind)
     if rank is None:
         return Tensor(_cat_ragged(call, [shapes[i] for i in whole], dim, headline), kind)
-    spelled = [spell(shapes[i], rank) for i in whole]
+    spelled = [spell(call.facts.stretched(shapes[i], count=rank), rank) for i in whole]
     rows = [shape for shape in spelled if shape is not None]
     position = call.axis(rows[0], dim)
     if position is None:
