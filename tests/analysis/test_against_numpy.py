@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-
-from shapecheck.analysis import Options, Source, analyze_module
+from lone_program import said_of
 
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
 CATEGORIES = {
@@ -143,18 +142,9 @@ def programs(draw: Any) -> tuple[str, list[str]]:
     return arrays(draw), [expression.replace("AXIS", axis) for expression in chosen]
 
 
-class NoSources:
-    """A host that has no other module."""
-
-    def source(self, module: str) -> Source | None:
-        """There is none."""
-        return None
-
-
 def said(program: str) -> list[str]:
     """Return what the analysis says of a program."""
-    source = Source("case", "case.py", program)
-    return [found.message for found in analyze_module(source, NoSources(), Options())]
+    return [found.message for found in said_of(program)]
 
 
 def evaluated(setup: str, expressions: list[str]) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-
-from shapecheck.analysis import Options, Source, analyze_module
+from lone_program import said_of
 
 SETUP = """\
 import torch
@@ -183,18 +182,9 @@ def shapes(value: Any) -> Any:
     return [shapes(item) for item in value if item is not None]
 
 
-class NoSources:
-    """A host that has no other module."""
-
-    def source(self, module: str) -> Source | None:
-        """There is none."""
-        return None
-
-
 def said(program: str) -> list[str]:
     """Return what the analysis says of a program."""
-    source = Source("case", "case.py", program)
-    return [found.message for found in analyze_module(source, NoSources(), Options())]
+    return [found.message for found in said_of(program)]
 
 
 def parts(expression: str, wanted: Any) -> list[tuple[str, str]]:

@@ -16,10 +16,11 @@ from types import ModuleType
 from typing import Any
 
 import torch
+from lone_program import said_of
 from paired_programs import paired_programs
 from torch import Tensor
 
-from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
+from shapecheck.analysis import Diagnostic
 from shapecheck.rewriting import rewrite
 from shapecheck.tensor_spec import TensorSpec, read
 
@@ -96,14 +97,7 @@ def entry(made: ModuleType) -> tuple[Callable[..., Any], type | None]:
 
 def analysed(program: str, strict: bool = False) -> list[Diagnostic]:
     """Return the errors that the analysis finds in a program."""
-
-    class NoSources:
-        def source(self, module: str) -> Source | None:
-            return None
-
-    found = analyze_module(
-        Source("case", "case.py", PRELUDE + program), NoSources(), Options(strict=strict)
-    )
+    found = said_of(PRELUDE + program, strict)
     return [one for one in found if one.severity == "error"]
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from lone_program import said_of
 from paired_programs import paired_programs
 
-from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
+from shapecheck.analysis import Diagnostic
 
 HERE = Path(__file__).parent
 DRIVER = "[driver]\n"
@@ -63,14 +64,8 @@ def run(program: str) -> str:
 
 def analysed(program: str) -> list[Diagnostic]:
     """Return the errors and suspicions about a program, of which the driver isn't given."""
-
-    class NoSources:
-        def source(self, module: str) -> Source | None:
-            return None
-
     text, _, _ = program.partition(DRIVER)
-    found = analyze_module(Source("posted", "posted.py", text), NoSources(), Options())
-    return [one for one in found if one.severity != "note"]
+    return [one for one in said_of(text) if one.severity != "note"]
 
 
 def verdict(program: str) -> str | None:
