@@ -131,6 +131,14 @@ class OpClass:
                 return found
         return None
 
+    def is_in_a_shape(self, argument: str) -> bool:
+        """Whether the shape of a field is written with an argument of the constructor."""
+        used = re.compile(rf"\bself\.{re.escape(argument)}\b")
+        if any(used.search(field.text) for field in self.fields.values()):
+            return True
+        parents = (self.table.lookup_class(base) for base in self.bases)
+        return any(parent is not None and parent.is_in_a_shape(argument) for parent in parents)
+
     def _field(self, form: Result, instance: Mapping[str, Value]) -> Value:
         if form.same is not None:
             return self.table.evaluate(form.same, {"self": instance}, None)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from shapecheck.analysis.interpreter import escaping, first_class, registry
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import spelled_out
-from shapecheck.analysis.interpreter.kinds import attribute, held_by, kind_of
+from shapecheck.analysis.interpreter.kinds import attribute, held_by, kind_of, mapping_of
 from shapecheck.analysis.interpreter.shown_by_use import receiver_of
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
 from shapecheck.analysis.program.syntax import name_of
@@ -64,7 +64,7 @@ def evaluate_arguments(frame: Frame, node: ast.Call) -> Arguments:
         if keyword.arg is not None:
             kwargs[keyword.arg] = Argument(value, keyword.value)
             continue
-        content = frame.state.dict_of(value)
+        content = mapping_of(frame, value)
         if content is not None and content.items is not None:
             kwargs.update({str(key): Argument(item) for key, item in content.items.items()})
         else:

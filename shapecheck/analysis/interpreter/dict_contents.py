@@ -12,6 +12,7 @@ from dataclasses import replace
 from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, iterate
+from shapecheck.analysis.interpreter.kinds import mapping_of
 from shapecheck.analysis.interpreter.registry import Named
 from shapecheck.analysis.interpreter.truth import is_constant
 from shapecheck.analysis.program.model import NOTHING, Value
@@ -155,7 +156,7 @@ def as_dict(frame: Frame, args: list[Value], kwargs: Named) -> Value:
 
 def content_of_dict(frame: Frame, value: Value) -> DictContent:
     """Return what `dict(value)` holds."""
-    content = frame.state.dict_of(value)
+    content = mapping_of(frame, value)
     if content is not None:
         return content
     items, element = iterate(frame, value)

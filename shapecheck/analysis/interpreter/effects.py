@@ -194,6 +194,11 @@ def _roots(node: ast.expr, stands_for: Mapping[str, _Roots]) -> _Roots:
     attribute: str | None = None
     while not isinstance(node, ast.Name):
         match node:
+            case (
+                ast.Attribute(value=inner, attr="__dict__")
+                | ast.Call(func=ast.Name(id="vars"), args=[inner])
+            ):
+                node, attribute = inner, None
             case ast.Attribute(value=inner, attr=name):
                 node, attribute = inner, name
             case ast.Subscript(value=inner) | ast.Call(func=ast.Attribute(value=inner)):

@@ -14,7 +14,7 @@ from shapecheck.analysis.interpreter.iteration import (
     length,
     spelled_out,
 )
-from shapecheck.analysis.interpreter.kinds import attribute
+from shapecheck.analysis.interpreter.kinds import attribute, mapping_of
 from shapecheck.analysis.interpreter.narrowing import split
 from shapecheck.analysis.interpreter.registry import expression
 from shapecheck.analysis.interpreter.shown_by_use import asked_for_shape
@@ -106,7 +106,7 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
         if key is not None:
             put(frame, made, content, name, held)
             continue
-        other = frame.state.dict_of(held) or DictContent(None)
+        other = mapping_of(frame, held) or DictContent(None)
         frame.state.put(made, united(frame.state, content, other, {}))
     return made
 

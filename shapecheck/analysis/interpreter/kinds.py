@@ -15,7 +15,7 @@ from shapecheck.analysis.interpreter import registry
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import MethodCall
 from shapecheck.analysis.program.model import NOTHING, Class, Value
-from shapecheck.analysis.values.model import Arguments, Bound, Content, Ref
+from shapecheck.analysis.values.model import Arguments, Bound, Content, DictContent, Ref
 from shapecheck.analysis.values.parts import MOST
 from shapecheck.dims import IntSize, unknown
 from shapecheck.ops import UNKNOWN, Repeated
@@ -125,6 +125,19 @@ class Kind(Generic[Held_contra]):
     ) -> None:
         """Do what `value.name = new` does."""
 
+    def lose_attributes(
+        self, frame: Frame, value: Value, held: Held_contra, place: ast.expr
+    ) -> None:
+        """Give up what is known of all its attributes, any of which may have been set.
+
+        `place` is its expression.
+        """
+        frame.state.put(value, None)
+
+    def mapping(self, frame: Frame, value: Value, held: Held_contra) -> DictContent | None:
+        """Return what it holds as a dict, None where it is none or that isn't known."""
+        return None
+
     def special(
         self,
         frame: Frame,
@@ -203,6 +216,18 @@ def assign_attribute(frame: Frame, owner: Value, name: str, value: Value, node: 
     """Do what `owner.name = value` does."""
     held = held_by(frame, owner)
     kind_of(held).set_attribute(frame, owner, held, name, value, node)
+
+
+def lose_attributes(frame: Frame, owner: Value, place: ast.expr) -> None:
+    """Give up what is known of all attributes of something; `place` is its expression."""
+    held = held_by(frame, owner)
+    kind_of(held).lose_attributes(frame, owner, held, place)
+
+
+def mapping_of(frame: Frame, value: Value) -> DictContent | None:
+    """Return what a dict holds, or the attributes of an instance; None for what is neither."""
+    held = held_by(frame, value)
+    return kind_of(held).mapping(frame, value, held)
 
 
 def special(frame: Frame, owner: Value, name: str, args: Sequence[Value], node: ast.expr) -> Value:

@@ -13,13 +13,14 @@ from shapecheck.analysis.interpreter import first_class
 from shapecheck.analysis.interpreter.dict_contents import united
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import as_list
-from shapecheck.analysis.interpreter.kinds import held_by, kind_of, special
+from shapecheck.analysis.interpreter.kinds import held_by, kind_of, mapping_of, special
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.truth import compared, truth
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.program.syntax import called, elements
 from shapecheck.analysis.values.model import (
     Array,
+    Attributes,
     DictContent,
     ListContent,
     OneOf,
@@ -324,7 +325,7 @@ def _concatenate(frame: Frame, left: Value, right: Value) -> Value:
 
 
 def _unite(frame: Frame, left: Value, right: Value) -> Value:
-    a, b = frame.state.dict_of(left), frame.state.dict_of(right)
+    a, b = mapping_of(frame, left), mapping_of(frame, right)
     if a is None or b is None:
         return UNKNOWN
     return frame.state.new(united(frame.state, a, b, {}))
@@ -546,7 +547,7 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
             index = first_class.spread(frame, owner, index_value(frame, target.slice), target)
         case Array():
             index = index_value(frame, target.slice)
-        case Ref():
+        case Ref() | Attributes():
             index = frame.eval(target.slice)
         case _:
             return owner

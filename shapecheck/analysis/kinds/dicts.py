@@ -62,6 +62,9 @@ class DictKind(Kind[DictContent]):
         sure = is_key(index)
         frame.state.put(value, remove(held, index) if sure else opened(frame.state, held))
 
+    def mapping(self, frame: Frame, value: Value, held: DictContent) -> DictContent | None:
+        return held
+
     def attribute(
         self, frame: Frame, value: Value, held: DictContent, name: str, node: ast.expr
     ) -> Value:

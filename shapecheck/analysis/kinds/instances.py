@@ -154,11 +154,21 @@ class InstanceKind(Kind[Instance]):
         self, frame: Frame, value: Value, held: Instance, name: str, new: Value, node: ast.expr
     ) -> None:
         """Put something into the instance; of a property, the setter is called."""
+        if name == "__dict__":
+            self.lose_attributes(frame, value, held, node)
+            return
         setter = find_setter(held.cls, name)
         if setter is None:
             frame.state.set_attribute(value, name, new)
         else:
             functions.invoke(frame, setter, [Argument(value), Argument(new)], {}, node, name)
+
+    def lose_attributes(self, frame: Frame, value: Value, held: Instance, place: ast.expr) -> None:
+        """Leave methods as they are; what a field is declared to be still holds, too."""
+        own = own_ancestry(held.cls)
+        each = [name for one in own for name, node in members(one).items() if _is_field(node)]
+        attrs = dict.fromkeys((*each, *held.attrs), UNKNOWN)
+        frame.state.put(value, replace(held, attrs=attrs, whole=False, fresh=False))
 
     def special(
         self,
@@ -258,21 +268,6 @@ def _is_open(cls: Class) -> bool:
     return not all(
         isinstance(base, (Class, Dotted)) for parent in own_ancestry(cls) for base in bases(parent)
     )
-
-
-def lose_attributes(frame: Frame, owner: Value) -> None:
-    """Give up what is known of all attributes of something: any of them may have been set.
-
-    What a field is declared to be still holds, and methods stay what they are.
-    """
-    content = frame.state.instance_of(owner)
-    if content is None:
-        frame.state.put(owner, None)
-        return
-    own = own_ancestry(content.cls)
-    fields = [name for parent in own for name, node in members(parent).items() if _is_field(node)]
-    attrs = dict.fromkeys((*fields, *content.attrs), UNKNOWN)
-    frame.state.put(owner, replace(content, attrs=attrs, whole=False, fresh=False))
 
 
 def _is_field(node: ast.stmt) -> bool:
@@ -422,10 +417,3 @@ class SuperKind(Kind[Super]):
 
 
 register(Super, SuperKind())
-
-
-class AttributesKind(Kind[Attributes]):
-    """`instance.__dict__`."""
-
-
-register(Attributes, AttributesKind())

@@ -13,8 +13,8 @@ from shapecheck.analysis.interpreter.statements import store
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.syntax import owner_of
 from shapecheck.analysis.values.model import Arguments, Bound, OpInstance
-from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import is_size
 from shapecheck.shapes import Tensor
 from shapecheck.signatures import Signature
 
@@ -46,6 +46,23 @@ def _is_alike(frame: Frame, one: Tensor, other: Tensor) -> bool:
     if shapes[0] is None or shapes[1] is None or len(shapes[0]) != len(shapes[1]):
         return False
     return all(map(frame.state.facts.same, shapes[0], shapes[1]))
+
+
+def _has_size(value: Value) -> bool:
+    """Whether a size is what something was made with, or among it: `kernel_size=(3, 3)`."""
+    match value:
+        case tuple() | list():
+            return any(map(_has_size, value))
+    return is_size(value)
+
+
+def _put(frame: Frame, place: ast.expr, changed: OpInstance, node: ast.expr) -> None:
+    """Have an instance be another from here on, where an expression finds it."""
+    match place:
+        case ast.Name():
+            frame.renew(place, changed, node)
+        case _:
+            store(frame, place, changed, node)
 
 
 class OpInstanceKind(Kind[OpInstance]):
@@ -90,7 +107,8 @@ class OpInstanceKind(Kind[OpInstance]):
     ) -> None:
         """Let what it was made with be another, as in `self.pool.return_indices = True`.
 
-        Of one that gets a weight of another shape, it isn't known what sizes it takes.
+        Of one that gets a weight of another shape, it isn't known what sizes it takes. Nor does a
+        size become another in the weight that was made of it.
         """
         before = held.cls.attribute(name, held.attrs)
         if not isinstance(node, ast.Attribute) or not (
@@ -101,13 +119,15 @@ class OpInstanceKind(Kind[OpInstance]):
         if isinstance(before, Tensor):
             if isinstance(new, Tensor) and _is_alike(frame, before, new):
                 return
-            attrs = {n: UNKNOWN if isinstance(v, (int, Size)) else v for n, v in attrs.items()}
-        changed = OpInstance(held.cls, attrs)
-        match node.value:
-            case ast.Name():
-                frame.renew(node.value, changed, node)
-            case place:
-                store(frame, place, changed, node)
+            attrs = {n: UNKNOWN if _has_size(v) else v for n, v in attrs.items()}
+        elif held.cls.is_in_a_shape(name) and new != held.attrs[name]:
+            attrs[name] = UNKNOWN
+        _put(frame, node.value, OpInstance(held.cls, attrs), node)
+
+    def lose_attributes(
+        self, frame: Frame, value: Value, held: OpInstance, place: ast.expr
+    ) -> None:
+        _put(frame, place, OpInstance(held.cls, held.cls.unknown()), place)
 
     def call(
         self,

@@ -13,7 +13,7 @@ from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall, fu
 from shapecheck.analysis.kinds.construct import construct, replaced
 from shapecheck.analysis.program.model import Class, Value
 from shapecheck.analysis.program.syntax import elements, text_of
-from shapecheck.analysis.values.model import Argument, DictContent, Instance
+from shapecheck.analysis.values.model import Argument, Attributes, DictContent, Instance
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import are, as_text
 
@@ -97,10 +97,8 @@ def _dataclass_as_dict(frame: Frame, call: LibraryCall) -> Value:
 
 @function("builtins.vars", takes=1)
 def _vars(frame: Frame, call: LibraryCall) -> Value:
-    content = frame.state.instance_of(call.args[0])
-    if content is None or is_dataclass(content.cls):
-        return _fields(frame, call.args[0], call.node)
-    return UNKNOWN
+    found = attribute(frame, call.args[0], "__dict__", call.node)
+    return found if isinstance(found, Attributes) else UNKNOWN
 
 
 def _fields(frame: Frame, owner: Value, node: ast.expr) -> Value:

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from shapecheck import dtypes
 from shapecheck.analysis.annotations.classes import ancestry, bases, own_ancestry
+from shapecheck.analysis.interpreter.calls import invoke
+from shapecheck.analysis.interpreter.dict_contents import content_of_dict
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.kinds import assign_attribute, attribute, held_by, kind_of
+from shapecheck.analysis.interpreter.kinds import (
+    assign_attribute,
+    attribute,
+    held_by,
+    kind_of,
+    lose_attributes,
+    mapping_of,
+)
 from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall, function, on
-from shapecheck.analysis.kinds.instances import lose_attributes
+from shapecheck.analysis.kinds.attributes import put_attributes
 from shapecheck.analysis.program.model import Class, Dotted, Value
-from shapecheck.analysis.values.model import Bound, Instance, ListContent, Ref
+from shapecheck.analysis.program.syntax import MUTATORS, owner_of
+from shapecheck.analysis.values.model import (
+    Attributes,
+    Bound,
+    DictContent,
+    Instance,
+    ListContent,
+    Namespace,
+    OpInstance,
+)
 from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.ops.call import as_text
 
@@ -41,26 +60,60 @@ def _getattr(frame: Frame, call: LibraryCall) -> Value:
     return UNKNOWN if default and isinstance(found, Bound) else found
 
 
-@function("builtins.setattr", "builtins.object.__setattr__")
+@function("builtins.setattr", "builtins.object.__setattr__", takes=3)
 def _setattr(frame: Frame, call: LibraryCall) -> Value:
-    match call.args:
-        case [owner, str(name), value]:
-            assign_attribute(frame, owner, name, value, call.node)
-        case [Ref() as owner, *_]:
-            lose_attributes(frame, owner)
+    owner, name, value = call.args
+    _set_by_name(frame, call, owner, call.arguments.args[0].node, name, value)
     return None
 
 
-@on(ListContent, "__setattr__", takes=2)
 @on(Instance, "__setattr__", takes=2)
-def _set_attribute(frame: Frame, call: MethodCall[Instance | ListContent]) -> Value:
+@on(ListContent, "__setattr__", takes=2)
+@on(Namespace, "__setattr__", takes=2)
+@on(OpInstance, "__setattr__", takes=2)
+def _set_own(frame: Frame, call: MethodCall[object]) -> Value:
     """Do what `setattr` does, asked of what has the attribute."""
-    match call.args:
-        case [str(name), value]:
-            assign_attribute(frame, call.owner, name, value, call.node)
-        case _ if isinstance(call.owner, Ref):
-            lose_attributes(frame, call.owner)
+    name, value = call.args
+    _set_by_name(frame, call, call.owner, owner_of(call.node.func), name, value)
     return None
+
+
+def _set_by_name(
+    frame: Frame, call: LibraryCall, owner: Value, place: ast.expr | None, name: Value, value: Value
+) -> None:
+    """Assign an attribute by its name, any one if that isn't known; `place` is who has it."""
+    place = call.node.func if place is None else place
+    if isinstance(name, str):
+        target = ast.copy_location(ast.Attribute(place, name, ast.Store()), call.node)
+        assign_attribute(frame, owner, name, value, target)
+    else:
+        lose_attributes(frame, owner, place)
+
+
+@on(Attributes, "update", takes=(0, 1))
+def _update(frame: Frame, call: MethodCall[Attributes]) -> Value:
+    given = content_of_dict(frame, call.args[0]) if call.args else DictContent({})
+    if given.items is None:
+        lose_attributes(frame, call.held.owner, call.node.func)
+    put_attributes(frame, call.held.owner, {**_by_text(given.items or {}), **call.kwargs})
+    return None
+
+
+def _by_text(items: Mapping[Value, Value]) -> dict[str, Value]:
+    return {str(name): value for name, value in items.items()}
+
+
+@on(Attributes, "items", "values", "keys", "get", "copy")
+def _read(frame: Frame, call: MethodCall[Attributes]) -> Value:
+    """Ask a dict with the same in it."""
+    copied = frame.state.new(mapping_of(frame, call.owner))
+    return invoke(frame, Bound(copied, call.name), call.arguments, call.node, call.label)
+
+
+@on(Attributes, *sorted(MUTATORS - {"update"}))
+def _change(frame: Frame, call: MethodCall[Attributes]) -> Value:
+    lose_attributes(frame, call.held.owner, call.node.func)
+    return UNKNOWN
 
 
 @function("builtins.callable", takes=1)

@@ -23,7 +23,6 @@ from shapecheck.analysis.interpreter.truth import CONTAINERS
 from shapecheck.analysis.kinds.module_children import LAYER, children, is_sequential
 from shapecheck.analysis.program.model import NOTHING, Dotted, Value
 from shapecheck.analysis.values.model import (
-    Attributes,
     DictContent,
     Instance,
     Items,
@@ -78,20 +77,6 @@ def _register(frame: Frame, call: MethodCall[Instance]) -> Value:
     match values:
         case [str(name), value, *_]:
             frame.state.set_attribute(call.owner, name, value)
-    return None
-
-
-@on(Attributes, "update", takes=(0, 1))
-def _set_all(frame: Frame, call: MethodCall[Attributes]) -> Value:
-    """Assign the attributes of an instance, by `instance.__dict__.update(...)`."""
-    made = call.held.owner
-    content = frame.state.instance_of(made)
-    other = frame.state.dict_of(call.args[0]) if call.args else DictContent({})
-    if content is None or other is None or other.items is None:
-        frame.state.put(made, None)
-        return None
-    attrs = {**content.attrs, **{str(k): v for k, v in other.items.items()}, **call.kwargs}
-    frame.state.put(made, replace(content, attrs=attrs))
     return None
 
 
