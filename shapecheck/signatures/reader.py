@@ -199,6 +199,11 @@ class Table:
         self._built[name] = found
         return found
 
+    def has(self, name: str) -> bool:
+        """Whether a function or method of this dotted name has a signature."""
+        self._load()
+        return name in self._functions
+
     def lookup_class(self, name: str) -> OpClass | None:
         """Return the class of this dotted name, None if there is none."""
         self._load()

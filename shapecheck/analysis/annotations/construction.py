@@ -76,9 +76,14 @@ def is_always_given(init: Function, name: str) -> bool:
     """Whether each call of a class in its module gives a parameter, so that no default is meant."""
     if init.owner is None or init.name != "__init__":
         return False
+    given = given_in_module(init.owner, init)
+    return bool(given) and all(name in one for one in given)
+
+
+def given_in_module(cls: Class, init: Function) -> list[dict[str, ast.expr]]:
+    """Return what each call of a class in its module gives the parameters of its constructor."""
     params = [param.name for param in declarations.declaration(init).params[1:]]
-    calls = init.owner.module.syntax.calls(init.owner.name)
-    return bool(calls) and all(name in given_to(params, call) for call in calls)
+    return [given_to(params, call) for call in cls.module.syntax.calls(cls.name)]
 
 
 def assigned(cls: Class) -> tuple[set[str], set[str]]:

@@ -10,7 +10,12 @@ from typing import Final
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import defaults, find_method, is_module
-from shapecheck.analysis.annotations.construction import assigned, is_always_given, is_builder
+from shapecheck.analysis.annotations.construction import (
+    assigned,
+    given_in_module,
+    is_always_given,
+    is_builder,
+)
 from shapecheck.analysis.check.size_evidence import configurations_of, handed_to_layers, sizes_of
 from shapecheck.analysis.interpreter import body, first_class
 from shapecheck.analysis.interpreter.frame import Frame
@@ -18,7 +23,7 @@ from shapecheck.analysis.interpreter.summaries import view
 from shapecheck.analysis.kinds.construct import tell
 from shapecheck.analysis.program.declared import AnyDecl
 from shapecheck.analysis.program.model import Class, Function, Value, literal
-from shapecheck.analysis.program.syntax import given_to, is_def
+from shapecheck.analysis.program.syntax import is_def
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
     Instance,
@@ -234,8 +239,7 @@ def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
     asserted = cls.module.syntax.equated(cls.name)
     params = {param.name: param for param in declarations.declaration(init).params[1:]}
     pairs: set[tuple[str, str]] | None = None
-    for call in cls.module.syntax.calls(cls.name):
-        given = given_to(params, call)
+    for given in given_in_module(cls, init):
         texts = {n: ast.dump(v) for n, v in given.items() if literal(v) is UNKNOWN}
         alike = {
             (a, b)

@@ -355,7 +355,7 @@ class Causes:
 
     def _rule(self, name: str) -> bool:
         table = self._analysis.module.program.table
-        return table.signature(name) is not None or table.lookup_class(name) is not None
+        return table.has(name) or table.lookup_class(name) is not None
 
     # What was observed ------------------------------------------------------------------------
 

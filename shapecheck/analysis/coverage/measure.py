@@ -342,7 +342,7 @@ class _Code:
             case Bound(receiver=receiver, function=None), _:
                 return isinstance(receiver, Tensor)
             case Unknown(), ast.Attribute(value=owner):
-                is_method = self.table.signature(f"torch.Tensor.{name}") is not None
+                is_method = self.table.has(f"torch.Tensor.{name}")
                 if is_method and self._blank(owner):
                     if self._likely(owner) or name not in _AMBIGUOUS:
                         return True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from shapecheck.analysis.interpreter import escaping, first_class, registry
 from shapecheck.analysis.interpreter.frame import Frame
@@ -15,6 +17,8 @@ from shapecheck.analysis.program.syntax import name_of
 from shapecheck.analysis.values.model import Argument, Arguments, Super
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
+
+_NOTHING_NAMED: Final[Mapping[str, Value]] = MappingProxyType({})
 
 
 def follows(name: str) -> bool:
@@ -105,5 +109,18 @@ def let_go(frame: Frame, arguments: Arguments) -> None:
 
 def call_back(frame: Frame, function: Value, args: Iterable[Value]) -> Value:
     """Return what a function that was handed over gives."""
-    node = ast.Call(ast.Name("callback", ast.Load()), [], [])
-    return invoke(frame, function, Arguments(tuple(map(Argument, args)), {}), node, "callback")
+    return call_at(frame, function, ast.Name("callback", ast.Load()), "callback", args)
+
+
+def call_at(
+    frame: Frame,
+    function: Value,
+    node: ast.expr,
+    label: str,
+    args: Iterable[Value] = (),
+    named: Mapping[str, Value] = _NOTHING_NAMED,
+) -> Value:
+    """Return what a function gives that is called where an expression stands, not written there."""
+    call = ast.copy_location(ast.Call(node, [], []), node)
+    kwargs = {name: Argument(value) for name, value in named.items()}
+    return invoke(frame, function, Arguments(tuple(map(Argument, args)), kwargs), call, label)

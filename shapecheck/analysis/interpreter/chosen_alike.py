@@ -6,11 +6,10 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
-from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import find_method
+from shapecheck.analysis.annotations.construction import given_in_module
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Value
-from shapecheck.analysis.program.syntax import given_to
 from shapecheck.dims import Kind, Size, Sym, Untold, symbol_of
 from shapecheck.ops.call import only
 from shapecheck.shapes import Facts, Mismatch, Problem, Run, Shape, Tensor, Topic, symbols_of
@@ -98,9 +97,7 @@ def _told_apart(owner: Class, one: str, other: str) -> bool:
     init = find_method(owner, "__init__")
     if init is None:
         return False
-    params = [param.name for param in declarations.declaration(init).params[1:]]
-    for call in owner.module.syntax.calls(owner.name):
-        given = given_to(params, call)
+    for given in given_in_module(owner, init):
         pair = [given[name] for name in (one, other) if name in given]
         if len(pair) == 2 and any(isinstance(arg, (ast.Constant, ast.BinOp)) for arg in pair):
             if ast.dump(pair[0]) != ast.dump(pair[1]):

@@ -8,12 +8,12 @@ from typing import Final
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.declarations import decorator_names
 from shapecheck.analysis.interpreter import escaping, functions
-from shapecheck.analysis.interpreter.calls import invoke
+from shapecheck.analysis.interpreter.calls import call_at
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import CALLERS, TRANSPARENT
 from shapecheck.analysis.program.model import NOTHING, Dotted, Function, Value
 from shapecheck.analysis.program.syntax import Def, is_def, name_of, names_in
-from shapecheck.analysis.values.model import Argument, Arguments, Context, Partial, Ref
+from shapecheck.analysis.values.model import Argument, Context, Partial, Ref
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 
@@ -121,8 +121,7 @@ def _apply(frame: Frame, decorator: ast.expr, name: str, value: Function) -> Val
         case (Dotted(name=caller) | Partial(function=Dotted(name=caller))) as made if (
             caller in CALLERS  # `@vmap`, `@partial(vmap, out_dims=1)`
         ):
-            call = ast.copy_location(ast.Call(decorator, [], []), decorator)
-            return frame.hush(invoke, made, Arguments((Argument(value),), {}), call, name)
+            return frame.hush(call_at, made, decorator, name, [value])
         case Function() as maker if _is_transparent(maker):
             return value
         case Function() as maker:

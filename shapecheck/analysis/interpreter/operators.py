@@ -158,7 +158,7 @@ def _of_tensors(
     method = f"{owner}.__{name}__"
     if inplace and _is_tensor(left) and not _is_number(left):
         changing = f"{owner}.__i{name}__"
-        inplace = table.signature(changing) is not None  # `x @= y` makes a new tensor
+        inplace = table.has(changing)  # `x @= y` makes a new tensor
         method = changing if inplace else method
     signature = table.signature(method)
     if signature is None:

@@ -46,7 +46,7 @@ def never_tensors(function: Function) -> frozenset[str]:
     return frozenset(
         name
         for name, attr, is_called in _asked(function.node)
-        if table.signature(f"torch.Tensor.{attr}") is None or (attr == "size" and not is_called)
+        if not table.has(f"torch.Tensor.{attr}") or (attr == "size" and not is_called)
     )
 
 

@@ -490,29 +490,27 @@ def _once(
 def _while(frame: Frame, node: ast.While) -> None:
     if _is_short(node):
         start, faults = frame.fork(), None if frame.faults is None else [*frame.faults]
-        if frame.hush(_in_rounds, node):
-            frame.resume(start)
-            if frame.faults is not None and faults is not None:
-                frame.faults[:] = faults
-            _in_rounds(frame, node)
-            return
+        ends = frame.hush(_in_rounds, node)
         frame.resume(start)
         if frame.faults is not None and faults is not None:
             frame.faults[:] = faults
+        if ends:
+            _in_rounds(frame, node)
+            return
     loop = Loop()
     frame.loops.append(loop)
     with frame.doubting():
         _fixpoint(frame, node, loop, UNKNOWN)
     frame.loops.pop()
-    ends = list(loop.breaks)
+    after = list(loop.breaks)
     if frame.alive:
         _, no = split(frame, node.test)
         frame.resume(no)
         if frame.alive:
             frame.run(node.orelse)
         if frame.alive:
-            ends.append(frame.state)
-    _meet(frame, ends)
+            after.append(frame.state)
+    _meet(frame, after)
 
 
 _ROUNDS_OF_WHILE: Final = 8

@@ -81,7 +81,7 @@ def _is_of_library(frame: Frame, held: Value | Content, kind: str) -> bool | Non
 
 def is_op(frame: Frame, value: Dotted) -> bool:
     """Whether a library's name is known to be that of a function or a class."""
-    return frame.program.table.signature(value.name) is not None or is_class(frame, value)
+    return frame.program.table.has(value.name) or is_class(frame, value)
 
 
 def is_class(frame: Frame, value: Dotted) -> bool:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from shapecheck.analysis.interpreter import body
-from shapecheck.analysis.interpreter.calls import invoke
+from shapecheck.analysis.interpreter.calls import call_at
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.interpreter.registry import Named, stands_for, transparent
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, dotted
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.values.model import Argument, Arguments, Partial
+from shapecheck.analysis.values.model import Partial
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import as_text
 
@@ -26,9 +26,7 @@ _NOT_THE_MODELS: Final = frozenset(
 
 def _made(frame: Frame, maker: Value, given: Mapping[str, Value], node: ast.expr) -> Value:
     """Return what calling something gives, with arguments by name."""
-    call = ast.copy_location(ast.Call(node, [], []), node)
-    named = {name: Argument(value) for name, value in given.items()}
-    return invoke(frame, maker, Arguments((), named), call, "create_model")
+    return call_at(frame, maker, node, "create_model", named=given)
 
 
 def _known(frame: Frame, value: Value) -> dict[str, Value] | None:

@@ -6,12 +6,11 @@ import ast
 from typing import Final
 
 from shapecheck.analysis.annotations.classes import instance_fields
-from shapecheck.analysis.interpreter.calls import invoke
+from shapecheck.analysis.interpreter.calls import call_at
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.interpreter.registry import Named, stands_for, transparent
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Value
-from shapecheck.analysis.values.model import Argument, Arguments
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import as_text
 from shapecheck.shapes import Tensor
@@ -39,8 +38,7 @@ def _attention(frame: Frame, bound: Named, node: ast.expr) -> Value:
 @stands_for("transformers.activations", "ClassInstantier.__getitem__")
 def _activation(frame: Frame, bound: Named, node: ast.expr) -> Value:
     """Return an activation: whichever it is, it keeps shapes."""
-    call = ast.copy_location(ast.Call(node, [], []), node)
-    return invoke(frame, Dotted("torch.nn.GELU"), Arguments((), {}), call, "ACT2FN[...]")
+    return call_at(frame, Dotted("torch.nn.GELU"), node, "ACT2FN[...]")
 
 
 @stands_for(
@@ -137,8 +135,7 @@ def _from_config(frame: Frame, bound: Named, node: ast.expr) -> Value:
     model = UNKNOWN if name is None else frame.program.member(package, name)
     if not isinstance(model, Class):
         return UNKNOWN
-    call = ast.copy_location(ast.Call(node, [], []), node)
-    return invoke(frame, model, Arguments((Argument(bound["config"]),), {}), call, model.name)
+    return call_at(frame, model, node, model.name, [bound["config"]])
 
 
 def _listed(frame: Frame, auto: Class, kind: str) -> str | None:

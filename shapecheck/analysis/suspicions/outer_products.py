@@ -8,7 +8,6 @@ from typing import Final
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
 from shapecheck.analysis.program.syntax import called, last_word, name_of, nodes_of
-from shapecheck.dims import Relation
 from shapecheck.shapes import Shape, Tensor
 
 _LOSSES: Final = "mse_loss l1_loss smooth_l1_loss huber_loss"
@@ -40,7 +39,8 @@ def met_crosswise(frame: Frame, call: OpCall) -> Suspicion | None:
 
 def _alike(frame: Frame, column: Shape, row: Shape) -> bool:
     """Whether both may have one element an item: sizes that differ are crossed on purpose."""
-    return frame.state.facts.compare(column.dims[0], row.dims[0]).relation is not Relation.DIFFERENT  # type: ignore[arg-type]  # no run in a known rank
+    one, other = column.known, row.known
+    return not (one and other and frame.state.facts.differ(one[0], other[0]))
 
 
 def _is_put(frame: Frame, node: ast.expr | None) -> bool:

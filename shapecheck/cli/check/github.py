@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from shapecheck.project.findings import Finding, Outcome
 
 _CHECKOUT: Final = "GITHUB_WORKSPACE"
-
-
 _LEVELS: Final = frozenset(("error", "warning"))
+_ANY_OTHER: Final = "notice"
 
 
 class GithubReport:
@@ -35,7 +34,7 @@ class GithubReport:
         if finding.code is not None:
             properties["title"] = finding.code
         said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-        level = finding.severity if finding.severity in _LEVELS else "notice"
+        level = finding.severity if finding.severity in _LEVELS else _ANY_OTHER
         message = "\n".join((finding.message, *finding.notes))
         self._stream.write(f"::{level} {said}::{_data(message)}\n")
 
