@@ -20,8 +20,8 @@ def fits_without(
 
     See decisions.md, "A layer is given batches".
     """
-    args = [_single(frame, value) for value in given]
-    kwargs = {name: _single(frame, value) for name, value in named.items()}
+    args = [_each_single(frame, value) for value in given]
+    kwargs = {name: _each_single(frame, value) for name, value in named.items()}
     if args == [*given] and kwargs == {**named}:
         return False
     try:
@@ -31,20 +31,25 @@ def fits_without(
     return True
 
 
+def single(frame: Frame, tensor: Tensor) -> Tensor:
+    """Return a tensor without the axes of supposed batches; itself where it has none."""
+    known = frame.state.facts.shape(tensor.shape)
+    kept = tuple(item for item in known.dims if not _is_batch(item))
+    return tensor if len(kept) == len(known.dims) else tensor.with_shape(Shape(kept))
+
+
 def has_batch(items: Sequence[Value]) -> bool:
     """Whether one of some sizes is that of a supposed batch."""
     return any(map(_is_batch, items))
 
 
-def _single(frame: Frame, value: Value) -> Value:
+def _each_single(frame: Frame, value: Value) -> Value:
     """Return a tensor, or some, without the axes of batches."""
     match value:
-        case Tensor(shape=shape):
-            known = frame.state.facts.shape(shape)
-            kept = tuple(item for item in known.dims if not _is_batch(item))
-            return value if len(kept) == len(known.dims) else value.with_shape(Shape(kept))
+        case Tensor():
+            return single(frame, value)
         case tuple() | list():
-            return type(value)(_single(frame, one) for one in value)
+            return type(value)(_each_single(frame, one) for one in value)
     return value
 
 

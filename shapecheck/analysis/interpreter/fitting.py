@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, TypeVar
 import shapecheck.dims as dims
 from shapecheck import dtypes, explain, hints
 from shapecheck.analysis.annotations.making import Making, Symbolic, bind_objects
+from shapecheck.analysis.interpreter.batches import single
 from shapecheck.analysis.interpreter.dict_contents import values
 from shapecheck.analysis.interpreter.dtype_evidence import mind_declared
 from shapecheck.analysis.interpreter.frame import Frame
@@ -47,6 +48,7 @@ from shapecheck.explain import Message
 from shapecheck.hints import Wanted
 from shapecheck.ops import UNKNOWN, Unknown
 from shapecheck.shapes import CertainFacts, Item, Matcher, Misfit, Run, Shape, Tensor
+from shapecheck.spec import Spec
 
 
 def declare(
@@ -134,12 +136,25 @@ def _check_tensor(frame: Frame, declared: TensorDecl, value: Value, matcher: Mat
         return Misfit(None, "dtype"), tensor, declared
     if declared.text is None:
         return _FITS
-    matcher.beside = (tensor.shape,)
+    alone = single(frame, tensor)
+    before = None if alone is tensor else _bindings(matcher)
+    misfit = _misfit(declared.text, tensor.shape, matcher)
+    if misfit is not None and before is not None:
+        _restore(matcher, before)
+        if _misfit(declared.text, alone.shape, matcher) is None:
+            return None, alone, declared
+        _restore(matcher, before)
+    return misfit, tensor, declared
+
+
+def _misfit(text: Spec, shape: Shape, matcher: Matcher) -> Misfit | None:
+    """Return where a shape doesn't fit an annotation, which then binds none of its names."""
+    matcher.beside = (shape,)
     names, runs = dict(matcher.names), dict(matcher.runs)
-    misfit = matcher.match(declared.text, tensor.shape) or matcher.settle()
+    misfit = matcher.match(text, shape) or matcher.settle()
     if misfit is not None:
         matcher.names, matcher.runs = names, runs
-    return misfit, tensor, declared
+    return misfit
 
 
 @_checks(ArrayDecl)
@@ -396,8 +411,9 @@ def teach(
         return Tensor(_build(frame, matcher, declared), declared.dtype)
     built = _build(frame, matcher, declared)
     known = frame.state.facts.shape(value.shape)
-    if known.rank is None or built.rank is None:
-        shape = built if known.rank is None else known
+    if known.rank is None or known.rank != built.rank:
+        # Where both have a rank, it was supposed to be a batch and is a single item.
+        shape = known if known.rank is not None and built.rank is None else built
         return replace(value, shape=shape, dtype=value.dtype & declared.dtype, inserted=False)
     for item, new in zip(known.dims, built.dims, strict=True):
         _name(frame, item, new, matcher)
