@@ -87,7 +87,11 @@ def test_promotion_of_sets_is_the_union() -> None:
                 union |= 0 if pair == dtypes.ANY else pair
         assert dtypes.promote(left, right) == (union or dtypes.ANY)
         assert dtypes.promote(left, right) == dtypes.promote(right, left)
-    assert dtypes.promote(dtypes.ANY, dtypes.BOOL) == dtypes.ANY
+    of_any = {one: dtypes.promote(dtypes.ANY, bit(one)) for one in ("bool", "int64", "float32")}
+    assert of_any["bool"] & dtypes.BOOL
+    assert not of_any["int64"] & dtypes.BOOL
+    assert not of_any["float32"] & (dtypes.BOOL | dtypes.INTEGER)
+    assert all(found & bit("quantized") for found in of_any.values())
 
 
 FLOATING = [n for n in PLAIN if bit(n) & (dtypes.FLOAT | dtypes.COMPLEX) and "float8" not in n]

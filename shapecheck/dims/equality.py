@@ -88,9 +88,8 @@ def _compare(a: IntSize, b: IntSize) -> Verdict:
             return _as_outside(gap)
         if all(symbol.kind is Kind.OWN for symbol in mine):
             # `t+<p>` and `t` are equal if <p> is 0; `2*<d>` and `<d>` never are, nor is an axis 0
-            is_of_axes = all(isinstance(symbol.origin, Untold) for symbol in mine)
-            if len(gap.terms) == 1 and not mine <= left & right and not is_of_axes:
-                return POSSIBLE
+            if len(gap.terms) == 1 and not mine <= left & right:
+                return verdict if _is_product_of_axes(gap) else POSSIBLE
             if verdict.own and not (mine & left and mine & right):
                 return POSSIBLE
     return verdict
@@ -111,6 +110,13 @@ def _as_outside(gap: Size) -> Verdict:
     return DIFFERENT
 
 
+def _is_product_of_axes(gap: Size) -> bool:
+    """Whether a difference is one product of axes of tensors, none of which is 0."""
+    return len(gap.terms) == 1 and all(
+        isinstance(atom, Sym) and isinstance(atom.origin, Untold) for atom in gap.atoms()
+    )
+
+
 def _flexible(a: IntSize, b: IntSize) -> Verdict:
     """Compare sizes of which at least one has an unknown in it."""
     for left, right in ((a, b), (b, a)):
@@ -119,6 +125,8 @@ def _flexible(a: IntSize, b: IntSize) -> Verdict:
                 return Verdict(Relation.POSSIBLE, (symbol, right))
     gap = a - b
     if isinstance(gap, int):
+        return DIFFERENT
+    if _is_product_of_axes(gap):
         return DIFFERENT
     gap = reduced_gap(gap)[0]
     if isinstance(gap, int):
@@ -130,9 +138,7 @@ def _flexible(a: IntSize, b: IntSize) -> Verdict:
         return DIFFERENT
     if len(flexible) == 1:
         (symbol,) = flexible
-        verdict = solve(gap, symbol)
-        is_axis = isinstance(symbol.origin, Untold)
-        return DIFFERENT if is_axis and verdict.learn == (symbol, 0) else verdict
+        return solve(gap, symbol)
     axes = [s for s in gap.symbols() if isinstance(s.origin, Untold) and s.kind is Kind.OWN]
     if len(axes) == 1:  # `h*w` of which nothing is known says what an axis is
         verdict = solve(gap, axes[0])
