@@ -22,6 +22,7 @@ from shapecheck.dims.algebra import (
     measured,
     product,
     symbols_in,
+    terms_of,
 )
 from shapecheck.dims.arithmetic import ARITHMETIC, SYMBOLS
 from shapecheck.dims.bounds import nonnegative
@@ -96,6 +97,7 @@ __all__ = [
     "symbol_of",
     "symbols",
     "symbols_in",
+    "terms_of",
     "unknown",
     "whole",
 ]

@@ -144,7 +144,7 @@ class Facts:
         if self._other_name(a, b) or self._other_name(b, a):
             return Verdict(Relation.DIFFERENT)
         verdict = compare(size_of(a), size_of(b))
-        if verdict.own and self.under_unknown_condition:
+        if verdict.own and self.under_unknown_condition and not _are_of_one_axis(a, b):
             return Verdict(Relation.POSSIBLE)
         if isinstance(a, Composite) and isinstance(b, Composite):
             parts = numbered(a.parts), numbered(b.parts)
@@ -251,6 +251,8 @@ class Facts:
             return False
         # min(n,h) and min(n,w) are both n where that is less, and min(n,2) is 2 where n is more
         if all(is_clamped(dim) or isinstance(dim, int) for dim in now) or _is_bound(*now):
+            return False
+        if _is_rest_beside(*now) or _is_rest_beside(*now[::-1]):
             return False
         return any(
             one in shape.dims and other in shape.dims
@@ -522,3 +524,19 @@ class CertainFacts(Facts):
         """Decide whether two dimensions are equal; what may be equal is different."""
         verdict = super().compare(_outside(a), _outside(b))
         return verdict if verdict.relation is Relation.SAME else Verdict(Relation.DIFFERENT)
+
+
+def _is_rest_beside(axis: DimExpr, rest: DimExpr) -> bool:
+    """Whether a size is what an axis leaves of others: `k*k//n` beside `n` is `n` where `k` is."""
+    symbol = symbol_of(axis)
+    return any(
+        atom is symbol and exponent < 0
+        for monomial in dims.terms_of(size_of(rest))
+        for atom, exponent in monomial
+    )
+
+
+def _are_of_one_axis(a: DimExpr, b: DimExpr) -> bool:
+    """Whether two sizes are made of one axis alone: `n*n` isn't `n` under any condition."""
+    found = dims.symbols(a) | dims.symbols(b)
+    return len(found) == 1 and all(isinstance(symbol.origin, Untold) for symbol in found)

@@ -110,7 +110,7 @@ def look_into(
     outcome.taught.teach(frame.state.facts)
     frame.state.put_all(outcome.changes)
     if outcome.faults:
-        step = Step(frame.module, node, frame.function, given(values))
+        step = Step(frame.module, node, frame.function, given(values, frame.state.facts))
         frame.fault(outcome.faults[0].through(step))
         return UNKNOWN
     return outcome.value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeGuard
 
@@ -15,7 +16,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import as_list
 from shapecheck.analysis.interpreter.kinds import held_by, kind_of, mapping_of, special
 from shapecheck.analysis.interpreter.op_calls import Site, apply
-from shapecheck.analysis.interpreter.truth import compared, truth
+from shapecheck.analysis.interpreter.truth import compared, is_constant, truth
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.program.syntax import called, elements
 from shapecheck.analysis.values.model import (
@@ -324,6 +325,17 @@ def _concatenate(frame: Frame, left: Value, right: Value) -> Value:
     return frame.state.new(frame.state.extended(a, b))
 
 
+def _filled_in(frame: Frame, left: Value, right: Value) -> Value:
+    """Return a text in which constants are put in the place of `%d` and its like."""
+    given = right if isinstance(right, tuple) else (right,)
+    if not isinstance(left, str) or not all(map(is_constant, given)) or _WIDTH.search(left):
+        return UNKNOWN
+    try:
+        return left % tuple(given)
+    except (TypeError, ValueError):
+        return UNKNOWN
+
+
 def _unite(frame: Frame, left: Value, right: Value) -> Value:
     a, b = mapping_of(frame, left), mapping_of(frame, right)
     if a is None or b is None:
@@ -352,10 +364,14 @@ def _repeat(frame: Frame, items: Value, count: IntSize) -> Value:
 
 
 _MOST_REPEATED: Final = 64
+_WIDTH: Final = re.compile(r"\d{4}|\*")
+"""A text with more than a few characters of padding, as the program that is read may ask for."""
+
 _COMBINING: Final[Mapping[str, Callable[[Frame, Value, Value], Value]]] = {
     "+": _concatenate,
     "|": _unite,
     "*": _multiply,
+    "%": _filled_in,
 }
 """What operators make of containers."""
 

@@ -18,8 +18,14 @@ from shapecheck.ops.call import are, as_text, is_within
 @on(ListContent, "add_module", "register_module", takes=(0, 2))
 def _add_module(frame: Frame, call: MethodCall[ListContent]) -> Value:
     name, names = as_text(call.get(0, "name")), call.held.names
-    longer = frame.state.extended(call.held, ListContent((call.get(1, "module"),)))
-    if name is not None and len(names) == len(call.held.items or ()):
+    module, items = call.get(1, "module"), call.held.items or ()
+    if name in names and len(names) == len(items):
+        there = names.index(name)
+        content = replace(call.held, items=(*items[:there], module, *items[there + 1 :]))
+        frame.state.put(call.owner, content)
+        return None
+    longer = frame.state.extended(call.held, ListContent((module,)))
+    if name is not None and len(names) == len(items):
         names = (*names, name)
     frame.state.put(call.owner, replace(longer, names=names))
     return None

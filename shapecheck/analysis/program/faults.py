@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.blame import Blame
 from shapecheck.explain import Message
-from shapecheck.shapes import Tensor
+from shapecheck.shapes import Facts, Tensor
 
 if TYPE_CHECKING:
     from shapecheck.analysis.program.modules import Module
@@ -47,9 +47,13 @@ class Fault(NamedTuple):
         return self._replace(calls=(*self.calls, step))
 
 
-def given(values: Mapping[str, Value]) -> str:
+def given(values: Mapping[str, Value], facts: Facts) -> str:
     """Return how a message says which tensors a call passes: `x (1 3 32 32)`."""
-    parts = [f"{name} {value.shape}" for name, value in values.items() if isinstance(value, Tensor)]
+    parts = [
+        f"{name} {facts.shape(value.shape)}"
+        for name, value in values.items()
+        if isinstance(value, Tensor)
+    ]
     more = ", ..." if len(parts) > _SHOWN else ""
     return ", ".join(parts[:_SHOWN]) + more
 
