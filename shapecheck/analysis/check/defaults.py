@@ -29,8 +29,7 @@ def check(function: Function, owner: Class, run: Callable[[], Frame]) -> None:
     with module.reporting_apart() as found:
         run()
     note = f'with the defaults of "{owner.name}": {_told(flags)}'
-    for error in found.errors():
-        module.reporter.add(error, note)
+    module.reporter.include(found, note)
 
 
 def _depends_on_flags(function: Function, owner: Class) -> bool:

@@ -15,7 +15,7 @@ import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.declarations import Parameter
-from shapecheck.analysis.host import Diagnostic
+from shapecheck.analysis.findings import Group
 from shapecheck.analysis.interpreter import body
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.values.state import State
@@ -36,19 +36,19 @@ def check(function: Function, start: Start) -> None:
     # decisions.md, "A group of dimensions is checked with one axis and with two"
     lines: set[int] = set()
     ways = [(length, "") for length in _LENGTHS] + [(1, bare) for bare in broadcasting]
-    shown: list[Diagnostic] = []
+    shown: list[Group] = []
     for length, bare in ways:
         found = _errors(function, start, group, length, bare)
         if not found:
             return
         if not bare:
-            shared = [error for error in found if error.span.line in lines]
-            lines = {error.span.line for error in found}
+            shared = [one for one in found if one[0].span.line in lines]
+            lines = {one[0].span.line for one in found}
             shown = shared or found[:1]
     _report(function, group, shown)
 
 
-def _report(function: Function, group: spec.Group, errors: Sequence[Diagnostic]) -> None:
+def _report(function: Function, group: spec.Group, errors: Sequence[Group]) -> None:
     reporter = function.module.reporter
     assert reporter is not None
     shown = "..." if group.name is None else f"*{group.name}"
@@ -60,12 +60,12 @@ def _report(function: Function, group: spec.Group, errors: Sequence[Diagnostic])
 
 def _errors(
     function: Function, start: Start, group: spec.Group, length: int, bare: str = ""
-) -> list[Diagnostic]:
+) -> list[Group]:
     """Return what is said of a function whose group has so many axes, none in parameter `bare`."""
     runs = {_key(group): _axes(group, length)}
     with function.module.reporting_apart() as reporter:
         body.check_body(function, *start(), runs=runs, bare=bare)
-    return reporter.errors()
+    return reporter.failing()
 
 
 def _axes(group: spec.Group, length: int) -> tuple[Size, ...]:

@@ -46,6 +46,13 @@ def first(frame: Frame, value: Value, element: Value) -> Value:
     return element if found is NOTHING else found
 
 
+def last(frame: Frame, value: Value) -> Value:
+    """Return the last item that iterating over a value gives, None where it is as the others."""
+    held = held_by(frame, value)
+    found = kind_of(held).last(held)
+    return None if found is NOTHING else found
+
+
 def another(frame: Frame, value: Value) -> Value:
     """Return one of several values of which `value` says what they have in common.
 

@@ -77,6 +77,10 @@ class Kind(Generic[Held_contra]):
         """Return its first item where that is known better than any item is, else `NOTHING`."""
         return NOTHING
 
+    def last(self, held: Held_contra) -> Value:
+        """Return its last item where that is known to differ from those before, else `NOTHING`."""
+        return NOTHING
+
     def length(self, frame: Frame, value: Value, held: Held_contra) -> IntSize | None:
         """Return how many items iterating over it gives, None where it isn't known."""
         items, _ = self.iterate(frame, value, held)

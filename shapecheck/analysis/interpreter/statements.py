@@ -27,6 +27,7 @@ from shapecheck.analysis.interpreter.iteration import (
     first,
     iterate,
     iterated,
+    last,
     length,
 )
 from shapecheck.analysis.interpreter.kinds import assign_attribute, held_by, kind_of
@@ -307,13 +308,39 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     elif items is not None:
         _fixpoint(frame, node, loop, frame.state.either(*items), items[0], len(items))
     else:
-        head, rounds = first(frame, value, element), length(frame, value)
+        head, rounds, errors = first(frame, value, element), length(frame, value), frame.errors
         with frame.doubting(not isinstance(rounds, int) or rounds < 1):
             _fixpoint(frame, node, loop, element, head, rounds)
+            if frame.errors == errors:
+                _in_the_end(frame, node, loop, last(frame, value))
     frame.loops.pop()
     if frame.alive:
         frame.run(node.orelse)
     _meet(frame, [*([frame.state] if frame.alive else []), *loop.breaks])
+
+
+def _in_the_end(frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, item: Value) -> None:
+    """Run a loop's body once more for what goes wrong with the last item, if that is another."""
+    reporter, is_at_hand = frame.module.reporter, not frame.depth and frame.faults is None
+    if item is None or reporter is None or not (frame.alive and is_at_hand):
+        return
+    if any(nodes_of(ast.Break, *node.body)):
+        return
+    end, given = frame.fork(), (len(frame.returns), len(frame.yields))
+    with frame.module.reporting_apart() as found:
+        _once(frame, node, loop, item)
+    shapes = " and ".join(str(one.shape) for one in _tensors_in(item))
+    reporter.include(found, f"the last batch is {shapes}; drop_last=True would leave it out")
+    _restart(frame, loop, end, given)
+
+
+def _tensors_in(item: Value) -> Iterator[Tensor]:
+    match item:
+        case Tensor():
+            yield item
+        case tuple():
+            for one in item:
+                yield from _tensors_in(one)
 
 
 @lru_cache(maxsize=1024)

@@ -30,6 +30,9 @@ class ItemsKind(Kind[Items]):
     def first(self, held: Items) -> Value:
         return NOTHING if held.first is None else held.first
 
+    def last(self, held: Items) -> Value:
+        return NOTHING if held.last is None else held.last
+
     def length(self, frame: Frame, value: Value, held: Items) -> IntSize | None:
         return held.count if held.items is None else len(held.items)
 

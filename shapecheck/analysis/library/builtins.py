@@ -12,7 +12,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes, spec
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.iteration import first, iterate, length
+from shapecheck.analysis.interpreter.iteration import first, iterate, last, length
 from shapecheck.analysis.interpreter.kinds import special
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function
 from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, truth
@@ -64,8 +64,9 @@ def _enumerate(frame: Frame, call: LibraryCall) -> Value:
     start = call.get(1, "start", 0)
     items, element = iterate(frame, call.args[0])
     if items is None:
-        head = (start, first(frame, call.args[0], element))
-        return Items(None, (dims.unknown(), element), length(frame, call.args[0]), head)
+        head, end = (start, first(frame, call.args[0], element)), last(frame, call.args[0])
+        ended = None if end is None else (dims.unknown(), end)
+        return Items(None, (dims.unknown(), element), length(frame, call.args[0]), head, ended)
     if not isinstance(start, int):
         return Items(None, (dims.unknown(), UNKNOWN))
     return Items(tuple((start + index, item) for index, item in enumerate(items)))

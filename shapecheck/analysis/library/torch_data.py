@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.iteration import iterate, length
+from shapecheck.analysis.interpreter.iteration import first, iterate, last, length
 from shapecheck.analysis.interpreter.kinds import held_by, special
 from shapecheck.analysis.interpreter.registry import LibraryCall, caller, function
 from shapecheck.analysis.program.model import NOTHING, Value
@@ -94,13 +94,30 @@ def _loader(frame: Frame, call: LibraryCall) -> Value:
     size = given.get("batch_size", 1)
     if size is None and given.get("batch_sampler") is None:
         return Items(None, row)
-    whole = given.get("drop_last") is True or size == 1
-    count = as_size(size) if whole and given.get("batch_sampler") is None else dims.unknown()
+    if given.get("batch_sampler") is not None or given.get("sampler") is not None:
+        return Items(None, _put_together(frame, row, dims.unknown(), given))
+    drops = given.get("drop_last", False)
+    whole = drops is True or size == 1
+    rows = length(frame, given.get("dataset", UNKNOWN))
+    batch = _put_together(frame, row, as_size(size) if whole else dims.unknown(), given)
+    if not (isinstance(rows, int) and isinstance(size, int) and isinstance(drops, bool)):
+        return Items(None, batch)
+    full, rest = divmod(rows, size) if size > 0 else (0, 0)
+    if not full:
+        return Items(None, batch)
+    first_batch = _put_together(frame, row, size, given)
+    if whole or not rest:
+        return Items(None, first_batch, full)
+    return Items(None, batch, full + 1, first_batch, _put_together(frame, row, rest, given))
+
+
+def _put_together(frame: Frame, row: Value, count: IntSize, given: Mapping[str, Value]) -> Value:
+    """Return a batch of so many rows, as the `collate_fn` that a loader is given makes it."""
     collate = given.get("collate_fn")
     if collate is None:
-        return Items(None, _batch(frame, row, count))
+        return _batch(frame, row, count)
     rows = frame.state.new(ListContent(None, row, count=count))
-    return Items(None, frame.hush(call_back, collate, [rows]))
+    return frame.hush(call_back, collate, [rows])
 
 
 @function(
@@ -172,4 +189,7 @@ def _shown(frame: Frame, call: LibraryCall) -> Value:
     """Go over what is given while showing how far it is."""
     source = call.get(0, "iterable", UNKNOWN)
     items, element = iterate(frame, source)
-    return Items(items, element, length(frame, source))
+    if items is not None:
+        return Items(items)
+    head = first(frame, source, element)
+    return Items(None, element, length(frame, source), head, last(frame, source))

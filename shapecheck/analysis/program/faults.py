@@ -46,6 +46,11 @@ class Fault(NamedTuple):
         """Return the fault as the caller sees it."""
         return self._replace(calls=(*self.calls, step))
 
+    def noting(self, note: str) -> Fault:
+        """Return the fault with one more note."""
+        notes = (*self.message.notes, note)
+        return self._replace(message=replace(self.message, notes=notes))
+
 
 def given(values: Mapping[str, Value], facts: Facts) -> str:
     """Return how a message says which tensors a call passes: `x (1 3 32 32)`."""

@@ -43,10 +43,17 @@ class Reporter:
         """Record a note on its own, at a span."""
         self._found.setdefault((span, text), (Diagnostic(span, text, "note", code),))
 
-    def add(self, error: Diagnostic, *notes: str) -> None:
-        """Record an error that another reporter has, with notes of its own."""
-        found = (error, *(Diagnostic(error.span, note, "note", error.code) for note in notes))
-        self._found.setdefault((error.span, error.message), found)
+    def add(self, group: Group, *notes: str) -> None:
+        """Record an error that another reporter has, with more notes."""
+        error = group[0]
+        more = (Diagnostic(error.span, note, "note", error.code) for note in notes)
+        self._found.setdefault((error.span, error.message), (*group, *more))
+
+    def include(self, other: Reporter, note: str) -> None:
+        """Record what goes wrong by another reporter, each with one more note."""
+        for group in other.failing():
+            self.add(group, note)
+        self.faults += [fault.noting(note) for fault in other.faults]
 
     @property
     def count(self) -> int:
@@ -61,6 +68,6 @@ class Reporter:
         """Return all diagnostics by position, each error followed by its notes."""
         return in_order(self._found.values())
 
-    def errors(self) -> list[Diagnostic]:
-        """Return the errors by position, without their notes."""
-        return [one for one in self.diagnostics() if one.severity == "error"]
+    def failing(self) -> list[Group]:
+        """Return the errors in the order in which they were found, each with its notes."""
+        return [group for group in self.groups() if group[0].severity == "error"]

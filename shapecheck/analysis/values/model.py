@@ -305,6 +305,8 @@ class Items(Opaque):
     count: IntSize | None = None
     first: Value = None
     """The first element where it is known better than the others."""
+    last: Value = None
+    """The last element where it is known to be another than those before, as a smaller batch is."""
 
     def __repr__(self) -> str:
         return "an iterator"

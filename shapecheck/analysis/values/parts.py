@@ -86,7 +86,9 @@ FORMS: Final[dict[type, Form]] = {
         _partial,
     ),
     Items: Form(
-        lambda v: (v.items, v.element, v.count, v.first), _nothing, lambda v, parts: Items(*parts)
+        lambda v: (v.items, v.element, v.count, v.first, v.last),
+        _nothing,
+        lambda v, parts: Items(*parts),
     ),
     Range: Form(
         lambda v: (v.start, v.stop),
