@@ -17,7 +17,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations, slips
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.check import bare_parameters, defaults, groups, symbolic
+from shapecheck.analysis.check import bare_parameters, defaults, groups, ranks, symbolic
 from shapecheck.analysis.findings import Findings, Led, Lines, blamed
 from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import overrides
@@ -244,6 +244,9 @@ def _check(
         if module.reporter.count == before and around is None and owner is not None:
             by_default = partial(symbolic.start, function, owner, None, by_default=True)
             defaults.check(function, owner, lambda: _checked(function, *by_default()))
+        if module.reporter.count == before and around is None:
+            start = partial(symbolic.start, function, owner, None)
+            ranks.check(function, frame, lambda taken: _checked(function, *start(), taken))
     except (BudgetExceeded, RecursionError):
         return
     except StubError:
@@ -256,9 +259,15 @@ def _check(
         module.reporter.note(function.node, text)
 
 
-def _checked(function: Function, state: State, begun: dict[str, Value]) -> Frame:
+def _checked(
+    function: Function,
+    state: State,
+    begun: dict[str, Value],
+    taken: ranks.Spelling = lambda param, value: value,
+) -> Frame:
     supposed = bare_parameters.supposing(function, state, begun)
-    return bodies.check_body(function, state, begun, suppose=supposed)
+    suppose = lambda param, value: taken(param, supposed(param, value))  # noqa: E731
+    return bodies.check_body(function, state, begun, suppose=suppose)
 
 
 class _Around:

@@ -1,0 +1,107 @@
+"""Checks a function again with each number of axes that a parameter may have, if that is unknown.
+
+Ops that count axes from the front, `x.mean(1)`, give little where it isn't known how many there
+are. A function that fails for every number of them is reported, where it gets furthest.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from shapecheck.analysis.annotations.declarations import Parameter
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.program.model import Function, Value
+from shapecheck.analysis.program.report import Reporter
+from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.values.model import OneOf, tensor_of
+from shapecheck.dims import Sym, Untold
+from shapecheck.ops.agree import counted
+from shapecheck.shapes import Run, Shape, Tensor, runs_in
+
+Spelling: TypeAlias = Callable[[Parameter, Value], Value]
+"""Says what a parameter is taken for, from what it was taken for so far."""
+
+_LIKELY: Final = (3, 2, 4, 1, 5)
+"""How many axes tensors have, those that most functions take first."""
+
+
+def check(function: Function, frame: Frame, run: Callable[[Spelling], object]) -> None:
+    """Check a function of which `frame` is a run without errors; `run` runs it once more."""
+    reporter = function.module.reporter
+    if reporter is None or not _counts_axes(function):
+        return
+    for name, least in _open(frame).items():
+        found = _failing_always(function, name, least, run)
+        if found is not None:
+            count, errors = found
+            axes = counted(count, "axis")
+            reporter.include(errors, f'"{name}" is taken for {axes} here; with others it fails too')
+            return
+
+
+def _open(frame: Frame) -> dict[str, int]:
+    """Return the parameters of unknown rank, with the least number of axes that each has."""
+    ends = [end for _, end in frame.returns] + ([frame.state] if frame.alive else [])
+    found: dict[str, int] = {}
+    for name, value in frame.given.items():
+        tensor = tensor_of(value)
+        if tensor is None or _run_of(tensor) is None or not ends:
+            continue
+        shapes = [end.facts.shape(tensor.shape) for end in ends]
+        if all(shape.rank is None for shape in shapes):
+            found[name] = min(shape.least_rank for shape in shapes)
+    return found
+
+
+def _run_of(tensor: Tensor) -> Sym | None:
+    """Return the row of axes that a tensor is of which nothing is told."""
+    match runs_in(tensor.shape.dims):
+        case [(_, Run(symbol=symbol))] if isinstance(symbol.origin, Untold):
+            return symbol if len(tensor.shape.dims) == 1 else None
+    return None
+
+
+def _failing_always(
+    function: Function, name: str, least: int, run: Callable[[Spelling], object]
+) -> tuple[int, Reporter] | None:
+    """Return with how many axes a function gets furthest, and what fails; None if some fit."""
+    found: list[tuple[int, int, Reporter]] = []
+    for count in [one for one in _LIKELY if one >= least] or [least, least + 1]:
+        with function.module.reporting_apart() as errors:
+            run(_spelling(name, count))
+        lines = [group[0].span.line for group in errors.failing()]
+        if not lines:
+            return None
+        found.append((min(lines), count, errors))
+    _, count, errors = max(found, key=lambda one: one[0])
+    return count, errors
+
+
+def _spelling(name: str, count: int) -> Spelling:
+    return lambda param, value: _spelled(value, count) if param.name == name else value
+
+
+def _spelled(value: Value, count: int) -> Value:
+    """Return a value in which a tensor of any axes has so many."""
+    match value:
+        case Tensor() if (symbol := _run_of(value)) is not None:
+            return value.with_shape(Shape(tuple(Run(symbol).another() for _ in range(count))))
+        case OneOf(options=options):
+            return OneOf(tuple(_spelled(one, count) for one in options))
+    return value
+
+
+def _counts_axes(function: Function) -> bool:
+    """Whether a body says of an axis which one it is."""
+    table = function.module.program.table
+    for node in nodes(function.node):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=attr), keywords=keywords, args=args):
+                if any(word.arg in ("dim", "axis") for word in keywords):
+                    return True
+                signature = table.signature(f"torch.Tensor.{attr}") if args else None
+                if signature and any("dim" in param.name for param in signature.params):
+                    return True
+    return False
