@@ -246,7 +246,9 @@ def _check(
             defaults.check(function, owner, lambda: _checked(function, *by_default()))
         if module.reporter.count == before and around is None:
             start = partial(symbolic.start, function, owner, None)
-            ranks.check(function, frame, lambda taken: _checked(function, *start(), taken))
+            ranks.check(
+                function, frame, lambda taken, into: _checked(function, *start(), taken, into)
+            )
     except (BudgetExceeded, RecursionError):
         return
     except StubError:
@@ -264,10 +266,11 @@ def _checked(
     state: State,
     begun: dict[str, Value],
     taken: ranks.Spelling = lambda param, value: value,
+    faults: list[Fault] | None = None,
 ) -> Frame:
     supposed = bare_parameters.supposing(function, state, begun)
     suppose = lambda param, value: taken(param, supposed(param, value))  # noqa: E731
-    return bodies.check_body(function, state, begun, suppose=suppose)
+    return bodies.check_body(function, state, begun, suppose=suppose, faults=faults)
 
 
 class _Around:

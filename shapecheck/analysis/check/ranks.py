@@ -12,10 +12,10 @@ from typing import Final, TypeAlias
 
 from shapecheck.analysis.annotations.declarations import Parameter
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import Function, Value
-from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import nodes
-from shapecheck.analysis.values.model import OneOf, tensor_of
+from shapecheck.analysis.values.model import OneOf, each_of, tensor_of
 from shapecheck.dims import Sym, Untold
 from shapecheck.ops.agree import counted
 from shapecheck.shapes import Run, Shape, Tensor, runs_in
@@ -23,21 +23,26 @@ from shapecheck.shapes import Run, Shape, Tensor, runs_in
 Spelling: TypeAlias = Callable[[Parameter, Value], Value]
 """Says what a parameter is taken for, from what it was taken for so far."""
 
+Rerun: TypeAlias = Callable[[Spelling, list[Fault]], object]
+
 _LIKELY: Final = (3, 2, 4, 1, 5)
 """How many axes tensors have, those that most functions take first."""
 
 
-def check(function: Function, frame: Frame, run: Callable[[Spelling], object]) -> None:
-    """Check a function of which `frame` is a run without errors; `run` runs it once more."""
+def check(function: Function, frame: Frame, run: Rerun) -> None:
+    """Check a function of which `frame` is a run without errors; `run` runs it once more.
+
+    That has to find what certainly fails, whichever way conditions go.
+    """
     reporter = function.module.reporter
-    if reporter is None or not _counts_axes(function):
+    if reporter is None or not (_counts_axes(function) and _loses_axes(frame)):
         return
     for name, least in _open(frame).items():
         found = _failing_always(function, name, least, run)
         if found is not None:
-            count, errors = found
-            axes = counted(count, "axis")
-            reporter.include(errors, f'"{name}" is taken for {axes} here; with others it fails too')
+            count, fault = found
+            note = f'"{name}" is taken for {counted(count, "axis")} here; with others it fails too'
+            reporter.faults.append(fault.noting(note))
             return
 
 
@@ -55,6 +60,17 @@ def _open(frame: Frame) -> dict[str, int]:
     return found
 
 
+def _loses_axes(frame: Frame) -> bool:
+    """Whether a function gives what has axes that are neither known nor those of a parameter."""
+    for value, end in frame.returns:
+        for one in each_of(value):
+            tensor = tensor_of(one)
+            shape = Shape.unknown() if tensor is None else end.facts.shape(tensor.shape)
+            if any(not isinstance(run.symbol.origin, Untold) for _, run in runs_in(shape.dims)):
+                return True
+    return False
+
+
 def _run_of(tensor: Tensor) -> Sym | None:
     """Return the row of axes that a tensor is of which nothing is told."""
     match runs_in(tensor.shape.dims):
@@ -64,19 +80,19 @@ def _run_of(tensor: Tensor) -> Sym | None:
 
 
 def _failing_always(
-    function: Function, name: str, least: int, run: Callable[[Spelling], object]
-) -> tuple[int, Reporter] | None:
+    function: Function, name: str, least: int, run: Rerun
+) -> tuple[int, Fault] | None:
     """Return with how many axes a function gets furthest, and what fails; None if some fit."""
-    found: list[tuple[int, int, Reporter]] = []
+    found: list[tuple[int, int, Fault]] = []
     for count in [one for one in _LIKELY if one >= least] or [least, least + 1]:
-        with function.module.reporting_apart() as errors:
-            run(_spelling(name, count))
-        lines = [group[0].span.line for group in errors.failing()]
-        if not lines:
+        faults: list[Fault] = []
+        run(_spelling(name, count), faults)
+        if not faults:
             return None
-        found.append((min(lines), count, errors))
-    _, count, errors = max(found, key=lambda one: one[0])
-    return count, errors
+        node, _ = located(faults[0], function.module)
+        found.append((getattr(node, "lineno", 0), count, faults[0]))
+    _, count, fault = max(found, key=lambda one: one[0])
+    return count, fault
 
 
 def _spelling(name: str, count: int) -> Spelling:

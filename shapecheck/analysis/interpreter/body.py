@@ -34,6 +34,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.lost_names import where_lost
 from shapecheck.analysis.program.declared import Declared, ListDecl, TensorDecl, TupleDecl
+from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, literal
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.reading import body_of
@@ -92,17 +93,21 @@ def check_body(
     bare: str = "",
     most: float = math.inf,
     suppose: Callable[[Parameter, Value], Value] = lambda param, value: value,
+    faults: list[Fault] | None = None,
 ) -> Frame:
     """Analyse a function's body on its own, with what its annotations say of the parameters.
 
     `runs` are the dimensions that groups of the annotations stand for, where they are given; in
     the annotation of the parameter `bare` they stand for none. `suppose` is asked what a parameter
-    may be taken for that isn't among `values`. Raises `TooManyErrors` where the body goes on after
-    more than `most`.
+    may be taken for that isn't among `values`. To `faults`, if given, goes what certainly fails,
+    under no condition that can't be decided, and nothing is reported. Raises `TooManyErrors` where
+    the body goes on after more than `most`.
     """
     assert is_def(function.node)
     budget = Budget.of(function.module.syntax.length_of(function.node))
-    frame = Frame(function.module, state, function=function, quiet=quiet, budget=budget)
+    frame = Frame(
+        function.module, state, function=function, quiet=quiet, budget=budget, faults=faults
+    )
     says = declaration(function)
     promise(frame, function)
     frame.most = most
