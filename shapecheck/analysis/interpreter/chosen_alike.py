@@ -39,10 +39,25 @@ def learn_alike(
         facts = frame.state.facts.copy()
         facts.learn(one, Size.of(other))
         with suppress(Mismatch):
-            call(facts)
+            if _vanishes(call(facts), facts, given[1:]):
+                continue
             frame.state.facts.learn(one, Size.of(other))
             return True
     return False
+
+
+def _vanishes(made: Value, facts: Facts, given: Sequence[Value]) -> bool:
+    """Whether a regrouping has an axis of size 1 where something else than 1 is written.
+
+    As many heads as there are features, of one each, are no choice: an axis is in the wrong place.
+    """
+    sizes = given[0] if given and isinstance(given[0], tuple) else given
+    if not isinstance(made, Tensor):
+        return False
+    items = facts.shape(made.shape).dims
+    return len(items) == len(sizes) and any(
+        item == 1 != size for item, size in zip(items, sizes, strict=True)
+    )
 
 
 def _pairs(

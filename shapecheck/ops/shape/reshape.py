@@ -280,6 +280,10 @@ def _infer(call: Call, total: IntSize, rest: IntSize, problem: Mismatch) -> IntS
         if not call.unify(right, 1):
             raise problem
         return 1
+    if _rounded(rest):  # `heads*(width//heads)` is `width` as good as always
+        whole = dims.divide(total, _undivided(rest))
+        if whole is not None and not _worse(whole):
+            return whole
     quotient = dims.exact_quotient(total, rest)
     if quotient is None:
         return dims.floordiv(total, rest)
