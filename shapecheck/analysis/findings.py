@@ -31,7 +31,11 @@ class Led:
 
     def is_among(self, groups: Iterable[Group]) -> bool:
         """Whether something is said already of the place where it goes wrong."""
-        return self.span is not None and blamed(groups, self.span, self.whole)
+        if self.span is None:
+            return False
+        if self.said[0].severity == "warning":
+            return any(group[0].span == self.span for group in groups)
+        return blamed(groups, self.span, self.whole)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from shapecheck.analysis.annotations import declarations, slips
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.check import bare_parameters, defaults, groups, ranks, symbolic
 from shapecheck.analysis.findings import Findings, Led, Lines, blamed
+from shapecheck.analysis.host import SUSPECT
 from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import overrides
 from shapecheck.analysis.interpreter.budget import Budget, BudgetExceeded
@@ -96,7 +97,8 @@ def _led(module: Module, reporter: Reporter, apart: bool) -> Iterator[Led]:
     told: set[tuple[object, object]] = set()
     for fault in reporter.faults:
         is_own = fault.module is module
-        key: tuple[object, object] = (fault.node, None if is_own else fault.message.text)
+        is_suspicion = fault.message.code == SUSPECT
+        key: tuple[object, object] = (fault.node, is_suspicion if is_own else fault.message.text)
         if key in told or ((apart or not is_own) and _fails_alone(fault)):
             continue
         told.add(key)

@@ -40,6 +40,10 @@ _AT_ONCE: Final = 32
 """As many unchanged things on the heap are compared in one step."""
 
 
+_MOST_SUSPECTED: Final = 16
+"""As many suspicions in a function that is looked into are kept for its caller."""
+
+
 class TooManyErrors(Exception):
     """More has gone wrong in a body than who has it analysed wants to know of."""
 
@@ -85,6 +89,7 @@ class Frame:
 
     `alive` is False where the program can't get to. `quiet` frames report nothing. `faults` holds
     what goes wrong in a function that is looked into; it is None where errors are reported.
+    `suspected` is what is only suspected in one.
 
     `doubt` counts the conditions and loops around the current point that may not get to it;
     `handled` the `try` statements that may swallow an error, `caught` what expects one.
@@ -118,6 +123,7 @@ class Frame:
         self.function = function
         self.quiet = quiet
         self.faults = faults
+        self.suspected: list[Fault] = []
         self.doubt = self.handled = self.caught = 0
         self.depth = depth
         self.budget = budget or Budget()
@@ -336,6 +342,22 @@ class Frame:
             self.faults.append(fault)
         elif self.module.reporter is not None:
             self.module.reporter.faults.append(fault)
+
+    def suspect(self, fault: Fault) -> None:
+        """Report what is suspected here or inside of a call, or keep it for the caller.
+
+        It is told where it stands in the module under analysis only.
+        """
+        if self.faults is not None:
+            known = {(one.node, one.message.text) for one in self.suspected}
+            if (fault.node, fault.message.text) not in known and len(known) < _MOST_SUSPECTED:
+                self.suspected.append(fault)
+        elif self.module.reporter is None or fault.module is not self.module:
+            return
+        elif fault.calls:
+            self.module.reporter.faults.append(fault)
+        else:
+            self.module.reporter.error(fault.node, fault.message)
 
     def note(self, node: ast.AST, text: str) -> None:
         """Report a note at a node, unless the frame is quiet."""

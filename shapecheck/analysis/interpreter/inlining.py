@@ -109,6 +109,10 @@ def look_into(
     frame.state.facts = outcome.facts or outer.facts
     outcome.taught.teach(frame.state.facts)
     frame.state.put_all(outcome.changes)
+    if outcome.suspected and not (frame.quiet or frame.handled or frame.caught):
+        step = Step(frame.module, node, frame.function, given(values))
+        for fault in outcome.suspected:
+            frame.suspect(fault.through(step))
     if outcome.faults:
         step = Step(frame.module, node, frame.function, given(values, frame.state.facts))
         frame.fault(outcome.faults[0].through(step))
@@ -151,7 +155,7 @@ class CallSummary:
     the least number of steps with which all in it can be run to its end. It `lasts` if it is what
     any call gives that sees the same, but for the unknowns, and the ones among several, that come
     into being with the call, if there are `new` ones. `names` is what the unknowns that it saw were
-    called in the end.
+    called in the end. `suspected` is what may go wrong in it.
     """
 
     value: Value
@@ -165,6 +169,7 @@ class CallSummary:
     lasts: bool = False
     new: bool = True
     names: tuple[str, ...] = ()
+    suspected: tuple[Fault, ...] = ()
 
     def at(self, seen: View) -> CallSummary:
         """Return what a call gives that sees this, which is like what was seen."""
@@ -188,7 +193,9 @@ def _are_alike(one: object, other: object) -> bool:
     """Whether two runs of a call that saw the same give the same to any caller."""
     if not isinstance(one, CallSummary) or not isinstance(other, CallSummary):
         return one is other
-    if one.faults or other.faults or one.seen is None or other.seen is None:
+    if one.faults or other.faults or one.suspected or other.suspected:
+        return False
+    if one.seen is None or other.seen is None:
         return False
     cost = (one.steps, one.needs, one.new, one.names)
     if cost != (other.steps, other.needs, other.new, other.names):
@@ -300,11 +307,14 @@ def _run(
     kept = end.kept(value, State(heap=heap))
     changes = {r: c for r, c in kept.items() if r not in heap or heap[r] is not c}
     faults = () if inner.faults is None else tuple(inner.faults[:1])
+    suspected = tuple(inner.suspected)
     steps = allowed - max(budget.left, 0)
     needs = level_above(max(steps, budget.needs, _FEW))
     steps = _rounded(steps)
     if seen is None:
-        return CallSummary(value, changes, faults, None, NOTHING_NEW, end.facts, steps, needs)
+        return CallSummary(
+            value, changes, faults, None, NOTHING_NEW, end.facts, steps, needs, suspected=suspected
+        )
     found = [value, *(held for content in changes.values() for held in inside(content))]
     met = {*seen.unknowns, *(symbol for held in found for symbol in unknowns(held))}
     taught = Lesson.of(before, end.facts, met)
@@ -316,7 +326,7 @@ def _run(
     new = len(met) > len(seen.unknowns) or NUMBERS.given > numbered
     called = seen.names()
     return CallSummary(
-        value, changes, faults, seen, taught, facts, steps, needs, lasts, new, called
+        value, changes, faults, seen, taught, facts, steps, needs, lasts, new, called, suspected
     )
 
 

@@ -21,8 +21,10 @@ from shapecheck.analysis.interpreter.layer_origin import where_made
 from shapecheck.analysis.interpreter.lone_axes import leveled
 from shapecheck.analysis.interpreter.registry import SUSPICIONS, OpCall
 from shapecheck.analysis.interpreter.summaries import Lesson, View, view
+from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.syntax import elements, words_in
+from shapecheck.analysis.relevance import is_installed
 from shapecheck.analysis.values.heap import unknowns
 from shapecheck.analysis.values.model import (
     Argument,
@@ -117,7 +119,7 @@ def apply(
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
         _mind_padding(frame, signature, given, named, site, value)
         _mind_lone_axis(frame, signature, given, named, site, instance)
-        _suspect(frame, signature, given, named, site, instance)
+        _suspect(frame, signature, given, named, site, instance, value)
         if "out" in kwargs:
             _write_out(frame, site.node)
         return _listed(frame, signature.with_arrays(value, array_of))
@@ -162,18 +164,21 @@ def _suspect(
     named: Mapping[str, Value],
     site: Site,
     instance: Mapping[str, Value] | None,
+    result: Value,
 ) -> None:
-    """Warn of an op that smells, where the body at hand writes it."""
+    """Warn of an op that smells, here or in a function of the program that is looked into."""
     handlers = SUSPICIONS.get(signature.name)
-    if handlers is None or frame.depth or frame.silent or frame.module.reporter is None:
+    if handlers is None or frame.quiet or frame.handled or frame.caught:
+        return
+    if frame.depth and is_installed(frame.module.source.path):
         return
     nodes = [node for _, node in site.operands]
-    call = OpCall(signature.name, site.label, given, named, nodes, instance, site.node)
+    call = OpCall(signature.name, site.label, given, named, nodes, instance, site.node, result)
     for suspects in handlers:
         found = suspects(frame, call)
         if found is not None:
             message = explain.Message(found.text, SUSPECT, found.notes)
-            frame.module.reporter.error(site.node, message)
+            frame.suspect(Fault(frame.module, site.node, frame.function, message))
 
 
 def _write_out(frame: Frame, node: ast.AST) -> None:

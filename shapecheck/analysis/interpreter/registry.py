@@ -57,7 +57,8 @@ class OpCall(NamedTuple):
     """An op that is right as far as can be told: its name, what it is given and gives, and where.
 
     `args` and `kwargs` are the values of its arguments, `operands` the expressions that they are
-    from, None where there is none. `instance` holds what a layer was made with.
+    from, None where there is none. `instance` holds what a layer was made with, `result`
+    is what the op gives.
     """
 
     name: str
@@ -67,6 +68,7 @@ class OpCall(NamedTuple):
     operands: Sequence[ast.expr | None]
     instance: Mapping[str, Value] | None
     node: ast.expr | ast.stmt
+    result: Value
 
 
 class Suspicion(NamedTuple):

@@ -57,16 +57,24 @@ class Reporter:
 
     @property
     def count(self) -> int:
-        """How many errors and notes of their own there are."""
-        return len(self._found)
+        """How many errors and notes of their own there are, suspicions left out."""
+        return sum(group[0].severity != "warning" for group in self._found.values())
 
     def groups(self) -> tuple[Group, ...]:
-        """Return what was found in the order in which it was."""
-        return tuple(self._found.values())
+        """Return what was found in the order in which it was.
+
+        Nothing is suspected where there is an error.
+        """
+        wrong = {group[0].span for group in self._found.values() if group[0].severity == "error"}
+        return tuple(
+            group
+            for group in self._found.values()
+            if group[0].severity != "warning" or group[0].span not in wrong
+        )
 
     def diagnostics(self) -> list[Diagnostic]:
         """Return all diagnostics by position, each error followed by its notes."""
-        return in_order(self._found.values())
+        return in_order(self.groups())
 
     def failing(self) -> list[Group]:
         """Return the errors in the order in which they were found, each with its notes."""
