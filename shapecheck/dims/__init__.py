@@ -45,7 +45,7 @@ from shapecheck.dims.functions import extreme, part, power, renamed, renaming, s
 from shapecheck.dims.objects import Dim, DimKind, dims
 from shapecheck.dims.printing import render, render_atom
 from shapecheck.dims.solving import Relation, Verdict, solve
-from shapecheck.dims.symbols import FRESH, HERE, Kind, Origin, Sym, Untold, in_order
+from shapecheck.dims.symbols import FRESH, HERE, Batched, Kind, Origin, Sym, Untold, in_order
 
 __all__ = [
     "ARITHMETIC",
@@ -53,6 +53,7 @@ __all__ = [
     "HERE",
     "SYMBOLS",
     "Atom",
+    "Batched",
     "Coefficient",
     "Composite",
     "Dim",

@@ -158,11 +158,13 @@ class Untold(Origin):
     """A dimension, or a row of them, of a tensor of which no annotation says any.
 
     It has those that are used. What the program calls one of them is a size of this `tensor`.
-    `is_batch`: it is there because layers are most often given batches.
+    `is_batch`: it is there because layers are most often given batches. `counts_items`: it is then
+    the number of items, and not that of steps, which some layers take first.
     """
 
     tensor: Hashable
     is_batch: bool = field(default=False, compare=False)
+    counts_items: bool = field(default=False, compare=False)
 
     @property
     def stretches(self) -> bool:
@@ -185,6 +187,11 @@ class Counted(Unknown):
 
 
 @dataclass(frozen=True, slots=True)
+class Batched(Unknown):
+    """How many items are put together in a batch."""
+
+
+@dataclass(frozen=True, slots=True)
 class Supposed(Unknown):
     """An unknown that is as the program needs it: what uses it says what it is."""
 
@@ -197,6 +204,7 @@ class Supposed(Unknown):
 FRESH: Final = Unknown()
 LEFT_OPEN: Final = LeftOpen()
 COUNTED: Final = Counted()
+BATCHED: Final = Batched()
 SUPPOSED: Final = Supposed()
 
 
@@ -281,6 +289,11 @@ class Sym:
         return cls.distinct(name, Kind.UNKNOWN, COUNTED)
 
     @classmethod
+    def batch(cls) -> Sym:
+        """Return a new unknown for how many items are put together in a batch."""
+        return cls.distinct("_", Kind.UNKNOWN, BATCHED)
+
+    @classmethod
     def suppose(cls, name: str) -> Sym:
         """Return a new unknown that is as the program needs it: what uses it says what it is."""
         return cls.distinct(name, Kind.UNKNOWN, SUPPOSED)
@@ -302,7 +315,8 @@ class Sym:
     @property
     def is_anonymous(self) -> bool:
         """Whether this is an unknown that has no name yet."""
-        return self.name == "_" and (self.origin == FRESH or self.origin.stretches)
+        is_open = self.origin in (FRESH, BATCHED) or self.origin.stretches
+        return self.name == "_" and is_open
 
     @property
     def has_name(self) -> bool:

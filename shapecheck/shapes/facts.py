@@ -415,16 +415,18 @@ class Facts:
             self.learn_run(run.symbol, inside)
         return Shape((*shape.dims[:at], *inside, *shape.dims[at + 1 :]))
 
-    def batched(self, shape: Shape, back: int) -> Shape:
+    def batched(self, shape: Shape, back: int, steps_first: bool = False) -> Shape:
         """Return what is known of a shape that a layer uses so many axes of, behind a batch's.
 
         It takes a single item as well, without that axis. Where no annotation tells, a tensor is
-        supposed to be a batch: see decisions.md, "A layer is given batches".
+        supposed to be a batch: see decisions.md, "A layer is given batches". `steps_first`: the
+        axis in front is that of the steps of sequences.
         """
         shape = self.stretched(shape, back=back)
         match shape.dims:
             case [Run(symbol=Sym(origin=Untold(tensor)) as symbol), *rest] if len(rest) == back:
-                batch = Size.of(Sym.distinct("_", Kind.UNKNOWN, Untold(tensor, is_batch=True)))
+                origin = Untold(tensor, is_batch=True, counts_items=not steps_first)
+                batch = Size.of(Sym.distinct("_", Kind.UNKNOWN, origin))
                 self.learn_run(symbol, (batch,))
         return self.shape(shape)
 

@@ -15,7 +15,7 @@ from shapecheck.analysis.interpreter.kinds import held_by, special
 from shapecheck.analysis.interpreter.registry import LibraryCall, caller, function
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import DictContent, Instance, Items, ListContent
-from shapecheck.dims import IntSize, Size, size_of
+from shapecheck.dims import IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Sizes
 from shapecheck.ops.call import as_size, is_whole, only
@@ -94,12 +94,13 @@ def _loader(frame: Frame, call: LibraryCall) -> Value:
     size = given.get("batch_size", 1)
     if size is None and given.get("batch_sampler") is None:
         return Items(None, row)
+    some = Size.of(Sym.batch())
     if given.get("batch_sampler") is not None or given.get("sampler") is not None:
-        return Items(None, _put_together(frame, row, dims.unknown(), given))
+        return Items(None, _put_together(frame, row, some, given))
     drops = given.get("drop_last", False)
     whole = drops is True or size == 1
     rows = length(frame, given.get("dataset", UNKNOWN))
-    batch = _put_together(frame, row, as_size(size) if whole else dims.unknown(), given)
+    batch = _put_together(frame, row, as_size(size) if whole else some, given)
     if not (isinstance(rows, int) and isinstance(size, int) and isinstance(drops, bool)):
         return Items(None, batch)
     full, rest = divmod(rows, size) if size > 0 else (0, 0)

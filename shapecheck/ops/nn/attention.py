@@ -143,7 +143,8 @@ def multihead(
 ) -> Value:
     """Judge `nn.MultiheadAttention`: query `l b e` (`b l e` if batch_first, or `l e`)."""
     parts = [as_tensor(one) for one in (query, key, value)]
-    shapes = [call.facts.batched(part.shape, back=2) for part in parts]
+    steps_first = self.get("batch_first") is not True
+    shapes = [call.facts.batched(part.shape, 2, steps_first) for part in parts]
     q, k, v = shapes
     headline = f"can't attend from {q} to {k} and {v}"
     _fits_module(call, self, shapes, headline)

@@ -34,7 +34,7 @@ def recurrent(call: Call, input: Value, self: Mapping[str, Value], hx: Value = N
         return (UNKNOWN, state)
     shape = call.facts.shape(tensor.shape)
     if not packed:
-        shape = call.facts.batched(shape, back=2)
+        shape = call.facts.batched(shape, 2, self.get("batch_first") is not True)
     headline = f"can't take {shape}"
     if shape.rank is not None and shape.rank not in ((2,) if packed else (2, 3)):
         wanted_axes = "2 are" if packed else "2 or 3 are"
