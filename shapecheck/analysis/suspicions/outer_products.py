@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
+from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
 from shapecheck.analysis.program.syntax import called, last_word, name_of, nodes_of
@@ -18,10 +19,11 @@ _NAMES: Final = (
     *(f"torch.nn.functional.{name}" for name in _LOSSES.split()),
     *(f"torch.nn.{name}.forward" for name in _LOSS_LAYERS.split()),
 )
+_PRODUCTS: Final = tuple(f"torch.Tensor.__{name}__" for name in ("mul", "add", "truediv"))
 _PUTS_AXES: Final = frozenset("view reshape unsqueeze expand unflatten rearrange".split())
 
 
-@suspects(*_NAMES)
+@suspects(*_NAMES, *_PRODUCTS)
 def met_crosswise(frame: Frame, call: OpCall) -> Suspicion | None:
     """Suspect two operands, one of which has an axis of size 1 that nobody put there."""
     tensors = [one for one in call.args[:2] if isinstance(one, Tensor)]
@@ -32,15 +34,25 @@ def met_crosswise(frame: Frame, call: OpCall) -> Suspicion | None:
         if column.rank == 2 and row.rank == 1 and column.dims[1] == 1 != row.dims[0]:
             node = call.operands[at] if at < len(call.operands) else None
             is_meant = tensors[at].inserted or _is_put(frame, node) or _is_kept(frame, call, node)
-            if not is_meant and _alike(frame, column, row):
+            if not is_meant and _alike(frame, call, column, row):
                 return _told(call, shapes, at)
     return None
 
 
-def _alike(frame: Frame, column: Shape, row: Shape) -> bool:
-    """Whether both may have one element an item: sizes that differ are crossed on purpose."""
+def _alike(frame: Frame, call: OpCall, column: Shape, row: Shape) -> bool:
+    """Whether both may have one element an item: sizes that differ are crossed on purpose.
+
+    Products are crossed more often than differences are: there both have to be of one size, and no
+    annotations say what the sizes are, which would tell apart what may not meet by names.
+    """
+    is_product, function = call.name in _PRODUCTS, frame.function
+    if is_product and function is not None and declaration(function).shaped:
+        return False
     one, other = column.known, row.known
-    return not (one and other and frame.state.facts.differ(one[0], other[0]))
+    if not one or not other:
+        return not is_product
+    found = frame.state.facts.compare(one[0], other[0]).relation
+    return found is Relation.SAME if is_product else found is not Relation.DIFFERENT
 
 
 def _is_put(frame: Frame, node: ast.expr | None) -> bool:

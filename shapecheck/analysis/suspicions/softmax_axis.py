@@ -14,6 +14,7 @@ _MORE: Final = (
     "torch.nn.functional.log_softmax torch.Tensor.softmax torch.Tensor.log_softmax "
     "torch.nn.Softmax.forward torch.nn.LogSoftmax.forward"
 )
+_WITHOUT_AXIS: Final = "softmax log_softmax softmin"
 
 
 @suspects(*(_FUNCTIONS + _MORE).split())
@@ -34,5 +35,19 @@ def over_the_batch(frame: Frame, call: OpCall) -> Suspicion | None:
     return Suspicion(
         f'"{call.label}" goes along axis 0 of {shape}, which is called {name}: each item is '
         "weighed against the others of its batch",
+        ("dim=-1 goes along the last axis, as for classes and keys",),
+    )
+
+
+@suspects(*(f"torch.nn.functional.{name}" for name in _WITHOUT_AXIS.split()))
+def without_axis(frame: Frame, call: OpCall) -> Suspicion | None:
+    """Suspect a softmax without its axis, which is axis 0 of three."""
+    given = call.args[0] if call.args else None
+    dim = call.args[1] if len(call.args) > 1 else call.kwargs.get("dim")
+    shape = frame.state.facts.shape(given.shape) if isinstance(given, Tensor) else None
+    if dim is not None or shape is None or shape.rank != 3:
+        return None
+    return Suspicion(
+        f'"{call.label}" is given no axis, and goes along axis 0 of {shape}, as it does for three',
         ("dim=-1 goes along the last axis, as for classes and keys",),
     )

@@ -22,7 +22,13 @@ _LAYERS: Final = {
     "CrossEntropyLoss": "cross_entropy",
     "BCEWithLogitsLoss": "binary_cross_entropy_with_logits",
 }
-_MADE_BY: Final = {"Softmax": "softmax", "LogSoftmax": "log_softmax", "Sigmoid": "sigmoid"}
+_MADE_BY: Final = {
+    "Softmax": "softmax",
+    "LogSoftmax": "log_softmax",
+    "Sigmoid": "sigmoid",
+    "Linear": "Linear",
+}
+_NO_LOGARITHMS: Final = frozenset("softmax sigmoid Linear linear".split())
 _KEEPING: Final = frozenset("squeeze unsqueeze view reshape float permute transpose".split())
 _DEEPEST: Final = 8
 
@@ -34,7 +40,7 @@ _DEEPEST: Final = 8
 def taken_twice(frame: Frame, call: OpCall) -> Suspicion | None:
     """Suspect logits that have been through what the loss does with them."""
     node = call.operands[0] if call.operands else None
-    if node is None:
+    if node is None or frame.depth:  # it goes by what is written, whatever is passed
         return None
     loss = call.name.removesuffix(".forward").rpartition(".")[2]
     loss = _LAYERS.get(loss, loss)
@@ -45,6 +51,22 @@ def taken_twice(frame: Frame, call: OpCall) -> Suspicion | None:
                 f'"{call.label}" takes {what} itself, and "{frame.segment(node)}" has been '
                 f"through {made} already",
                 (f"give it the logits, without {made}",),
+            )
+    return None
+
+
+@suspects("torch.nn.functional.nll_loss", "torch.nn.NLLLoss.forward")
+def without_logarithm(frame: Frame, call: OpCall) -> Suspicion | None:
+    """Suspect what is no logarithm of probabilities where the loss has to be given some."""
+    node = call.operands[0] if call.operands else None
+    if node is None or frame.depth:
+        return None
+    for made in _makers(frame, node, _DEEPEST):
+        if made in _NO_LOGARITHMS:
+            return Suspicion(
+                f'"{call.label}" takes logarithms of probabilities, and "{frame.segment(node)}" '
+                f"is what {made} gives",
+                ("cross_entropy takes logits; log_softmax makes logarithms of them",),
             )
     return None
 

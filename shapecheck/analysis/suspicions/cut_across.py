@@ -1,0 +1,247 @@
+"""A `view` that cuts across axes which nothing has permuted: its items are mixed.
+
+What the names of annotations prove is an error in `ops.shape.reshape`; here is what is as good as
+certain, and rests on sizes that no annotation tells, or on numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Final
+
+import shapecheck.dims as dims
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
+from shapecheck.analysis.program.syntax import called, last_word, name_of, nodes_of
+from shapecheck.analysis.suspicions.sources import RECURRENT, unpacked_from
+from shapecheck.analysis.values.model import OpInstance
+from shapecheck.dims import IntSize, Kind, Size, size_of
+from shapecheck.shapes import Item, Run, Tensor, dim_of, runs_in
+
+_SHIFTED: Final = frozenset("cat concat concatenate pad new_zeros".split())
+_TELLING: Final = 5
+"""A smaller number is that of two axes by chance too often."""
+_MOVING: Final = "transpose or permute moves axes; view and reshape cut and merge neighbours only"
+
+
+@suspects("torch.Tensor.view", "torch.Tensor.reshape", "torch.reshape")
+def cut_across(frame: Frame, call: OpCall) -> Suspicion | None:
+    """Suspect a regrouping after which an axis holds pieces of others."""
+    given, made = call.args[0] if call.args else None, call.result
+    if not isinstance(given, Tensor) or not isinstance(made, Tensor) or given.blank:
+        return None
+    source, target = (frame.state.facts.shape(one.shape) for one in (given, made))
+    before, after = _certain(frame, source.dims), _certain(frame, target.dims)
+    if len(target.dims) > len(after) or len(before) < 1 or len(after) < 2:
+        return None
+    is_whole = len(before) == len(source.dims)
+    reason = _moved(before, after) or _split_apart(before, after) or _merged_over(before, after)
+    if reason is None and is_whole:
+        reason = _by_numbers(before, after)
+    if reason is None or _is_shift(frame, call, before, after):
+        return None
+    return Suspicion(f'"{call.label}" mixes axes of {source} in {target}: {reason}', (_MOVING,))
+
+
+@suspects("torch.Tensor.view", "torch.Tensor.reshape")
+def states_by_view(frame: Frame, call: OpCall) -> Suspicion | None:
+    """Suspect `h.view(-1, 2 * hidden)` of the last states of several layers or directions."""
+    given, made = call.args[0] if call.args else None, call.result
+    if not isinstance(given, Tensor) or not isinstance(made, Tensor) or frame.depth:
+        return None
+    source, target = (frame.state.facts.shape(one.shape) for one in (given, made))
+    node = call.operands[0] if call.operands else None
+    if target.rank != 2 or not source.dims or not _is_state(frame, node):
+        return None
+    width, row = source.dims[-1], target.dims[-1]
+    if isinstance(width, Run) or isinstance(row, Run) or source.dims[0] == 1:
+        return None
+    if frame.state.facts.size(size_of(width)) == frame.state.facts.size(size_of(row)):
+        return None
+    return Suspicion(
+        f'"{call.label}" mixes axes of {source} in {target}: the states of a layer or direction '
+        "are those of a whole batch, so that a row gets them of several items",
+        ("transpose(0, 1) first puts those of an item together",),
+    )
+
+
+def _is_state(frame: Frame, node: ast.expr | None) -> bool:
+    """Whether a variable has the last states of a recurrent layer, as that gives them."""
+    source = unpacked_from(frame, node, 1)
+    if not isinstance(source, ast.Call):
+        return False
+    layer = frame.hush(Frame.eval, source.func)
+    return isinstance(layer, OpInstance) and layer.cls.name.rpartition(".")[2] in RECURRENT
+
+
+def _certain(frame: Frame, items: Sequence[Item]) -> list[IntSize]:
+    """Return the sizes of the axes behind the last run of a shape."""
+    found = runs_in(items)
+    first = found[-1][0] + 1 if found else 0
+    facts = frame.state.facts
+    return [facts.size(size_of(dim_of(item))) for item in items[first:]]
+
+
+def _moved(before: Sequence[IntSize], after: Sequence[IntSize]) -> str | None:
+    """Say which axis would have to move, as `t` in `(b t d)` viewed as `(b, heads, t, d//heads)`.
+
+    There are more elements behind it than before, so that it doesn't hold the same items.
+    """
+    known = frozenset(symbol for size in before for symbol in dims.symbols(size))
+    for here, size in enumerate(before):
+        is_plain = size >= _TELLING if isinstance(size, int) else size.symbol is not None
+        if not is_plain or size not in after:
+            continue
+        if not _is_once(size, before) or not _is_once(size, after):
+            continue
+        there = after.index(size)
+        ahead = dims.product(before[:here]), dims.product(after[:there])
+        if _exact(ahead[0]) == _exact(ahead[1]):
+            continue  # it may be that a division isn't exact
+        behind = dims.product(before[here + 1 :]), dims.product(after[there + 1 :])
+        times = _ratio(*behind)
+        if times is None or not _is_told(times, known):
+            continue
+        if isinstance(size, int) and isinstance(times, int):
+            continue  # as where `49` is cut into `7 7`, and another axis gives a 49
+        return (
+            f"there are {behind[0]} elements behind each of {size} before, and {behind[1]} after, "
+            "but a regrouping moves no axis"
+        )
+    return None
+
+
+def _is_once(size: IntSize, sizes: Sequence[IntSize]) -> bool:
+    """Whether one axis only is made of a size."""
+    if isinstance(size, int):
+        return sizes.count(size) == 1
+    return sum(bool(dims.symbols(size) & dims.symbols(one)) for one in sizes) == 1
+
+
+def _ratio(left: IntSize, right: IntSize) -> IntSize | None:
+    """Return how many times as large one of two products is, None where that isn't told."""
+    if _exact(left) == _exact(right):
+        return None
+    for one, other in ((left, right), (_exact(left), _exact(right))):
+        for whole, part in ((one, other), (other, one)):
+            times = dims.divide(whole, part)
+            if times is not None and not _is_fraction(times):
+                return times
+    return None
+
+
+def _is_told(size: IntSize, known: frozenset[dims.Sym]) -> bool:
+    """Whether a size is certainly not 1, as far as names go.
+
+    A sum may be 1 by chance, and so may what isn't an axis of the tensor and has no name.
+    """
+    if isinstance(size, Size):
+        symbols = dims.symbols(size)
+        loose = {one for one in symbols if one.kind is Kind.UNKNOWN}
+        return len(size.terms) == 1 and loose <= known and not any(one.options for one in symbols)
+    return size != 1
+
+
+def _is_fraction(size: IntSize) -> bool:
+    return isinstance(size, Size) and any(e < 0 for m in size.terms for _, e in m)
+
+
+def _exact(size: IntSize) -> IntSize:
+    """Return a size in which every division is exact, as `heads*(width//heads)` is `width`."""
+    while isinstance(size, Size):
+        floors = [atom for atom in size.atoms() if isinstance(atom, dims.FloorDiv)]
+        if not floors:
+            break
+        outermost = max(floors, key=lambda atom: len(repr(atom)))
+        exact = dims.exact_quotient(outermost.num, outermost.den)
+        if exact is None:
+            break
+        size = dims.substitute(size, {outermost: exact})
+    return size
+
+
+def _split_apart(before: Sequence[IntSize], after: Sequence[IntSize]) -> str | None:
+    """Say which axis is cut into two that aren't neighbours: `heads*d` of `(b, heads, t, d)`."""
+    found = _apart(before, after)
+    if found is None:
+        return None
+    whole, first, second, between = found
+    return f"{whole} is cut into {first} and {second}, but {between} is in between"
+
+
+def _merged_over(before: Sequence[IntSize], after: Sequence[IntSize]) -> str | None:
+    """Say which axes are merged that aren't neighbours, as `h` and `d` of `(b h t d)`."""
+    found = _apart(after, before)
+    if found is None:
+        return None
+    whole, first, second, between = found
+    return f"{whole} is made of {first} and {second}, but {between} is in between"
+
+
+def _apart(
+    wholes: Sequence[IntSize], parts: Sequence[IntSize]
+) -> tuple[IntSize, IntSize, IntSize, str] | None:
+    """Return a product among some sizes whose factors stand apart among others."""
+    axes = [one for one in parts if one != 1]
+    for whole in wholes:
+        if isinstance(whole, int) or whole in parts or wholes.count(whole) > 1:
+            continue
+        for at, first in enumerate(axes):
+            for later in range(at + 2, len(axes)):
+                second = axes[later]
+                if first in wholes or second in wholes or isinstance(first, int):
+                    continue
+                if axes.count(first) > 1 or axes.count(second) > 1:
+                    continue
+                if _exact(first * second) == _exact(whole):
+                    between = " ".join(map(_name, axes[at + 1 : later]))
+                    return whole, first, second, between
+    return None
+
+
+def _name(size: IntSize) -> str:
+    return f"{size}" if isinstance(size, int) or size.symbol is not None else f"({size})"
+
+
+def _by_numbers(before: Sequence[IntSize], after: Sequence[IntSize]) -> str | None:
+    """Say between which axes of known sizes a boundary is lost: of `(5 4 3)` viewed as `(4 5 3)`.
+
+    Each boundary has a number of elements behind it; those of a regrouping divide one another.
+    """
+    if not all(isinstance(size, int) and size > 0 for size in (*before, *after)):
+        return None
+    numbers = [[int(size) for size in sizes] for sizes in (before, after)]  # type: ignore[arg-type]
+    ours, others = ([_product(one[at:]) for at in range(1, len(one))] for one in numbers)
+    for mine in ours:
+        for other in others:
+            if mine % other and other % mine:
+                return (
+                    f"an axis ends after each {mine} elements before, and after each {other} in "
+                    "the result, so that neither is cut into the other"
+                )
+    return None
+
+
+def _product(sizes: Sequence[int]) -> int:
+    found = 1
+    for size in sizes:
+        found *= size
+    return found
+
+
+def _is_shift(
+    frame: Frame, call: OpCall, before: Sequence[IntSize], after: Sequence[IntSize]
+) -> bool:
+    """Whether two neighbours trade places in what was padded, as relative positions are shifted."""
+    differ = [at for at, (a, b) in enumerate(zip(before, after, strict=False)) if a != b]
+    if len(before) != len(after) or len(differ) != 2:
+        return False
+    first, second = differ
+    if second != first + 1 or (before[first], before[second]) != (after[second], after[first]):
+        return False
+    node = call.operands[0] if call.operands else None
+    source = frame.sources.get(name_of(node) or "", node)
+    if source is None:
+        return False
+    return any(last_word(called(one)) in _SHIFTED for one in nodes_of(ast.Call, source))

@@ -1,0 +1,90 @@
+"""What an expression in a suspected call is made from, as it is written."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.op_calls import plain
+from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.syntax import elements, given_to, name_of, nodes_of
+from shapecheck.analysis.values.model import OpInstance
+
+RECURRENT: Final = ("RNN", "LSTM", "GRU")
+
+
+def source_of(frame: Frame, node: ast.expr | None) -> ast.expr | None:
+    """Return the expression that a variable was last set to, and any other as it is."""
+    name = name_of(node)
+    return node if name is None else frame.sources.get(name)
+
+
+def unpacked_from(frame: Frame, node: ast.expr | None, place: int = 0) -> ast.expr | None:
+    """Return what a variable is an item of by the last assignment to it: `out, state = lstm(x)`.
+
+    `place`: which item it is; the items of that one count as it, as in `out, (h, c) = lstm(x)`.
+    """
+    name = name_of(node)
+    if name is None or node is None:
+        return None
+    found: ast.expr | None = None
+    for assigned in nodes_of(ast.Assign, body(frame)):
+        if assigned.lineno >= node.lineno:
+            continue
+        for target in assigned.targets:
+            if name in stored_in(target):
+                parts = elements(target) or []
+                is_there = place < len(parts) and name in stored_in(parts[place])
+                found = assigned.value if is_there else None
+    return found
+
+
+def stored_in(target: ast.expr) -> set[str]:
+    """Return the variables that an assignment to a target sets."""
+    parts = elements(target)
+    if parts is None:
+        return {target.id} if isinstance(target, ast.Name) else set()
+    return {name for part in parts for name in stored_in(part)}
+
+
+def value_of(frame: Frame, node: ast.expr) -> Value:
+    """Return what an expression is worth, as op rules see it."""
+    return plain(frame, frame.hush(Frame.eval, node))
+
+
+def body(frame: Frame) -> ast.AST:
+    """Return the function that is run, or the module."""
+    return frame.module.syntax.tree if frame.function is None else frame.function.node
+
+
+def argument(node: ast.AST, *params: str) -> dict[str, ast.expr]:
+    """Return what a call gives parameters, by their names; nothing for what isn't a call."""
+    return given_to(params, node) if isinstance(node, ast.Call) else {}
+
+
+def is_made_by_layer(frame: Frame, node: ast.expr | None) -> bool:
+    """Whether an expression is what a layer or model gives, and so a batch of items."""
+    source = source_of(frame, node)
+    if not isinstance(source, ast.Call):
+        return False
+    target = frame.hush(Frame.eval, source.func)
+    return isinstance(target, OpInstance) or frame.state.content(target) is not None
+
+
+def same(one: ast.AST, other: ast.AST) -> bool:
+    """Whether two pieces of source say the same."""
+    return ast.dump(one) == ast.dump(other)
+
+
+def terms(node: ast.expr, sign: int = 1) -> Iterator[tuple[ast.expr, int]]:
+    """Yield what an expression adds up, each with its sign."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+            yield from terms(left, sign)
+            yield from terms(right, sign if isinstance(op, ast.Add) else -sign)
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            yield from terms(inner, -sign)
+        case _:
+            yield node, sign

@@ -1,0 +1,28 @@
+"""`squeeze()` without an axis: a batch of one item loses its axis too."""
+
+from __future__ import annotations
+
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
+from shapecheck.analysis.suspicions.batch_names import known_batch
+from shapecheck.shapes import Tensor
+
+
+@suspects("torch.Tensor.squeeze", "torch.squeeze")
+def batch_squeezed(frame: Frame, call: OpCall) -> Suspicion | None:
+    """Suspect a squeeze of all axes of size 1 where another one than the batch is meant."""
+    given = call.args[0] if call.args else None
+    if not isinstance(given, Tensor) or len(call.args) > 1 or "dim" in call.kwargs:
+        return None
+    shape = frame.state.facts.shape(given.shape)
+    if shape.rank is None or shape.rank < 2 or 1 not in shape.dims[1:]:
+        return None
+    name = known_batch(frame, shape.dims[0])
+    if not name:
+        return None
+    meant = [at for at, item in enumerate(shape.dims) if item == 1]
+    axes = str(meant[0]) if len(meant) == 1 else str(tuple(meant))
+    return Suspicion(
+        f'"{call.label}" of {shape} takes axis 0 away as well where {name} has one item',
+        (f"squeeze({axes}) takes only what is 1 for every batch",),
+    )
