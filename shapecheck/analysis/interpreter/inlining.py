@@ -110,7 +110,7 @@ def look_into(
     outcome.taught.teach(frame.state.facts)
     frame.state.put_all(outcome.changes)
     if outcome.suspected and not (frame.quiet or frame.handled or frame.caught):
-        step = Step(frame.module, node, frame.function, given(values))
+        step = Step(frame.module, node, frame.function, given(values, frame.state.facts))
         for fault in outcome.suspected:
             frame.suspect(fault.through(step))
     if outcome.faults:

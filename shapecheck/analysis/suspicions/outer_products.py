@@ -9,6 +9,7 @@ from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
 from shapecheck.analysis.program.syntax import called, last_word, name_of, nodes_of
+from shapecheck.dims import Relation
 from shapecheck.shapes import Shape, Tensor
 
 _LOSSES: Final = "mse_loss l1_loss smooth_l1_loss huber_loss"
