@@ -118,8 +118,19 @@ class Module:
         imports = (one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom)))
         imported = next(imports, None)
         if imported is not None:
-            return self._imported(name, imported)
+            found = self._imported(name, imported)
+            is_optional = any(isinstance(one, ast.Assign) for one in nodes)
+            return UNKNOWN if is_optional and self._may_be_missing(found) else found
         return self._assigned(name, nodes) if len(nodes) == 1 else UNKNOWN
+
+    def _may_be_missing(self, imported: Value) -> bool:
+        """Whether nothing is known of what is imported: the program may do without it, then."""
+        match imported:
+            case Dotted(name=name):
+                table, root = self.program.table, name.partition(".")[0]
+                known = table.signature(name) or table.lookup_class(name)
+                return known is None and root not in SPECIAL and not table.knows(root)
+        return False
 
     def _assigned(self, name: str, nodes: Sequence[ast.stmt]) -> Value:
         """Return what an assignment gives a name, which a definition may have bound before."""
