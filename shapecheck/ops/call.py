@@ -45,9 +45,14 @@ class DType:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Scalar:
-    """A Python number of unknown value: the set of dtypes that it stands for in promotion."""
+    """A Python number of unknown value: the set of dtypes that it stands for in promotion.
+
+    Where it is a quotient of sizes, `d / 2`, these are `above` and `below`.
+    """
 
     dtypes: dtypes.DTypes
+    above: IntSize | None = None
+    below: IntSize = 1
 
     def __repr__(self) -> str:
         return "a number"

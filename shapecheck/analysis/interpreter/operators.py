@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, TypeGuard
+from typing import Final, TypeAlias, TypeGuard
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -60,6 +61,8 @@ _COMPARE: Final[Mapping[type[ast.cmpop], tuple[str, str]]] = {
     ast.GtE: (">=", "ge"),
 }
 _ROLES: Final = ("left operand", "right operand")
+_Quotient: TypeAlias = tuple[IntSize, IntSize]
+_LARGEST_PART: Final = 2**16
 
 
 def binary(frame: Frame, node: ast.BinOp) -> Value:
@@ -205,7 +208,7 @@ def _path_beside(path: Path, beside: Value) -> Value:
             return Scalar(dtypes.ANY)
         case Path():
             return path.size
-    return path.size if is_size(beside) else path
+    return path.size if is_number(beside) or is_size(beside) else path
 
 
 def integers(op: ast.operator, left: IntSize, right: IntSize) -> Value:
@@ -224,7 +227,7 @@ def _true_quotient(left: IntSize, right: IntSize) -> Value:
     match left, right:
         case int(), int():
             return left / right
-    return Scalar(dtypes.DEFAULT_FLOAT)
+    return Scalar(dtypes.DEFAULT_FLOAT, left, right) if right != 0 else UNKNOWN
 
 
 def _power(left: IntSize, right: IntSize) -> Value:
@@ -294,9 +297,42 @@ def _others(frame: Frame, symbol: str, left: Value, right: Value) -> Value:
         case ((int() | float()), (int() | float())):
             return _floats(symbol, left, right)
         case ((int() | float() | Size() | Scalar()), (int() | float() | Size() | Scalar())):
-            return Scalar(dtypes.DEFAULT_FLOAT if symbol == "/" else _kind(left) | _kind(right))
+            made = dtypes.DEFAULT_FLOAT if symbol == "/" else _kind(left) | _kind(right)
+            return _quotients(symbol, made, _as_quotient(left), _as_quotient(right))
     combine = _COMBINING.get(symbol)
     return UNKNOWN if combine is None else combine(frame, left, right)
+
+
+def _as_quotient(value: Value) -> _Quotient | None:
+    """Return a number as a quotient of sizes, if it is one: 0.25 is, and 0.1 isn't quite."""
+    match value:
+        case int() | Size():
+            return value, 1
+        case float() if math.isfinite(value):
+            above, below = value.as_integer_ratio()
+            return (above, below) if max(abs(above), below) <= _LARGEST_PART else None
+        case Scalar(above=(int() | Size()) as above, below=below):
+            return above, below
+    return None
+
+
+def _quotients(
+    symbol: str, made: dtypes.DTypes, left: _Quotient | None, right: _Quotient | None
+) -> Value:
+    """Calculate with numbers of which one isn't known, each of them a quotient of sizes or None."""
+    if left is None or right is None:
+        return Scalar(made)
+    (a, b), (c, d) = left, right
+    match symbol:
+        case "*":
+            return Scalar(made, a * c, b * d)
+        case "/" if c != 0:
+            return Scalar(made, a * d, b * c)
+        case "+":
+            return Scalar(made, a * d + c * b, b * d)
+        case "-":
+            return Scalar(made, a * d - c * b, b * d)
+    return Scalar(made)
 
 
 def _kind(value: Value) -> dtypes.DTypes:

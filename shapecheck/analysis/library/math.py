@@ -51,6 +51,8 @@ def _int(frame: Frame, call: LibraryCall) -> Value:
             return as_size(value)
         case float() if math.isfinite(value):
             return int(value)
+        case Scalar(above=above, below=below) if above is not None:
+            return dims.floordiv(above, below)
     return dims.unknown()
 
 
@@ -107,7 +109,11 @@ def _round(frame: Frame, call: LibraryCall) -> Value:
 
 @function("math.ceil", "math.floor", takes=1)
 def _whole(frame: Frame, call: LibraryCall) -> Value:
-    return _to_whole(call.args[0], math.ceil if call.name == "ceil" else math.floor)
+    is_ceil = call.name == "ceil"
+    match call.args[0]:
+        case Scalar(above=above, below=below) if above is not None:
+            return dims.floordiv(above + below - 1 if is_ceil else above, below)
+    return _to_whole(call.args[0], math.ceil if is_ceil else math.floor)
 
 
 def _to_whole(value: Value, rounded: Callable[[float], int]) -> Value:
