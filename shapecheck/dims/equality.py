@@ -21,7 +21,7 @@ from shapecheck.dims.algebra import (
     terms_of,
 )
 from shapecheck.dims.composites import symbols
-from shapecheck.dims.division import exact_quotient
+from shapecheck.dims.division import exact_quotient, floordiv
 from shapecheck.dims.functions import substitute
 from shapecheck.dims.origins import NamedAlike, StandIn
 from shapecheck.dims.solving import (
@@ -189,6 +189,9 @@ def _by_cases(gap: Size, moving: list[Atom]) -> Verdict:
     """Split a difference with floors, minima or maxima into cases and judge each."""
     if never_zero(gap) or _overshoots(gap):
         return DIFFERENT
+    whole = None if len(gap.symbols()) == 1 else _of_one_whole(gap)
+    if whole is not None and compare_gap(whole).relation is Relation.DIFFERENT:
+        return Verdict(Relation.DIFFERENT, own=any(s.kind is Kind.OWN for s in gap.symbols()))
     cases = _split(gap, moving)
     if cases is None:
         return POSSIBLE
@@ -214,6 +217,31 @@ def _by_cases(gap: Size, moving: list[Atom]) -> Verdict:
     if not equal and not open_:
         return Verdict(Relation.DIFFERENT, own=own)
     return POSSIBLE if own else Verdict(Relation.POSSIBLE, _agreed(gap, equal, open_))
+
+
+def _of_one_whole(gap: Size) -> IntSize | None:
+    """Return a difference in which the only floor's numerator is one symbol, as `a*b` and its half.
+
+    None where anything else is beside it.
+    """
+    floors = [atom for atom in gap.atoms() if isinstance(atom, FloorDiv)]
+    if len(floors) != 1 or not isinstance(floors[0].den, int):
+        return None
+    (floor,) = floors
+    whole, rest, times = floor.num, gap, terms_of(gap).get(frozenset(((floor, 1),)), 0)
+    shift = terms_of(whole).get(ONE, 0)
+    if not isinstance(times, int) or not isinstance(shift, int):
+        return None
+    whole, rest = whole - shift, gap - times * Size.of(floor)
+    if not isinstance(whole, Size) or any(part < 0 for part in terms_of(whole).values()):
+        return None
+    first, once = next(iter(terms_of(whole).items()))
+    share = Fraction(terms_of(rest).get(first, 0)) / once
+    left = rest - int(share) * whole
+    if share.denominator != 1 or not isinstance(left, int):
+        return None
+    one = Size.of(Sym("whole", Kind.OWN))
+    return times * floordiv(one + shift, floor.den) + int(share) * one + left
 
 
 def _overshoots(gap: Size) -> bool:

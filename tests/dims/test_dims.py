@@ -494,6 +494,25 @@ def test_two_own_sizes_may_have_been_compared_before() -> None:
     assert not compare(a, b).own
 
 
+@pytest.mark.parametrize(
+    ("whole", "other", "relation"),
+    [
+        (d_model * d_ff, d_model * d_ff // 2, Relation.DIFFERENT),
+        (d_model * d_ff, (d_model * d_ff + 1) // 2, Relation.DIFFERENT),
+        (2 * d_model + d_ff, (2 * d_model + d_ff) // 3, Relation.DIFFERENT),
+        (d_model * d_ff, d_model * d_ff // 4 * 4, Relation.POSSIBLE),
+        (d_model * d_ff, d_model * d_ff // 2 + 3, Relation.POSSIBLE),
+        (d_model, d_model * d_ff // 2, Relation.POSSIBLE),
+    ],
+)
+def test_a_product_and_a_share_of_it(
+    whole: dims.IntSize, other: dims.IntSize, relation: Relation
+) -> None:
+    """What stands both in a floor and beside it counts as one size there."""
+    assert compare(whole, other).relation is relation
+    assert compare(other, whole).relation is relation
+
+
 @given(expressions("ab", 4), st.integers(0, 40))
 @settings(max_examples=150, deadline=None)
 def test_a_solution_solves(expression: Expression, target: int) -> None:
