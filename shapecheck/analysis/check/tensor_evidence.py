@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from shapecheck.analysis.annotations import classes, declarations
@@ -73,12 +75,45 @@ def shown(
     if arrays and has_one_kind_of_arrays(function):
         told_by.add("arraylike")
     found: set[str] = set()
+    others = _other_names(seen.nodes, candidates)
     for node in seen.nodes:
         match node:
             case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()) if not counted:
                 continue
-        found |= set(_tensors_in(node, seen, told_by))
+        for name in _tensors_in(node, seen, told_by):
+            found.add(others[name].meant(node) if name in others else name)
     return (found & candidates) - never_tensors(function)
+
+
+@dataclass(frozen=True, slots=True)
+class _OtherName:
+    """Another name of a parameter, `h = x`, on these lines: until it is something else."""
+
+    param: str
+    first: int
+    last: float
+
+    def meant(self, node: ast.AST) -> str:
+        """Return the parameter where a node means it by that name, else ''."""
+        return self.param if self.first < getattr(node, "lineno", 0) <= self.last else ""
+
+
+def _other_names(every: Sequence[ast.AST], params: Set[str]) -> dict[str, _OtherName]:
+    """Return the other names of parameters that are given to them in the order of the lines."""
+    stored: dict[str, list[int]] = {}
+    for one in only(every, ast.Name):
+        if not isinstance(one.ctx, ast.Load):
+            stored.setdefault(one.id, []).append(one.lineno)
+    found: dict[str, _OtherName] = {}
+    for node in only(every, ast.Assign):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=param), lineno=line):
+                lines = stored[name]
+                is_param = param in params and all(one >= line for one in stored.get(param, ()))
+                if is_param and name not in params and line == min(lines):
+                    last = min((one for one in lines if one > line), default=math.inf)
+                    found[name] = _OtherName(param, line, last)
+    return found
 
 
 def untold(function: Function) -> set[str]:
