@@ -14,7 +14,7 @@ from shapecheck.analysis.annotations.classes import find_method, is_module
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.check import symbolic
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.model import Class, Function, Value
+from shapecheck.analysis.program.model import Class, Function
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.ops.call import only
 
@@ -57,6 +57,6 @@ def _hands_itself_on(method: Function) -> bool:
     return any(one.id in itself and id(one) not in read for one in only(every, ast.Name))
 
 
-def _told(flags: Mapping[str, Value]) -> str:
-    parts = [f"{name}={value!r}" for name, value in flags.items()]
+def _told(flags: Mapping[str, ast.expr]) -> str:
+    parts = [f"{name}={ast.unparse(default)}" for name, default in flags.items()]
     return ", ".join(parts[:_MOST_TOLD]) + (", ..." if len(parts) > _MOST_TOLD else "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from types import NoneType
 from typing import Final
 
 from shapecheck.analysis.annotations import declarations
@@ -21,9 +20,15 @@ from shapecheck.analysis.interpreter import body, first_class
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.summaries import view
 from shapecheck.analysis.kinds.construct import tell
-from shapecheck.analysis.program.declared import AnyDecl
+from shapecheck.analysis.program.declared import (
+    AnyDecl,
+    Declared,
+    NoneDecl,
+    ScalarDecl,
+    UnionDecl,
+)
 from shapecheck.analysis.program.model import Class, Function, Value, literal
-from shapecheck.analysis.program.syntax import is_def
+from shapecheck.analysis.program.syntax import elements, is_def, is_none
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
     Instance,
@@ -156,30 +161,54 @@ def start(
     return state, {first: ref}
 
 
-def flags(cls: Class) -> dict[str, Value]:
+def flags(cls: Class) -> dict[str, ast.expr]:
     """Return the flags that the constructor of a class has, with their defaults.
 
-    No annotation says anything of them, nor does their use that they are sizes; and more is done
-    with them than to hand them to layers, as with `nn.Dropout(drop)`.
+    No annotation says anything of them but that they are ratios, or sizes that may be left out;
+    nor does their use say that they are sizes. And more is done with them than to hand them to
+    layers, as with `nn.Dropout(drop)`. A list of numbers is one.
     """
-    return cls.module.recall(("flags", cls), lambda: _flags(cls), dict[str, Value]())
+    return cls.module.recall(("flags", cls), lambda: _flags(cls), dict[str, ast.expr]())
 
 
-def _flags(cls: Class) -> dict[str, Value]:
+def _flags(cls: Class) -> dict[str, ast.expr]:
     init = find_method(cls, "__init__")
     if init is None:
         return {}
-    sizes, handed = _supposed(init), handed_to_layers(init)
-    found: dict[str, Value] = {}
+    sizes, handed = sizes_of(init), handed_to_layers(init)
+    found: dict[str, ast.expr] = {}
     for param in declarations.declaration(init).params:
-        if is_always_given(init, param.name):
+        default = param.default
+        if default is None or (param.name in sizes and _is_number_of_things(default)):
             continue
-        given = literal(param.default)
-        if isinstance(given, (bool, float, str, NoneType)) and param.default is not None:
-            is_told = not isinstance(param.declared, AnyDecl) or param.name in sizes
-            if not is_told and param.name not in handed:
-                found[param.name] = given
+        is_told = not (isinstance(param.declared, AnyDecl) or _is_calculated_with(param.declared))
+        is_single = _is_plain(default) and param.name not in handed and not is_told
+        if (is_single and not is_always_given(init, param.name)) or _lists_numbers(default):
+            found[param.name] = default
     return found
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether an expression is a constant, or is calculated of some: `1 / 16`."""
+    match node:
+        case ast.Constant():
+            return True
+        case ast.BinOp(left=left, right=right):
+            return _is_plain(left) and _is_plain(right)
+        case ast.UnaryOp(operand=operand):
+            return _is_plain(operand)
+    return False
+
+
+def _lists_numbers(node: ast.expr) -> bool:
+    """Whether an expression spells out numbers of things, `[64, 128, 256]`."""
+    items = elements(node)
+    return bool(items) and all(_is_number_of_things(item) for item in items or ())
+
+
+def _is_number_of_things(node: ast.expr) -> bool:
+    given = literal(node)
+    return type(given) is int and given > 0
 
 
 def _symbolic(
@@ -194,7 +223,7 @@ def _symbolic(
         if one.atom is not None:
             state.facts.learn(one.atom, same)
     itself: dict[str, Value] = {one.arg: ref for one in declarations.arguments_of(init.node)[:1]}
-    values = {**_supposed(init), **(flags(cls) if by_default else {}), **itself}
+    values = {**_supposed(init), **(_defaults(cls, state) if by_default else {}), **itself}
     frame = body.check_body(init, state, values, quiet=quiet)
     ends = [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]
     end = ends[0] if ends else state
@@ -210,10 +239,17 @@ def _symbolic(
     return _Symbolic(end, ref, any(s.is_anonymous for v in held for s in unknowns(v)))
 
 
+def _defaults(cls: Class, state: State) -> dict[str, Value]:
+    """Return what flags are where nobody passes them."""
+    frame = Frame(cls.module, state, quiet=True)
+    return {name: frame.eval(node) for name, node in flags(cls).items()}
+
+
 def _supposed(init: Function) -> dict[str, Value]:
     """Return what parameters without annotation hold: sizes, where they are used as such.
 
-    Where the program is to suppose it, all are sizes that are used as such.
+    Where the program is to suppose it, all are sizes that are used as such. One that may be left
+    out is given; where it is left out, the others are what they are by default, too.
     """
     arguments = declarations.arguments_of(init.node)
     bare = {one.arg for one in arguments[1:] if one.annotation is None}
@@ -228,7 +264,22 @@ def _supposed(init: Function) -> dict[str, Value]:
             found[param.name] = Path(param.name, may_agree=param.name in configurations)
         elif param.name in bare and type(literal(default)) is int:
             found[param.name] = own_size(param.name, literal(default))
+        elif is_none(default) and (param.name in bare or _may_be_left_out(param.declared)):
+            found[param.name] = own_size(param.name, None)
     return found
+
+
+def _is_calculated_with(declared: Declared) -> bool:
+    """Whether a type is that of what sizes are made with: a ratio, or a size or None."""
+    return declared == ScalarDecl("float") or _may_be_left_out(declared)
+
+
+def _may_be_left_out(declared: Declared) -> bool:
+    """Whether a type is that of a size or None."""
+    match declared:
+        case UnionDecl(options=options):
+            return {*options} == {ScalarDecl("int"), NoneDecl()}
+    return False
 
 
 def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
