@@ -189,8 +189,8 @@ def _by_cases(gap: Size, moving: list[Atom]) -> Verdict:
     """Split a difference with floors, minima or maxima into cases and judge each."""
     if never_zero(gap) or _overshoots(gap):
         return DIFFERENT
-    whole = None if len(gap.symbols()) == 1 else _of_one_whole(gap)
-    if whole is not None and compare_gap(whole).relation is Relation.DIFFERENT:
+    simpler = None if len(gap.symbols()) == 1 else _of_one_whole(gap)
+    if simpler is not None and compare_gap(simpler).relation is Relation.DIFFERENT:
         return Verdict(Relation.DIFFERENT, own=any(s.kind is Kind.OWN for s in gap.symbols()))
     cases = _split(gap, moving)
     if cases is None:
@@ -228,11 +228,11 @@ def _of_one_whole(gap: Size) -> IntSize | None:
     if len(floors) != 1 or not isinstance(floors[0].den, int):
         return None
     (floor,) = floors
-    whole, rest, times = floor.num, gap, terms_of(gap).get(frozenset(((floor, 1),)), 0)
-    shift = terms_of(whole).get(ONE, 0)
+    times = terms_of(gap).get(frozenset(((floor, 1),)), 0)
+    shift = terms_of(floor.num).get(ONE, 0)
     if not isinstance(times, int) or not isinstance(shift, int):
         return None
-    whole, rest = whole - shift, gap - times * Size.of(floor)
+    whole, rest = floor.num - shift, gap - times * Size.of(floor)
     if not isinstance(whole, Size) or any(part < 0 for part in terms_of(whole).values()):
         return None
     first, once = next(iter(terms_of(whole).items()))

@@ -28,7 +28,7 @@ from shapecheck.analysis.program.declared import (
     UnionDecl,
 )
 from shapecheck.analysis.program.model import Class, Function, Value, literal
-from shapecheck.analysis.program.syntax import elements, is_def, is_none
+from shapecheck.analysis.program.syntax import elements, is_def
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
     Instance,
@@ -179,11 +179,14 @@ def _flags(cls: Class) -> dict[str, ast.expr]:
     found: dict[str, ast.expr] = {}
     for param in declarations.declaration(init).params:
         default = param.default
-        if default is None or (param.name in sizes and _is_number_of_things(default)):
-            continue
-        is_told = not (isinstance(param.declared, AnyDecl) or _is_calculated_with(param.declared))
-        is_single = _is_plain(default) and param.name not in handed and not is_told
-        if (is_single and not is_always_given(init, param.name)) or _lists_numbers(default):
+        if default is None or (param.name in sizes and literal(default) not in (0, None)):
+            continue  # -1 stands for no size at all
+        is_bare = isinstance(param.declared, AnyDecl)
+        is_single = _is_plain(default) and param.name not in handed
+        if is_single and not is_always_given(init, param.name):
+            if is_bare or _is_calculated_with(param.declared):
+                found[param.name] = default
+        elif is_bare and _lists_numbers(default):
             found[param.name] = default
     return found
 
@@ -264,7 +267,7 @@ def _supposed(init: Function) -> dict[str, Value]:
             found[param.name] = Path(param.name, may_agree=param.name in configurations)
         elif param.name in bare and type(literal(default)) is int:
             found[param.name] = own_size(param.name, literal(default))
-        elif is_none(default) and (param.name in bare or _may_be_left_out(param.declared)):
+        elif literal(default) is None and (param.name in bare or _may_be_left_out(param.declared)):
             found[param.name] = own_size(param.name, None)
     return found
 
