@@ -1,11 +1,11 @@
 """How many planted mistakes are found in repositories without annotations, nothing else given.
 
-    python benchmarks/planted/run.py FOLDER [--only WORD ...] [--json PATH]
+    python benchmarks/planted/run.py FOLDER [--only WORD ...] [--quick] [--json PATH]
 
 FOLDER has a checkout of each repository that `edits.toml` names. Each is copied, and checked as it
 is by `shapecheck check --only-shapes`: its errors are printed, as every one should be a real bug.
-Then one line at a time is edited, the whole copy is checked again, which knows what is unchanged,
-and the edit is found if an error is told that wasn't before, wherever it shows. `--only` takes the
+Then one line at a time is edited, and the edit is found if an error is told that wasn't before:
+of that file, else, unless it should be `--quick`, anywhere in the copy. `--only` takes the
 edits in which one of the words stands: a repository, a path, a kind or a part of a line.
 """
 
@@ -90,17 +90,18 @@ def edits() -> list[Edit]:
 class Copy:
     """A copy of a checkout, with what was found in it so far beside it."""
 
-    def __init__(self, checkout: Path, folder: Path) -> None:
+    def __init__(self, checkout: Path, folder: Path, *, is_quick: bool) -> None:
+        self._is_quick = is_quick
         self.root = folder / checkout.name
         self._cache = folder / "cache"
         shutil.copytree(checkout, self.root, ignore=_without_data, symlinks=True)
         self.before = self.errors()
 
-    def errors(self) -> Counter[str]:
-        """Return the errors of the whole repository as they are printed."""
+    def errors(self, checked: str = ".") -> Counter[str]:
+        """Return the errors of the whole repository, or of one file, as they are printed."""
         command = [sys.executable, "-m", "shapecheck", "check", "--only-shapes", "--color", "never"]
         done = subprocess.run(
-            [*command, ".", "--", "--cache-dir", str(self._cache)],
+            [*command, checked, "--", "--cache-dir", str(self._cache)],
             cwd=self.root,
             capture_output=True,
             text=True,
@@ -118,7 +119,8 @@ class Copy:
         text = path.read_text("utf-8")
         try:
             path.write_text(edit.apply(text), "utf-8")
-            return sorted(self.errors() - self.before)
+            here = self.errors(edit.path) - self.before
+            return sorted(here or ({} if self._is_quick else self.errors() - self.before))
         finally:
             path.write_text(text, "utf-8")
 
@@ -130,14 +132,16 @@ def _without_data(folder: str, names: list[str]) -> set[str]:
     return {name for name in files if not name.endswith(kept)} | ({".git"} & set(names))
 
 
-def judged(folder: Path, chosen: Iterable[Edit]) -> Iterator[tuple[Edit, list[str]]]:
+def judged(
+    folder: Path, chosen: Iterable[Edit], *, is_quick: bool
+) -> Iterator[tuple[Edit, list[str]]]:
     """Yield each edit with the errors that it brings, and print those without any edit."""
     by_repo: dict[str, list[Edit]] = {}
     for edit in chosen:
         by_repo.setdefault(edit.repo, []).append(edit)
     for repo, some in by_repo.items():
         with tempfile.TemporaryDirectory() as place:
-            copy = Copy(folder / repo, Path(place))
+            copy = Copy(folder / repo, Path(place), is_quick=is_quick)
             for error in copy.before.elements():
                 print(f"{repo}/{error}  (not edited)")
             for edit in some:
@@ -150,11 +154,12 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", nargs="*", default=[], metavar="WORD")
     parser.add_argument("--json", type=Path, help="where to write what each edit brings")
+    parser.add_argument("--quick", action="store_true", help="check only the file that is edited")
     options = parser.parse_args()
     words = options.only or [""]
     chosen = [edit for edit in edits() if any(word in str(edit) for word in words)]
     said: list[tuple[Edit, list[str]]] = []
-    for edit, told in judged(options.folder, chosen):
+    for edit, told in judged(options.folder, chosen, is_quick=options.quick):
         said.append((edit, told))
         print(f"{'found ' if told else 'MISSED'} {edit}", *told[:2], sep="\n      ", flush=True)
     for name in ("repo", "kind"):
