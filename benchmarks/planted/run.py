@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -29,6 +30,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+ROOT: Final = Path(__file__).resolve().parents[2]
 TABLE: Final = Path(__file__).parent / "edits.toml"
 TARGET: Final = 0.5
 _ERROR: Final = re.compile(r":\d+: error: ")
@@ -103,6 +105,7 @@ class Copy:
         done = subprocess.run(
             [*command, checked, "--", "--cache-dir", str(self._cache)],
             cwd=self.root,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
             check=False,
