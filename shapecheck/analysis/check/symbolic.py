@@ -175,13 +175,17 @@ def _flags(cls: Class) -> dict[str, ast.expr]:
     init = find_method(cls, "__init__")
     if init is None:
         return {}
-    sizes, handed = sizes_of(init), handed_to_layers(init)
+    params = [one for one in declarations.declaration(init).params if one.default is not None]
+    bare = {one.name for one in params if isinstance(one.declared, AnyDecl)}
+    sizes = sizes_of(init) if bare else set[str]()
+    handed = handed_to_layers(init)
     found: dict[str, ast.expr] = {}
-    for param in declarations.declaration(init).params:
+    for param in params:
         default = param.default
-        if default is None or (param.name in sizes and literal(default) not in (0, None)):
+        assert default is not None
+        if param.name in sizes and literal(default) not in (0, None):
             continue  # -1 stands for no size at all
-        is_bare = isinstance(param.declared, AnyDecl)
+        is_bare = param.name in bare
         is_single = _is_plain(default) and param.name not in handed
         if is_single and not is_always_given(init, param.name):
             if is_bare or _is_calculated_with(param.declared):
