@@ -16,7 +16,7 @@ from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
 from shapecheck.analysis.program.syntax import called, last_word, name_of, nodes_of
 from shapecheck.analysis.suspicions.sources import RECURRENT, unpacked_from
 from shapecheck.analysis.values.model import OpInstance
-from shapecheck.dims import IntSize, Kind, Size, size_of
+from shapecheck.dims import Batched, IntSize, Kind, Size, Untold, size_of
 from shapecheck.shapes import Item, Run, Tensor, dim_of, runs_in
 
 _SHIFTED: Final = frozenset("cat concat concatenate pad new_zeros".split())
@@ -134,13 +134,20 @@ def _ratio(left: IntSize, right: IntSize) -> IntSize | None:
 def _is_told(size: IntSize, known: frozenset[dims.Sym]) -> bool:
     """Whether a size is certainly not 1, as far as names go.
 
-    A sum may be 1 by chance, and so may what isn't an axis of the tensor and has no name.
+    A sum may be 1 by chance, and so may what isn't an axis of the tensor or has no name, as what a
+    pool leaves.
     """
     if isinstance(size, Size):
         symbols = dims.symbols(size)
         loose = {one for one in symbols if one.kind is Kind.UNKNOWN}
-        return len(size.terms) == 1 and loose <= known and not any(one.options for one in symbols)
+        are_axes = all(one in known and _is_an_axis(one) for one in loose)
+        return len(size.terms) == 1 and are_axes and not any(one.options for one in symbols)
     return size != 1
+
+
+def _is_an_axis(symbol: dims.Sym) -> bool:
+    """Whether a size has a name, or is an axis that a tensor begins with."""
+    return symbol.has_name or isinstance(symbol.origin, Untold | Batched)
 
 
 def _is_fraction(size: IntSize) -> bool:
