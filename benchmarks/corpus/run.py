@@ -194,6 +194,30 @@ def errors_of_mypy(printed: str) -> Counter[str]:
     return Counter(line for line in lines if ERROR.match(line) and not REPORT.match(line))
 
 
+def differences(before: Counter[str], after: Counter[str]) -> tuple[list[str], list[str]]:
+    """Return the errors that came and those that went; one in another's line is the same error."""
+    came, went = sorted((after - before).elements()), sorted((before - after).elements())
+    instead = Counter(map(line_of, came)) & Counter(map(line_of, went))
+    return without(came, instead), without(went, instead)
+
+
+def line_of(error: str) -> str:
+    """Return the file and line at which an error stands."""
+    return ":".join(error.split(":")[:2])
+
+
+def without(errors: Iterable[str], lines: Counter[str]) -> list[str]:
+    """Return errors without as many at each line as are given."""
+    left = lines.copy()
+    found = []
+    for error in errors:
+        if left[line_of(error)] > 0:
+            left[line_of(error)] -= 1
+        else:
+            found.append(error)
+    return found
+
+
 def with_mypy(result: Result, folder: Path, base: Path) -> None:
     """Run mypy without and with the plugin, torch in the cache of both."""
     files, result.left_out = checkable(folder)
@@ -213,8 +237,7 @@ def with_mypy(result: Result, folder: Path, base: Path) -> None:
         setattr(result, kind, seconds)
     before, after = (errors_of_mypy(printed[kind]) for kind in ("plain", "plugin"))
     result.errors = before.total()
-    result.added = sorted((after - before).elements())
-    result.removed = sorted((before - after).elements())
+    result.added, result.removed = differences(before, after)
     alone = set(result.reports)
     for line in printed["plugin"].splitlines():
         if "internal error in shapecheck" in line or "INTERNAL ERROR" in line:

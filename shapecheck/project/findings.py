@@ -83,6 +83,6 @@ class Outcome:
             return None
         functions = f"{self.silent} function{'' if self.silent == 1 else 's'}"
         return (
-            f"0 of {functions} say a shape, and what says none is hardly checked; "
+            f"0 of {functions} say a shape, so that only what their code shows is checked; "
             "`shapecheck annotate` can find and write them"
         )

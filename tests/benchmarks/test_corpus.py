@@ -30,6 +30,14 @@ def test_errors_of_mypy() -> None:
     assert list(run.errors_of_mypy(PRINTED)) == PRINTED.splitlines()[:1]
 
 
+def test_an_error_in_other_words_is_the_same() -> None:
+    before = run.errors_of_mypy("a.py:3: error: one\na.py:3: error: two\nb.py:1: error: gone\n")
+    after = run.errors_of_mypy("a.py:3: error: other\na.py:4: error: new\n")
+    came, went = run.differences(before, after)
+    assert came == ["a.py:4: error: new"]
+    assert went == ["a.py:3: error: two", "b.py:1: error: gone"]
+
+
 def test_page() -> None:
     """Each report counts by its verdict, one that is gone as mended; totals stand below."""
     members = [run.Member("net", "https://x/net", "0123456789abcdef", annotated=True)]

@@ -580,8 +580,8 @@ def test_where_nothing_says_a_shape(new_project: NewProject) -> None:
     other = "def f(): ...\n"
     project = new_project({"bare.py": bare, "other.py": other, "said.py": said}, fake=False)
     advice = (
-        "0 of 2 functions say a shape, and what says none is hardly checked; `shapecheck annotate` "
-        "can find and write them\n"
+        "0 of 2 functions say a shape, so that only what their code shows is checked; "
+        "`shapecheck annotate` can find and write them\n"
     )
     done = project.run("check", "bare.py", "other.py", module="shapecheck")
     assert done.stdout == f"No issues found in 2 source files\n{advice}"
