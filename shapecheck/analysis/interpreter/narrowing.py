@@ -17,7 +17,6 @@ from shapecheck.analysis.values.model import (
     OneOf,
     Path,
     options,
-    own_size,
 )
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import (
@@ -268,8 +267,9 @@ def equality(frame: Frame, a: Value, b: Value, asserted: bool = False) -> Paths:
     match one, two:
         case tuple(), tuple():
             return _tuples(frame, one, two, alike=(one is a) == (two is b))
-    if is_size(one) and is_size(two):
-        return _sizes(frame, one, two)
+    left, right = _as_size(one), _as_size(two)
+    if is_size(left) and is_size(right):
+        return _sizes(frame, left, right)
     known = equal(frame, one, two)
     return _unread(frame, asserted) if known is None else _decided(frame, known)
 
@@ -378,7 +378,8 @@ def _is_named(item: Item) -> bool:
 
 
 def _as_size(value: Value) -> Value:
-    return own_size(value.text) if isinstance(value, Path) else value
+    """Return the size that is read of something unknown, `cfg.width`; other values as they are."""
+    return value.size if isinstance(value, Path) else value
 
 
 def _isinstance(frame: Frame, node: ast.expr, kind: ast.expr) -> Paths:

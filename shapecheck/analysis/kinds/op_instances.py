@@ -13,6 +13,7 @@ from shapecheck.analysis.interpreter.statements import store
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.syntax import owner_of
 from shapecheck.analysis.values.model import Arguments, Bound, OpInstance
+from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import is_size
 from shapecheck.shapes import Tensor
@@ -38,6 +39,18 @@ def _with_parts(attrs: Mapping[str, Value]) -> Mapping[str, Value]:
     if not any(type(one) is OpInstance for one in attrs.values()):
         return attrs
     return {n: one.attrs if isinstance(one, OpInstance) else one for n, one in attrs.items()}
+
+
+def _told_by(frame: Frame, held: OpInstance, name: str, weight: Tensor) -> dict[str, Value]:
+    """Return the sizes of an instance of which the axes of a weight tell, by what it has there."""
+    marks = {n: Size.of(Sym.fresh(n)) for n, value in held.attrs.items() if is_size(value)}
+    made = held.cls.attribute(name, {**held.attrs, **marks})
+    axes = made.shape.known if isinstance(made, Tensor) else None
+    sizes = frame.state.facts.shape(weight.shape).known
+    if axes is None or sizes is None or len(axes) != len(sizes):
+        return {}
+    found = dict(zip(axes, sizes, strict=True))
+    return {n: found[mark] for n, mark in marks.items() if mark in found}
 
 
 def _is_alike(frame: Frame, one: Tensor, other: Tensor) -> bool:
@@ -107,8 +120,8 @@ class OpInstanceKind(Kind[OpInstance]):
     ) -> None:
         """Let what it was made with be another, as in `self.pool.return_indices = True`.
 
-        Of one that gets a weight of another shape, it isn't known what sizes it takes. Nor does a
-        size become another in the weight that was made of it.
+        One that gets a weight of another shape has the sizes that this tells, and of others nothing
+        is known. Nor does a size become another in the weight that was made of it.
         """
         before = held.cls.attribute(name, held.attrs)
         if not isinstance(node, ast.Attribute) or not (
@@ -119,7 +132,8 @@ class OpInstanceKind(Kind[OpInstance]):
         if isinstance(before, Tensor):
             if isinstance(new, Tensor) and _is_alike(frame, before, new):
                 return
-            attrs = {n: UNKNOWN if _has_size(v) else v for n, v in attrs.items()}
+            told = _told_by(frame, held, name, new) if isinstance(new, Tensor) else {}
+            attrs = {n: told.get(n, UNKNOWN) if _has_size(v) else v for n, v in attrs.items()}
         elif held.cls.is_in_a_shape(name) and new != held.attrs[name]:
             attrs[name] = UNKNOWN
         _put(frame, node.value, OpInstance(held.cls, attrs), node)
