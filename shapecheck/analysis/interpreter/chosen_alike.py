@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from typing import Final
 
+import shapecheck.dims as dims
 from shapecheck.analysis.annotations.classes import find_method
 from shapecheck.analysis.annotations.construction import given_in_module
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Value
+from shapecheck.analysis.values.heap import inside
+from shapecheck.analysis.values.model import OpInstance
 from shapecheck.dims import Kind, Size, Sym, Untold, symbol_of
 from shapecheck.ops.call import only
 from shapecheck.shapes import Facts, Mismatch, Problem, Run, Shape, Tensor, Topic, symbols_of
@@ -22,16 +26,18 @@ def learn_alike(
     given: Sequence[Value],
     problem: Problem,
     call: Callable[[Facts], Value],
+    came: Sequence[Value] = (),
 ) -> bool:
     """Learn that two sizes of a module are one where an op needs that; False where it can't be.
 
-    `call` is the op under other facts. See decisions.md, "What is added to itself has the sizes
-    that it came with".
+    `call` is the op under other facts, `came` its arguments without what was learned of them. See
+    decisions.md, "What is added to itself has the sizes that it came with".
     """
     owner = None if frame.function is None else frame.function.owner
     if owner is None or frame.depth or not _is_untold(signature, only(given, Tensor)):
         return False
-    for one, other in _pairs(frame, signature, given, problem):
+    pairs = [*_pairs(frame, signature, given, problem), *_inputs(frame, came, problem)]
+    for one, other in pairs:
         if one.default is not None and other.default is not None:
             continue
         if _told_apart(owner, one.name, other.name):
@@ -65,7 +71,9 @@ def _pairs(
 ) -> Iterator[tuple[Sym, Sym]]:
     """Yield the sizes that meet in a broadcast, or may fill one another in a regrouping."""
     if _broadcasts(signature):
-        met = [symbol for topic in problem.about for symbol in _chosen(_only_symbol(topic))]
+        known = frame.state.facts.dim
+        topics = [known(one) if isinstance(one, Size) else one for one in problem.about]
+        met = [symbol for topic in topics for symbol in _chosen(_only_symbol(topic))]
         if len(met) == 2:
             yield met[0], met[1]
     elif signature.result.rule == "reshape" and given and isinstance(given[0], Tensor):
@@ -75,6 +83,38 @@ def _pairs(
         key = lambda symbol: symbol.serial  # noqa: E731
         for one in sorted(before - after, key=key):
             yield from ((one, other) for other in sorted(after - before, key=key))
+
+
+def _inputs(frame: Frame, came: Sequence[Value], problem: Problem) -> Iterator[tuple[Sym, Sym]]:
+    """Yield the sizes that two layers take of one parameter, if no layer makes either of them."""
+    tensor = came[0] if came else None
+    if not isinstance(tensor, Tensor) or not all(map(_is_axis, tensor.shape.dims)):
+        return
+    met = [symbol for topic in problem.about for symbol in _chosen(_only_symbol(topic))]
+    if len(met) == 2 and not {*met} & _made_by_layers(frame):
+        yield met[0], met[1]
+
+
+def _is_axis(item: object) -> bool:
+    """Whether a dimension, or a row of them, is one of a parameter as it came."""
+    symbol = item.symbol if isinstance(item, (Run, Size)) else None
+    return symbol is not None and isinstance(symbol.origin, Untold)
+
+
+def _made_by_layers(frame: Frame) -> set[Sym]:
+    """Return the sizes that layers of the module at hand give."""
+    held = (one for content in frame.state.heap.values() for one in inside(content))
+    return {
+        symbol
+        for layer in only(held, OpInstance)
+        for name, size in layer.attrs.items()
+        if name.startswith("out_") or name in _WIDTHS
+        if isinstance(size, Size)
+        for symbol in dims.symbols(size)
+    }
+
+
+_WIDTHS: Final = frozenset(("hidden_size", "embedding_dim", "embed_dim", "d_model"))
 
 
 def _broadcasts(signature: Signature) -> bool:

@@ -133,7 +133,7 @@ def apply(
         ):
             return UNKNOWN
         again = lambda other: signature.apply(other, given, named, "", instance)  # noqa: E731
-        if learn_alike(frame, signature, given, mismatch.problem, again):
+        if learn_alike(frame, signature, given, mismatch.problem, again, args):
             return apply(frame, signature, args, kwargs, site, instance)
         for dim in free_in((*given, *named.values())):  # one that is unbound is told of once
             loosen(facts, dim)

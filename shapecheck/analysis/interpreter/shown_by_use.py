@@ -116,6 +116,8 @@ def _own(frame: Frame, node: ast.expr) -> str | None:
     begins = function.node.body[0].lineno
     if frame.state.since.get(name, 0) < begins or name in never_tensors(function):
         return None
+    if not _asked(function.node).isdisjoint(((name, "ndim", False), (name, "dim", True))):
+        return None  # how many axes it has depends on what isn't known
     return name
 
 
