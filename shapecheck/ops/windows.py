@@ -96,12 +96,6 @@ def positions(
     documentation of `Conv2d` and `MaxPool2d`. Raises `Mismatch` where none fits.
     """
     whole = size_of(dim)
-    if call.facts.size(whole + padding - dilation * (kernel - 1) - 1) == 0:
-        return 1  # whatever the size is: `kernel_size=x.shape[2:]`
-    if any(
-        isinstance(one, dims.Size) and loose(one) for one in (kernel, stride, padding, dilation)
-    ):
-        return dims.unknown()
     for name, value, least in (
         ("kernel", kernel, 1),
         ("stride", stride, 1),
@@ -110,6 +104,12 @@ def positions(
     ):
         if isinstance(value, int) and value < least:
             raise mismatch(f"it is {value}", f"needs a {name} of at least {least}")
+    if call.facts.size(whole + padding - dilation * (kernel - 1) - 1) == 0:
+        return 1  # whatever the size is: `kernel_size=x.shape[2:]`
+    if any(
+        isinstance(one, dims.Size) and loose(one) for one in (kernel, stride, padding, dilation)
+    ):
+        return dims.unknown()
     extent = dilation * (kernel - 1) + 1
     room = whole + padding - extent
     resolved = call.facts.size(room)
