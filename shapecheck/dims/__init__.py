@@ -41,7 +41,16 @@ from shapecheck.dims.composites import (
 )
 from shapecheck.dims.division import divide, exact_quotient, floordiv
 from shapecheck.dims.equality import compare, compare_gap
-from shapecheck.dims.functions import extreme, part, power, renamed, renaming, substitute, whole
+from shapecheck.dims.functions import (
+    as_exact,
+    extreme,
+    part,
+    power,
+    renamed,
+    renaming,
+    substitute,
+    whole,
+)
 from shapecheck.dims.objects import Dim, DimKind, dims
 from shapecheck.dims.printing import render, render_atom
 from shapecheck.dims.solving import Relation, Verdict, solve
@@ -71,6 +80,7 @@ __all__ = [
     "Sym",
     "Untold",
     "Verdict",
+    "as_exact",
     "atoms_of",
     "compare",
     "compare_gap",

@@ -143,6 +143,23 @@ def whole(size: IntSize) -> IntSize:
     return size
 
 
+def as_exact(size: IntSize) -> IntSize:
+    """Return a size in which every division is exact, as `heads*(width//heads)` is `width`.
+
+    Divisions come first that others are inside of.
+    """
+    while isinstance(size, Size):
+        floors = [atom for atom in size.atoms() if isinstance(atom, FloorDiv)]
+        if not floors:
+            break
+        outermost = max(floors, key=lambda atom: len(repr(atom)))
+        exact = exact_quotient(outermost.num, outermost.den)
+        if exact is None:
+            break
+        size = substitute(size, {outermost: exact})
+    return size
+
+
 def renamed(dim: DimExpr, names: Mapping[Sym, Sym]) -> DimExpr:
     """Put other symbols in the place of some, a different one for each."""
     if isinstance(dim, Composite):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from math import prod
 from typing import Final
 
 import shapecheck.dims as dims
@@ -17,6 +18,7 @@ from shapecheck.analysis.program.syntax import called, last_word, name_of, nodes
 from shapecheck.analysis.suspicions.sources import RECURRENT, unpacked_from
 from shapecheck.analysis.values.model import OpInstance
 from shapecheck.dims import Batched, IntSize, Kind, Size, Untold, size_of
+from shapecheck.ops.call import only
 from shapecheck.shapes import Item, Run, Tensor, dim_of, runs_in
 
 _SHIFTED: Final = frozenset("cat concat concatenate pad new_zeros".split())
@@ -36,7 +38,8 @@ def cut_across(frame: Frame, call: OpCall) -> Suspicion | None:
     if len(target.dims) > len(after) or len(before) < 1 or len(after) < 2:
         return None
     is_whole = len(before) == len(source.dims)
-    reason = _moved(before, after) or _split_apart(before, after) or _merged_over(before, after)
+    reason = _moved(before, after) or _torn(before, after, "cut into")
+    reason = reason or _torn(after, before, "made of")
     if reason is None and is_whole:
         reason = _by_numbers(before, after)
     if reason is None or _is_shift(frame, call, before, after):
@@ -97,7 +100,7 @@ def _moved(before: Sequence[IntSize], after: Sequence[IntSize]) -> str | None:
             continue
         there = after.index(size)
         ahead = dims.product(before[:here]), dims.product(after[:there])
-        if _exact(ahead[0]) == _exact(ahead[1]):
+        if dims.as_exact(ahead[0]) == dims.as_exact(ahead[1]):
             continue  # it may be that a division isn't exact
         behind = dims.product(before[here + 1 :]), dims.product(after[there + 1 :])
         times = _ratio(*behind)
@@ -121,9 +124,9 @@ def _is_once(size: IntSize, sizes: Sequence[IntSize]) -> bool:
 
 def _ratio(left: IntSize, right: IntSize) -> IntSize | None:
     """Return how many times as large one of two products is, None where that isn't told."""
-    if _exact(left) == _exact(right):
+    if dims.as_exact(left) == dims.as_exact(right):
         return None
-    for one, other in ((left, right), (_exact(left), _exact(right))):
+    for one, other in ((left, right), (dims.as_exact(left), dims.as_exact(right))):
         for whole, part in ((one, other), (other, one)):
             times = dims.divide(whole, part)
             if times is not None and not _is_fraction(times):
@@ -154,36 +157,16 @@ def _is_fraction(size: IntSize) -> bool:
     return isinstance(size, Size) and any(e < 0 for m in size.terms for _, e in m)
 
 
-def _exact(size: IntSize) -> IntSize:
-    """Return a size in which every division is exact, as `heads*(width//heads)` is `width`."""
-    while isinstance(size, Size):
-        floors = [atom for atom in size.atoms() if isinstance(atom, dims.FloorDiv)]
-        if not floors:
-            break
-        outermost = max(floors, key=lambda atom: len(repr(atom)))
-        exact = dims.exact_quotient(outermost.num, outermost.den)
-        if exact is None:
-            break
-        size = dims.substitute(size, {outermost: exact})
-    return size
+def _torn(wholes: Sequence[IntSize], parts: Sequence[IntSize], relation: str) -> str | None:
+    """Say which axis of some is, in a `relation`, two of others that aren't neighbours.
 
-
-def _split_apart(before: Sequence[IntSize], after: Sequence[IntSize]) -> str | None:
-    """Say which axis is cut into two that aren't neighbours: `heads*d` of `(b, heads, t, d)`."""
-    found = _apart(before, after)
+    It is cut into them, as `heads*d` into `(b, heads, t, d)`, or made of them, by the reverse.
+    """
+    found = _apart(wholes, parts)
     if found is None:
         return None
     whole, first, second, between = found
-    return f"{whole} is cut into {first} and {second}, but {between} is in between"
-
-
-def _merged_over(before: Sequence[IntSize], after: Sequence[IntSize]) -> str | None:
-    """Say which axes are merged that aren't neighbours, as `h` and `d` of `(b h t d)`."""
-    found = _apart(after, before)
-    if found is None:
-        return None
-    whole, first, second, between = found
-    return f"{whole} is made of {first} and {second}, but {between} is in between"
+    return f"{whole} is {relation} {first} and {second}, but {between} is in between"
 
 
 def _apart(
@@ -201,7 +184,7 @@ def _apart(
                     continue
                 if axes.count(first) > 1 or axes.count(second) > 1:
                     continue
-                if _exact(first * second) == _exact(whole):
+                if dims.as_exact(first * second) == dims.as_exact(whole):
                     between = " ".join(map(_name, axes[at + 1 : later]))
                     return whole, first, second, between
     return None
@@ -216,10 +199,10 @@ def _by_numbers(before: Sequence[IntSize], after: Sequence[IntSize]) -> str | No
 
     Each boundary has a number of elements behind it; those of a regrouping divide one another.
     """
-    if not all(isinstance(size, int) and size > 0 for size in (*before, *after)):
+    numbers = [[one for one in only(sizes, int) if one > 0] for sizes in (before, after)]
+    if [*map(len, numbers)] != [len(before), len(after)]:
         return None
-    numbers = [[int(size) for size in sizes] for sizes in (before, after)]  # type: ignore[arg-type]
-    ours, others = ([_product(one[at:]) for at in range(1, len(one))] for one in numbers)
+    ours, others = ([prod(one[at:]) for at in range(1, len(one))] for one in numbers)
     for mine in ours:
         for other in others:
             if mine % other and other % mine:
@@ -228,13 +211,6 @@ def _by_numbers(before: Sequence[IntSize], after: Sequence[IntSize]) -> str | No
                     "the result, so that neither is cut into the other"
                 )
     return None
-
-
-def _product(sizes: Sequence[int]) -> int:
-    found = 1
-    for size in sizes:
-        found *= size
-    return found
 
 
 def _is_shift(

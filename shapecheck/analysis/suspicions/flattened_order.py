@@ -9,7 +9,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
 from shapecheck.analysis.suspicions.sources import source_of
 from shapecheck.dims import IntSize, size_of
-from shapecheck.shapes import Run, Tensor
+from shapecheck.shapes import Tensor
 
 _OF_CLASSES: Final = "cross_entropy nll_loss"
 _LAYERS: Final = "CrossEntropyLoss NLLLoss"
@@ -44,9 +44,10 @@ def _flattened(frame: Frame, node: ast.expr | None) -> list[IntSize] | None:
     source = source_of(frame, node)
     match source:
         case ast.Call(
-            func=ast.Attribute(value=whole, attr="view" | "reshape" | "flatten"), args=[first, *_]
+            func=ast.Attribute(value=whole, attr="view" | "reshape" | "flatten" as name),
+            args=[first, *_],
         ):
-            if not _is_rest(first) and source.func.attr != "flatten":  # type: ignore[attr-defined]
+            if not _is_rest(first) and name != "flatten":
                 return None
         case ast.Call(func=ast.Attribute(value=whole, attr="flatten")):
             pass
@@ -55,10 +56,8 @@ def _flattened(frame: Frame, node: ast.expr | None) -> list[IntSize] | None:
     value = frame.hush(Frame.eval, whole)
     if not isinstance(value, Tensor):
         return None
-    items = frame.state.facts.shape(value.shape).dims
-    if any(isinstance(item, Run) for item in items):
-        return None
-    return [frame.state.facts.size(size_of(item)) for item in items]  # type: ignore[arg-type]
+    axes = frame.state.facts.shape(value.shape).known
+    return None if axes is None else [frame.state.facts.size(size_of(axis)) for axis in axes]
 
 
 def _is_rest(node: ast.expr) -> bool:

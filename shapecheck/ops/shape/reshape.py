@@ -281,7 +281,7 @@ def _infer(call: Call, total: IntSize, rest: IntSize, problem: Mismatch) -> IntS
             raise problem
         return 1
     if _rounded(rest):  # `heads*(width//heads)` is `width` as good as always
-        whole = dims.divide(total, _undivided(rest))
+        whole = dims.divide(total, dims.as_exact(rest))
         if whole is not None and not _worse(whole):
             return whole
     quotient = dims.exact_quotient(total, rest)
@@ -447,7 +447,7 @@ def _refuse_scrambling(
         may_stay = here == there or has_run(source[:here])
         if any(map(_loose, left_over)) or (may_stay and any(map(_rounded, left_over))):
             continue
-        if _undivided(left_over[0]) == _undivided(left_over[1]):
+        if dims.as_exact(left_over[0]) == dims.as_exact(left_over[1]):
             continue  # `n` in front is cut into `g n//g`, which g divides
         if here == there and call.facts.copy().unify(*left_over):
             continue  # `b` is what stands ahead of `n` in `b*c//2 n 2`, where `c` is 2
@@ -550,20 +550,6 @@ def _loose(size: IntSize) -> bool:
 def _rounded(size: IntSize) -> bool:
     """Whether a division is in a size that may be exact, which leaves open what it is equal to."""
     return isinstance(size, Size) and any(isinstance(atom, FloorDiv) for atom in size.atoms())
-
-
-def _undivided(size: IntSize) -> IntSize:
-    """Return a size in which every division is exact, those first that others are inside of."""
-    while isinstance(size, Size):
-        floors = [atom for atom in size.atoms() if isinstance(atom, FloorDiv)]
-        if not floors:
-            break
-        outermost = max(floors, key=lambda atom: len(repr(atom)))
-        exact = dims.exact_quotient(outermost.num, outermost.den)
-        if exact is None:
-            break
-        size = dims.substitute(size, {outermost: exact})
-    return size
 
 
 def _plain(factors: Sequence[IntSize]) -> bool:
