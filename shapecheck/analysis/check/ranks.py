@@ -24,6 +24,7 @@ Spelling: TypeAlias = Callable[[Parameter, Value], Value]
 """Says what a parameter is taken for, from what it was taken for so far."""
 
 Rerun: TypeAlias = Callable[[Spelling, list[Fault]], object]
+"""Runs a function with parameters taken for that, and adds what certainly fails."""
 
 _LIKELY: Final = (3, 2, 4, 1, 5)
 """How many axes tensors have, those that most functions take first."""
@@ -84,7 +85,8 @@ def _failing_always(
 ) -> tuple[int, Fault] | None:
     """Return with how many axes a function gets furthest, and what fails; None if some fit."""
     found: list[tuple[int, int, Fault]] = []
-    for count in [one for one in _LIKELY if one >= least] or [least, least + 1]:
+    likely = [one for one in _LIKELY if one >= least]
+    for count in likely if len(likely) > 1 else [least, least + 1]:
         faults: list[Fault] = []
         run(_spelling(name, count), faults)
         if not faults:
