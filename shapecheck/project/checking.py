@@ -258,10 +258,12 @@ def _by_path(settings: Settings) -> Settings:
 def _many_objects() -> Iterator[None]:
     """Have Python look for garbage rarely: what is made is trees and tables that stay."""
     before, limit = gc.get_threshold(), sys.getrecursionlimit()
-    gc.set_threshold(3_000_000)
+    gc.set_threshold(10_000_000)
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
     try:
         yield
     finally:
+        gc.freeze()
+        gc.unfreeze()  # all of it is old now: else it would be walked right here
         gc.set_threshold(*before)
         sys.setrecursionlimit(limit)

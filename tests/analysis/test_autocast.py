@@ -262,7 +262,12 @@ def programs() -> list[tuple[str, list[str]]]:
 def test_dtypes_are_those_that_torch_gives(program: str, never: list[str]) -> None:
     scope: dict[str, Any] = {}
     exec(f"{SETUP}{HEAD}:\n{program}    return z\n", scope)
-    real = WORDS[scope["f"](*arguments()).dtype]
+    try:
+        real = WORDS[scope["f"](*arguments()).dtype]
+    except RuntimeError as error:
+        if "could not create a primitive" not in str(error):
+            raise
+        pytest.skip("torch has no LSTM in bfloat16 for this processor")
     assert [one.message for one in refused(program, real)] == []
     assert real not in never
     assert [dtype for dtype in never if not refused(program, dtype)] == []

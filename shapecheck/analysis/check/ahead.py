@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.declared import AnyDecl
 from shapecheck.analysis.program.model import Function, Value
-from shapecheck.analysis.program.syntax import first_of, name_of, nodes
+from shapecheck.analysis.program.syntax import elements, first_of, name_of, nodes
 from shapecheck.analysis.values.state import State
 from shapecheck.ops.call import only
 
@@ -35,26 +35,43 @@ def ahead(function: Function, state: State, begun: Mapping[str, Value]) -> Ahead
     frame = Frame(function.module, state, function=function, quiet=True)
     names = only(every, ast.Name)
     own = {one.id for one in names if not isinstance(one.ctx, ast.Load)}
-    own |= {one.arg for one in declarations.arguments_of(function.node)} - begun.keys()
+    params = {one.arg for one in declarations.arguments_of(function.node)} - begun.keys()
+    own |= params
+    params |= {
+        name_of(one.targets[0]) or ""
+        for one in only(every, ast.Assign)
+        if name_of(one.value) in params
+    }
     values: dict[ast.expr, Value] = {}
     for node in every:
-        for used in _used(node):
+        for used in _used(node, params):
             root = name_of(first_of(used))
             if root is not None and root not in own:
                 values[used] = frame.eval(used)
     return Ahead(function, begun, values, every)
 
 
-def _used(node: ast.AST) -> tuple[ast.expr, ...]:
-    """Return the parts of an expression that tell whether others are tensors, or sizes."""
+def _used(node: ast.AST, params: Set[str]) -> tuple[ast.expr, ...]:
+    """Return the parts of an expression that tell whether parameters are tensors, or sizes."""
     match node:
-        case ast.Call(func=ast.Attribute(value=receiver) as called):
-            return (called, receiver)
-        case ast.Call():
-            return (node.func,)
-        case ast.BinOp():
-            return (node.left, node.right)
+        case ast.Call(func=func, args=args, keywords=keywords):
+            given = [*args, *(word.value for word in keywords)]
+            if any(_begins_in(params, one) for arg in given for one in elements(arg) or [arg]):
+                return (func, func.value) if isinstance(func, ast.Attribute) else (func,)
+        case ast.BinOp(left=left, right=right):
+            if _begins_in(params, left) or _begins_in(params, right):
+                return (left, right)
     return ()
+
+
+def _begins_in(params: Set[str], node: ast.expr) -> bool:
+    """Whether an expression is made of a parameter by attributes and calls: `x.float().mT`."""
+    while True:
+        match node:
+            case ast.Attribute(value=inner) | ast.Call(func=inner) | ast.Starred(value=inner):
+                node = inner
+            case _:
+                return name_of(node) in params
 
 
 def unannotated(function: Function) -> Iterator[declarations.Parameter]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.check import tensor_evidence
@@ -13,10 +14,11 @@ from shapecheck.analysis.values.state import State
 from shapecheck.dims import Sym
 from shapecheck.shapes import Run, Shape, Tensor
 
+Supposition: TypeAlias = Callable[[declarations.Parameter, Value], Value]
+"""Says what a parameter is taken for, from what its annotation says of it."""
 
-def supposing(
-    function: Function, state: State, begun: Mapping[str, Value]
-) -> Callable[[declarations.Parameter, Value], Value]:
+
+def supposing(function: Function, state: State, begun: Mapping[str, Value]) -> Supposition:
     """Return what says what a parameter is taken for when the body of a function begins.
 
     A tensor of which no axis is told may be any; it is called by its parameter.

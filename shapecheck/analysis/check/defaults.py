@@ -13,7 +13,6 @@ from typing import Final
 from shapecheck.analysis.annotations.classes import find_method, is_module
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.check import symbolic
-from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Function
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.ops.call import only
@@ -21,7 +20,7 @@ from shapecheck.ops.call import only
 _MOST_TOLD: Final = 3
 
 
-def check(function: Function, owner: Class, run: Callable[[], Frame]) -> None:
+def check(function: Function, owner: Class, run: Callable[[], object]) -> None:
     """Check a method of a module whose constructor has flags; `run` checks the body once more."""
     flags, module = symbolic.flags(owner) if is_module(owner) else {}, function.module
     if not flags or module.reporter is None or not _depends_on_flags(function, owner):

@@ -239,17 +239,22 @@ def _check(
         bodies.check_braces(Frame(module, State(), function=function), function)
         if owner is not None:
             overrides.check_override(Frame(module, State()), owner, function)
-        frame = _checked(function, *symbolic.start(function, owner, around))
+        start = partial(symbolic.start, function, owner, around)
+        state, begun = start()
+        suppose = bare_parameters.supposing(function, state, begun)
+        frame = bodies.check_body(function, state, begun, suppose=suppose)
         _check_nested(module, frame)
         if module.reporter.count == before and around is None:
-            groups.check(function, lambda: symbolic.start(function, owner, None))
+            groups.check(function, start)
         if module.reporter.count == before and around is None and owner is not None:
-            by_default = partial(symbolic.start, function, owner, None, by_default=True)
-            defaults.check(function, owner, lambda: _checked(function, *by_default()))
+            defaults.check(function, owner, lambda: _check_by_default(function, owner))
         if module.reporter.count == before and around is None:
-            start = partial(symbolic.start, function, owner, None)
             ranks.check(
-                function, frame, lambda taken, into: _checked(function, *start(), taken, into)
+                function,
+                frame,
+                lambda taken, faults: bodies.check_body(
+                    function, *start(), suppose=taken(suppose), faults=faults
+                ),
             )
     except (BudgetExceeded, RecursionError):
         return
@@ -263,16 +268,11 @@ def _check(
         module.reporter.note(function.node, text)
 
 
-def _checked(
-    function: Function,
-    state: State,
-    begun: dict[str, Value],
-    taken: ranks.Spelling = lambda param, value: value,
-    faults: list[Fault] | None = None,
-) -> Frame:
-    supposed = bare_parameters.supposing(function, state, begun)
-    suppose = lambda param, value: taken(param, supposed(param, value))  # noqa: E731
-    return bodies.check_body(function, state, begun, suppose=suppose, faults=faults)
+def _check_by_default(function: Function, owner: Class) -> None:
+    """Check a method on an instance that is made with its constructor's defaults."""
+    state, begun = symbolic.start(function, owner, None, by_default=True)
+    suppose = bare_parameters.supposing(function, state, begun)
+    bodies.check_body(function, state, begun, suppose=suppose)
 
 
 class _Around:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from shapecheck.analysis.annotations.declarations import Parameter
+from shapecheck.analysis.check.bare_parameters import Supposition
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import Function, Value
@@ -20,14 +21,17 @@ from shapecheck.dims import Sym, Untold
 from shapecheck.ops.agree import counted
 from shapecheck.shapes import Run, Shape, Tensor, runs_in
 
-Spelling: TypeAlias = Callable[[Parameter, Value], Value]
-"""Says what a parameter is taken for, from what it was taken for so far."""
+Spelling: TypeAlias = Callable[[Supposition], Supposition]
+"""Says what parameters are taken for, from what says that so far."""
 
 Rerun: TypeAlias = Callable[[Spelling, list[Fault]], object]
 """Runs a function with parameters taken for that, and adds what certainly fails."""
 
 _LIKELY: Final = (3, 2, 4, 1, 5)
 """How many axes tensors have, those that most functions take first."""
+
+_MOST_OPEN: Final = 3
+"""With more parameters of unknown ranks, one of them tells next to nothing."""
 
 
 def check(function: Function, frame: Frame, run: Rerun) -> None:
@@ -38,7 +42,8 @@ def check(function: Function, frame: Frame, run: Rerun) -> None:
     reporter = function.module.reporter
     if reporter is None or not (_counts_axes(function) and _loses_axes(frame)):
         return
-    for name, least in _open(frame).items():
+    unknown = _open(frame)
+    for name, least in unknown.items() if len(unknown) <= _MOST_OPEN else ():
         found = _failing_always(function, name, least, run)
         if found is not None:
             count, fault = found
@@ -98,7 +103,14 @@ def _failing_always(
 
 
 def _spelling(name: str, count: int) -> Spelling:
-    return lambda param, value: _spelled(value, count) if param.name == name else value
+    def spelling(suppose: Supposition) -> Supposition:
+        def taken_for(param: Parameter, value: Value) -> Value:
+            found = suppose(param, value)
+            return _spelled(found, count) if param.name == name else found
+
+        return taken_for
+
+    return spelling
 
 
 def _spelled(value: Value, count: int) -> Value:
