@@ -117,18 +117,23 @@ class Facts:
         if not self.runs and not self.atoms:
             return shape
         found: list[Item] = []
+        is_same = True
         for item in shape.dims:
             if isinstance(item, Run):
                 learned = self.runs.get(item.symbol)
                 found += (item,) if learned is None else self.shape(Shape(learned)).dims
+                is_same &= learned is None
             else:
                 found.append(self._found(item))
-        return Shape(tuple(found))
+                is_same &= found[-1] is item
+        return shape if is_same else Shape(tuple(found))
 
     def _found(self, dim: DimExpr) -> DimExpr:
         """Return a dimension with what has been learned of the unknowns in it put in."""
         for _ in range(16):
             if isinstance(dim, int) or not self.atoms:
+                break
+            if isinstance(dim, Size) and dim.symbol is not None and dim.symbol not in self.atoms:
                 break
             unknown = [s for s in dims.symbols(dim) if s.kind is Kind.UNKNOWN and s in self.atoms]
             if not unknown:
