@@ -43,6 +43,13 @@ OWN_CODE: Final = "<module>"
 """The part that is a module's own code, as Python calls it."""
 
 
+_MOST_TWICE: Final = 1_000
+"""A function that takes more steps is checked once, not again by its defaults or numbers of axes.
+
+There are few of them, and they would take most of the time that this costs.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of a module: what it is called there, and its lines, from its first decorator on.
@@ -246,9 +253,11 @@ def _check(
         _check_nested(module, frame)
         if module.reporter.count == before and around is None:
             groups.check(function, start)
-        if module.reporter.count == before and around is None and owner is not None:
+        if around is not None or frame.budget.taken > _MOST_TWICE:
+            return
+        if module.reporter.count == before and owner is not None:
             defaults.check(function, owner, lambda: _check_by_default(function, owner))
-        if module.reporter.count == before and around is None:
+        if module.reporter.count == before:
             ranks.check(
                 function,
                 frame,

@@ -90,8 +90,13 @@ class Budget:
         """Take off the steps of a call."""
         part, whole = self.depth.part
         least = -(-whole * _least_for(needs) // part) + 1
-        self.needs = max(self.needs, self._begun - self.left + least)
+        self.needs = max(self.needs, self.taken + least)
         self.left -= steps
+
+    @property
+    def taken(self) -> int:
+        """How many steps were taken so far."""
+        return self._begun - self.left
 
     @property
     def for_call(self) -> int:
