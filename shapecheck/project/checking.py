@@ -258,7 +258,7 @@ def _by_path(settings: Settings) -> Settings:
 def _many_objects() -> Iterator[None]:
     """Have Python look for garbage rarely: what is made is trees and tables that stay."""
     before, limit = gc.get_threshold(), sys.getrecursionlimit()
-    gc.set_threshold(10_000_000)
+    gc.set_threshold(3_000_000)
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
     try:
         yield
