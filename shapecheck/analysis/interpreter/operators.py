@@ -364,11 +364,16 @@ def _concatenate(frame: Frame, left: Value, right: Value) -> Value:
 def _filled_in(frame: Frame, left: Value, right: Value) -> Value:
     """Return a text in which constants are put in the place of `%d` and its like."""
     given = right if isinstance(right, tuple) else (right,)
-    if not isinstance(left, str) or not all(map(is_constant, given)) or _WIDTH.search(left):
+    return filled_in(left, given, lambda: left % tuple(given)) if isinstance(left, str) else UNKNOWN
+
+
+def filled_in(text: str, given: Iterable[Value], fill: Callable[[], str]) -> Value:
+    """Return a text with what is given in its gaps, as `fill` makes it; UNKNOWN where it can't."""
+    if not all(map(is_constant, given)) or _WIDTH.search(text):
         return UNKNOWN
     try:
-        return left % tuple(given)
-    except (TypeError, ValueError):
+        return fill()
+    except (LookupError, TypeError, ValueError, AttributeError):
         return UNKNOWN
 
 

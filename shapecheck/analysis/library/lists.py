@@ -7,6 +7,7 @@ from dataclasses import replace
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, as_list, iterate
+from shapecheck.analysis.interpreter.operators import filled_in
 from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall, function, on
 from shapecheck.analysis.library.math import product
 from shapecheck.analysis.program.model import Value
@@ -153,6 +154,13 @@ def _join(frame: Frame, call: MethodCall[str]) -> Value:
     """Return several texts as one, where each is known."""
     items = iterate(frame, call.args[0])[0]
     return call.held.join(items) if are(items, str) else UNKNOWN
+
+
+@on(str, "format")
+def _format(frame: Frame, call: MethodCall[str]) -> Value:
+    """Return a text with constants in its gaps, `"layer{}".format(3)`."""
+    given = [*call.args, *call.kwargs.values()]
+    return filled_in(call.held, given, lambda: call.held.format(*call.args, **call.kwargs))
 
 
 @on(ListContent, "index", "count")

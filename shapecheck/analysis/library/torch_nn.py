@@ -77,6 +77,8 @@ def _register(frame: Frame, call: MethodCall[Instance]) -> Value:
     match values:
         case [str(name), value, *_]:
             frame.state.set_attribute(call.owner, name, value)
+        case _:  # one more of which the name isn't known
+            frame.state.put(call.owner, replace(call.held, whole=False))
     return None
 
 
