@@ -143,13 +143,27 @@ def invoke(
         promised = fitting.declare(frame, says.result, label, matcher, None)
         promised = first_class.through(frame, [*values.values()], promised)
         return _closer(frame, function, promised, values, node, given_names)
-    inside = look_into(frame, function, values, node, matcher)
+    inside: Value = UNKNOWN
+    if not _is_left_to_subclasses(function):
+        inside = look_into(frame, function, values, node, matcher)
     _hold_asserted(frame, function, bound)
     abstract = inside is None and not says.result.may_be_none
     if (inside is UNKNOWN or abstract) and not isinstance(says.result, AnyDecl):
         promised = fitting.declare(frame, says.result, label, matcher, None)
         return first_class.through(frame, [*values.values()], promised)
     return inside
+
+
+def _is_left_to_subclasses(function: Function) -> bool:
+    """Whether a method has no body but a docstring, `pass` or `...`: what gives something else."""
+    if function.owner is None or not is_def(function.node) or function.name == "__init__":
+        return False
+    for one in body_of(function.node):
+        match one:
+            case ast.Pass() | ast.Expr(value=ast.Constant()):
+                continue
+        return False
+    return True
 
 
 def _stood_for(

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
+import shapecheck.dims as dims
 from shapecheck import dtypes, explain
 from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.host import SUSPECT
@@ -34,13 +35,14 @@ from shapecheck.analysis.values.model import (
     OpInstance,
     array_of,
 )
-from shapecheck.dims import Size, Sym
+from shapecheck.dims import Kind, Size, Sym
 from shapecheck.hints import Operand
 from shapecheck.ops import UNKNOWN, DType, Repeated
+from shapecheck.ops.call import only
 from shapecheck.ops.math import ragged
 from shapecheck.ops.outer_products import outer
 from shapecheck.ops.shape.first_class import free_in, loosen
-from shapecheck.shapes import CertainFacts, Facts, Mismatch, Shape, Tensor
+from shapecheck.shapes import CertainFacts, Facts, Mismatch, Problem, Shape, Tensor
 from shapecheck.signatures import Signature
 
 
@@ -124,7 +126,9 @@ def apply(
             _write_out(frame, site.node)
         return _listed(frame, signature.with_arrays(value, array_of))
     except Mismatch as mismatch:
-        if mismatch.problem.code == "shape-broadcast" and _is_outer(frame, given, site):
+        if mismatch.problem.code == "shape-broadcast" and (
+            _is_sum_of_each(given, site, mismatch.problem) or _is_outer(frame, given, site)
+        ):
             found = signature.apply(facts, given, named, site.label, instance, meant=True)
             return signature.with_arrays(found, array_of)
         facts.atoms, facts.runs = before.atoms, before.runs
@@ -309,6 +313,18 @@ class OpSummary:
         return replace(
             self, value=moving.value(self.value), taught=self.taught.moved(moving), seen=seen
         )
+
+
+def _is_sum_of_each(given: Sequence[Value], site: Site, problem: Problem) -> bool:
+    """Whether two things are summed each with each, in sizes of which no annotation tells.
+
+    As in distances of as many points, `(x*x).sum(1) + (y*y).sum(1).unsqueeze(1)`; a difference of
+    that kind mostly isn't meant.
+    """
+    sizes = only(problem.about, Size)
+    named = any(one.kind is Kind.NAME for size in sizes for one in dims.symbols(size))
+    is_put_in = any(tensor.inserted for _, tensor in _tensors(given))
+    return site.label == "+" and is_put_in and not named
 
 
 def _is_outer(frame: Frame, given: Sequence[Value], site: Site) -> bool:

@@ -17,7 +17,7 @@ from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
 from shapecheck.analysis.program.syntax import called, last_word, name_of, nodes_of
 from shapecheck.analysis.suspicions.sources import RECURRENT, unpacked_from
 from shapecheck.analysis.values.model import OpInstance
-from shapecheck.dims import Batched, IntSize, Kind, Size, Untold, size_of
+from shapecheck.dims import Batched, FloorDiv, IntSize, Kind, Size, Untold, size_of
 from shapecheck.ops.call import only
 from shapecheck.shapes import Item, Run, Tensor, dim_of, runs_in
 
@@ -142,10 +142,19 @@ def _is_told(size: IntSize, known: frozenset[dims.Sym]) -> bool:
     """
     if isinstance(size, Size):
         symbols = dims.symbols(size)
+        if _may_be_left(size):
+            return False
         loose = {one for one in symbols if one.kind is Kind.UNKNOWN}
         are_axes = all(one in known and _is_an_axis(one) for one in loose)
         return len(size.terms) == 1 and are_axes and not any(one.options for one in symbols)
     return size != 1
+
+
+def _may_be_left(size: IntSize) -> bool:
+    """Whether it is a part of an axis without name: 1, where a pool is as wide as that."""
+    quotients = only(size.atoms(), FloorDiv) if isinstance(size, Size) else []
+    pooled = [dims.symbol_of(one.num) for one in quotients]
+    return any(one is not None and not one.has_name for one in pooled)
 
 
 def _is_an_axis(symbol: dims.Sym) -> bool:
@@ -183,6 +192,8 @@ def _apart(
                 if first in wholes or second in wholes or isinstance(first, int):
                     continue
                 if axes.count(first) > 1 or axes.count(second) > 1:
+                    continue
+                if _may_be_left(first) or _may_be_left(second):
                     continue
                 if dims.as_exact(first * second) == dims.as_exact(whole):
                     between = " ".join(map(_name, axes[at + 1 : later]))
