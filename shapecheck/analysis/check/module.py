@@ -264,7 +264,8 @@ def _new(host: Host, options: Options, own: str) -> Program:
 def _evaluate(module: Module, node: ast.expr, names: Mapping[str, Value], is_fixed: bool) -> Value:
     """Evaluate a global's right side, where no statement has run but those that bind `names`.
 
-    `is_fixed`: nothing changes what it holds afterwards, be it a list or a dict.
+    `is_fixed`: nothing changes what it holds afterwards, be it a list or a dict. An empty one is
+    there to be filled.
     """
     frame = Frame(module, State(dict(names)), quiet=True)
     try:
@@ -275,6 +276,6 @@ def _evaluate(module: Module, node: ast.expr, names: Mapping[str, Value], is_fix
         match content:
             case Instance() | ListContent(kind="nn.Sequential" | "nn.ModuleList"):
                 ref.origin = content
-            case ListContent() | DictContent() if is_fixed:
+            case ListContent() | DictContent() if is_fixed and content.items:
                 ref.origin = content
     return value

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.frame import Frame
@@ -19,6 +20,10 @@ from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import DictContent, ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
+
+
+STATE: Final = "state dict"
+"""The kind of a dict of a module's parameters that has all keys that are known of it."""
 
 
 def is_key(value: Value) -> bool:
@@ -47,6 +52,11 @@ def opened(state: State, content: DictContent) -> DictContent:
     if content.items is None:
         return content
     return replace(content, items=None, known=content.items, blank=True)
+
+
+def thinned(state: State, content: DictContent) -> DictContent:
+    """Return a dict from which something is removed, it isn't known what."""
+    return DictContent(None) if content.kind == STATE else opened(state, content)
 
 
 def fetch(frame: Frame, owner: Value, content: DictContent, key: Value) -> Value:

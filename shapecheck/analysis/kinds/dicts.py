@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from shapecheck.analysis.interpreter.dict_contents import fetch, is_key, opened, put, remove
+from shapecheck.analysis.interpreter.dict_contents import fetch, is_key, put, remove, thinned
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, register
 from shapecheck.analysis.interpreter.op_calls import written
@@ -60,7 +60,7 @@ class DictKind(Kind[DictContent]):
 
     def delete_item(self, frame: Frame, value: Value, held: DictContent, index: Value) -> None:
         sure = is_key(index)
-        frame.state.put(value, remove(held, index) if sure else opened(frame.state, held))
+        frame.state.put(value, remove(held, index) if sure else thinned(frame.state, held))
 
     def mapping(self, frame: Frame, value: Value, held: DictContent) -> DictContent | None:
         return held

@@ -12,14 +12,19 @@ from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, regi
 from shapecheck.analysis.interpreter.truth import any_equal
 from shapecheck.analysis.kinds.tuples import item_of
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.values.model import Context, Items, Range
+from shapecheck.analysis.values.model import Bound, Context, Items, Range
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import is_size, is_within
 
 
 class ItemsKind(Kind[Items]):
-    """An iterator."""
+    """An iterator, or a loader."""
+
+    def attribute(
+        self, frame: Frame, value: Value, held: Items, name: str, node: ast.expr
+    ) -> Value:
+        return dict(held.attrs).get(name, UNKNOWN) if held.attrs else Bound(value, name)
 
     def iterate(self, frame: Frame, value: Value, held: Items) -> Iterated:
         return held.items, another(frame, held.element)

@@ -14,6 +14,7 @@ from shapecheck.analysis.interpreter.dict_contents import (
     opened,
     put,
     remove,
+    thinned,
     united,
 )
 from shapecheck.analysis.interpreter.frame import Frame
@@ -67,7 +68,7 @@ def _pop(frame: Frame, call: MethodCall[DictContent]) -> Value:
     found = _get(frame, call)
     if len(call.args) == 1 and not (held.items is not None and is_key(key)):
         found = fetch(frame, call.owner, replace(held, default=NOTHING), key)
-    left = remove(held, key) if is_key(key) else opened(frame.state, held)
+    left = remove(held, key) if is_key(key) else thinned(frame.state, held)
     frame.state.put(call.owner, left)
     return found
 
@@ -88,7 +89,7 @@ def _setdefault(frame: Frame, call: MethodCall[DictContent]) -> Value:
 def _popitem(frame: Frame, call: MethodCall[DictContent]) -> Value:
     held = call.held
     if not held.items or call.args or call.kwargs:
-        frame.state.put(call.owner, opened(frame.state, held))
+        frame.state.put(call.owner, thinned(frame.state, held))
         return (UNKNOWN, any_value(frame.state, held))
     key, value = list(held.items.items())[-1]
     frame.state.put(call.owner, remove(held, key))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import shapecheck.dims as dims
@@ -85,21 +86,36 @@ def _row(frame: Frame, dataset: Value, node: ast.Call) -> Value:
 
 @caller("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 def _loader(frame: Frame, call: LibraryCall) -> Value:
-    """Return an iterator over batches; the last one may be smaller unless it is dropped."""
+    """Return an iterator over batches, with what a program reads of a loader."""
     names = "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn".split()
-    given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
-    row = _row(frame, given.get("dataset", UNKNOWN), call.node)
-    if row is UNKNOWN:
-        return UNKNOWN
-    size = given.get("batch_size", 1)
-    if size is None and given.get("batch_sampler") is None:
+    given = {**_DEFAULTS, **dict(zip(names, call.args, strict=False)), **call.kwargs}
+    row = _row(frame, given["dataset"], call.node)
+    batches = Items(None) if row is UNKNOWN else _batches(frame, row, given)
+    if given["batch_sampler"] is not None:
+        given["batch_size"] = None
+    return replace(batches, attrs=tuple((name, given[name]) for name in _DEFAULTS))
+
+
+_DEFAULTS: Final[Mapping[str, Value]] = {
+    "dataset": UNKNOWN,
+    "batch_size": 1,
+    "sampler": None,
+    "batch_sampler": None,
+    "collate_fn": None,
+    "drop_last": False,
+}
+
+
+def _batches(frame: Frame, row: Value, given: Mapping[str, Value]) -> Items:
+    """Return batches of rows; the last one may be smaller unless it is dropped."""
+    size, drops = given["batch_size"], given["drop_last"]
+    if size is None and given["batch_sampler"] is None:
         return Items(None, row)
     some = Size.of(Sym.batch())
-    if given.get("batch_sampler") is not None or given.get("sampler") is not None:
+    if given["batch_sampler"] is not None or given["sampler"] is not None:
         return Items(None, _put_together(frame, row, some, given))
-    drops = given.get("drop_last", False)
     whole = drops is True or size == 1
-    rows = length(frame, given.get("dataset", UNKNOWN))
+    rows = length(frame, given["dataset"])
     batch = _put_together(frame, row, as_size(size) if whole else some, given)
     if not (isinstance(rows, int) and isinstance(size, int) and isinstance(drops, bool)):
         return Items(None, batch)

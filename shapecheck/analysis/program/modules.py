@@ -148,8 +148,10 @@ class Module:
         return UNKNOWN
 
     def is_constant(self, name: str) -> bool:
-        """Whether what a global of an installed library holds stays as it is when it's imported."""
-        return is_installed(self.source.path) and name not in self.survey.changed
+        """Whether what a global holds stays as it is; in installed libraries nobody changes it."""
+        if is_installed(self.source.path):
+            return name not in self.survey.changed
+        return self.syntax.is_constant(name)
 
     def _unpacked(self, name: str, target: ast.Tuple, right: ast.expr) -> Value:
         """Return what `a, b = ...` binds a name to."""

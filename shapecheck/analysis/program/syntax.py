@@ -222,12 +222,19 @@ class Survey:
                 self.equated.append(test)
 
     def _method(self, node: ast.Attribute) -> None:
-        if node.attr in MUTATORS and type(node.value) is ast.Name:
-            self.changed.add(node.value.id)
+        if node.attr in MUTATORS:
+            self._change_of(node.value)
 
     def _item(self, node: ast.Subscript) -> None:
-        if type(node.ctx) is not ast.Load and type(node.value) is ast.Name:
-            self.changed.add(node.value.id)
+        if type(node.ctx) is not ast.Load:
+            self._change_of(node.value)
+
+    def _change_of(self, node: ast.expr) -> None:
+        """Take note of `items.append(...)` and `items["a"][0] = ...`."""
+        while type(node) is ast.Subscript:
+            node = node.value
+        if type(node) is ast.Name:
+            self.changed.add(node.id)
 
     def _augmented(self, node: ast.AugAssign) -> None:
         if type(node.target) is ast.Name:
@@ -332,6 +339,7 @@ class Syntax:
             for name in bound_names(node):
                 self.bindings.setdefault(name, []).append(node)
         self._unconditional = frozenset(self.tree.body)
+        self._is_script = any(map(_does_something, self.tree.body))
         self._readings: dict[str, Reading] = {}
         self._definitions: dict[str, Definition] = {}
         self._definitions = watch(self.tree, self.reading)
@@ -441,6 +449,15 @@ class Syntax:
         """Whether a statement that binds a global name is no part of another one."""
         return node in self._unconditional
 
+    def is_constant(self, name: str) -> bool:
+        """Whether what a global holds stays as it is when the module is imported.
+
+        Nothing in the module changes its content. Other modules don't either if it is in capitals,
+        or if the module is a script, of which nobody imports what it has set.
+        """
+        is_own = name.isupper() or self._is_script
+        return is_own and name not in self.survey.changed
+
     def calls(self, name: str) -> list[ast.Call]:
         """Return the calls of a plain name."""
         NOTED.readings.add(self.reading(f"calls {name}"))
@@ -462,6 +479,8 @@ class Syntax:
         yield f"reassigned: {name in self.survey.reassigned}, *: {'*' in self.bindings}"
         if name in self.survey.changed:
             yield "changed"
+        if name in self.bindings and self._is_script:
+            yield "of a script"
 
     def says_calls(self, name: str) -> Iterator[str]:
         """Yield the calls of a plain name, and what is asserted where there are some."""
@@ -563,6 +582,16 @@ DEFINITIONS: Final = (
     ast.AsyncFunctionDef,
     ast.ClassDef,
 )
+
+
+def _does_something(node: ast.stmt) -> bool:
+    """Whether a statement outside of functions is more than one that binds names."""
+    match node:
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))) | ast.For() | ast.While():
+            return True
+        case ast.Expr(value=ast.Call()):
+            return True
+    return False
 
 
 def flatten(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

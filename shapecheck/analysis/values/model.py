@@ -307,6 +307,8 @@ class Items(Opaque):
     """The first element where it is known better than the others."""
     last: Value = None
     """The last element where it is known to be another than those before, as a smaller batch is."""
+    attrs: tuple[tuple[str, Value], ...] = ()
+    """The attributes of what isn't a mere iterator, such as a loader."""
 
     def __repr__(self) -> str:
         return "an iterator"
