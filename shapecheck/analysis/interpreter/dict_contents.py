@@ -21,7 +21,6 @@ from shapecheck.analysis.values.model import DictContent, ListContent
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 
-
 STATE: Final = "state dict"
 """The kind of a dict of a module's parameters that has all keys that are known of it."""
 
