@@ -187,7 +187,7 @@ def test_everything_below_the_run_time_imports_without_torch() -> None:
         ("ops/shape/reshape.py", "from ..call import Call", None),
         ("ops/named/joins.py", "def f():\n    from ..shape.axes import permute", None),
         ("ops/__init__.py", "from shapecheck.ops.named import joins", None),
-        ("codemod/sources/prose.py", "from shapecheck.codemod.write import edit", None),
+        ("codemod/sources/comments.py", "from shapecheck.codemod.write import edit", None),
         ("analysis/library/lists.py", "from shapecheck.analysis.values import model", None),
         ("analysis/study/study.py", "from shapecheck.analysis.check.module import check", None),
         ("cli/check/text.py", "from shapecheck import mypy_plugin, runtime", None),

@@ -37,9 +37,11 @@ def name_given(frame: Frame, arguments: Sequence[Argument]) -> None:
         return
     for argument in arguments:
         for node, value in parts(frame, argument.node, argument.value):
-            if type(value) is Size and _is_untold(value):
+            if is_untold(value):
                 name_axis(frame, frame.segment(node).replace(" ", "")[:_LONGEST], value)
 
 
-def _is_untold(value: Size) -> bool:
-    return value.symbol is not None and isinstance(value.symbol.origin, Untold)
+def is_untold(value: Value) -> bool:
+    """Whether a size is an axis of a tensor of which no annotation says the shape."""
+    symbol = value.symbol if type(value) is Size else None
+    return symbol is not None and isinstance(symbol.origin, Untold)

@@ -18,6 +18,7 @@ from shapecheck.analysis.interpreter import (
     fitting,
     match_patterns,
 )
+from shapecheck.analysis.interpreter.axis_comments import name_by_comment
 from shapecheck.analysis.interpreter.axis_names import name_axis
 from shapecheck.analysis.interpreter.batches import has_batch
 from shapecheck.analysis.interpreter.frame import Frame, Loop
@@ -69,6 +70,7 @@ def _assign(frame: Frame, node: ast.Assign) -> None:
         if name is not None:
             frame.sources[name] = node.value
         store(frame, target, value, node.value)
+    name_by_comment(frame, node, value)
 
 
 @statement(ast.AnnAssign)

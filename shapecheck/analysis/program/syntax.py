@@ -374,7 +374,7 @@ class Syntax:
         self._readings[reading.key] = reading
 
     def read(self, what: str, node: ast.AST) -> None:
-        """Note that something is asked of a function: what it `stores`, `mentions`, or `yields`.
+        """Note that something is asked of a function: what it `stores` or `mentions`, its `comments`.
 
         What a function inside of another one does is in the body of that.
         """
@@ -510,6 +510,13 @@ class Syntax:
         node = self._definitions.get(name)
         yield from sorted(self.survey.mentions.get(node, ())) if node is not None else ()
 
+    def says_comments(self, name: str) -> Iterator[str]:
+        """Yield the comments in a function."""
+        node = self._definitions.get(name)
+        if node is not None:
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            yield from (self.lines[line].partition("#")[2] for line in lines)
+
     def says_text(self, name: str) -> Iterator[str]:
         """Yield all that stands in the module, comments included, and what it is called."""
         yield self.source.path
@@ -536,6 +543,7 @@ _SAID: Final[dict[str, Callable[[Syntax, str], Iterator[str]]]] = {
     "stores": Syntax.says_stores,
     "mentions": Syntax.says_mentions,
     "yields": Syntax.says_yields,
+    "comments": Syntax.says_comments,
     "text": Syntax.says_text,
     "places": Syntax.says_places,
     "tensors": Syntax.says_tensors,
@@ -699,6 +707,12 @@ class Lines:
         lines[-1] = lines[-1][: end[1]]
         lines[0] = lines[0][start[1] :]
         return lines[0] if len(lines) == 1 else "\n".join(lines)
+
+    def behind(self, node: ast.AST) -> str:
+        """Return the comment that stands behind a node on its last line, nothing if none does."""
+        span = self.span(node)
+        rest = self[span.end_line][span.end_column :].strip()
+        return rest if rest.startswith("#") else ""
 
     def segment(self, node: ast.AST) -> str:
         """Return the source text of a node, on one line."""

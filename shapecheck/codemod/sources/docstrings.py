@@ -15,7 +15,7 @@ from typing import Final
 from shapecheck import spec
 from shapecheck.analysis.study.model import Study
 from shapecheck.codemod.sources.comments import Claim, Claims, Spelling, judge
-from shapecheck.codemod.sources.prose import (
+from shapecheck.analysis.annotations.prose import (
     are_components,
     bracketed,
     groups,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shapecheck.codemod.annotate import Settings, annotate_files
-from shapecheck.codemod.sources.prose import comment
+from shapecheck.analysis.annotations.prose import comment
 
 HEAD = "import torch\nfrom torch import Tensor\n"
 

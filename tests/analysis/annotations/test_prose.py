@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.codemod.sources.prose import comment, parse
+from shapecheck.analysis.annotations.prose import comment, parse
 
 PLAIN = {
     "[P, 2] (row, col)": "P 2",
