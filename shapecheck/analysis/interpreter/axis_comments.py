@@ -58,9 +58,9 @@ def _shape_in(comment: str) -> Spec | None:
     """Return the shape in a comment, in which each axis has a name of its own."""
     if not comment:
         return None
-    said = prose.comment(comment)
-    words = comment.lstrip("# ")
-    found = prose.parse(words) if said is None and "," in words else said and said.result
+    said, words = prose.comment(comment), comment.lstrip("# ")
+    listed = prose.parse(words) if said is None and "," in words else None
+    found = listed if said is None else said.result
     if found is None or found.groups or max(Counter(map(str, found.entries)).values()) > 1:
         return None
     return found

@@ -12,7 +12,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import spelled_out
 from shapecheck.analysis.interpreter.kinds import attribute, held_by, kind_of, mapping_of
 from shapecheck.analysis.interpreter.shown_by_use import receiver_of
-from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
+from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
 from shapecheck.analysis.program.syntax import name_of
 from shapecheck.analysis.values.model import Argument, Arguments, Super
 from shapecheck.ops import UNKNOWN
@@ -53,12 +53,14 @@ def _super(frame: Frame, function: Function, given: Sequence[ast.expr]) -> Value
 def evaluate_arguments(frame: Frame, node: ast.Call) -> Arguments:
     """Evaluate the arguments of a call, starred ones spelled out."""
     args: list[Argument] = []
-    complete = True
+    complete, spread = True, NOTHING
     for arg in node.args:
         match arg:
             case ast.Starred(value=inner):
-                items = spelled_out(frame, frame.eval(inner))
-                complete = complete and items is not None
+                value = frame.eval(inner)
+                items = spelled_out(frame, value)
+                if items is None:
+                    complete, spread = False, value
                 args.extend(map(Argument, items or ()))
             case _:
                 args.append(Argument(frame.eval(arg), arg))
@@ -73,7 +75,8 @@ def evaluate_arguments(frame: Frame, node: ast.Call) -> Arguments:
             kwargs.update({str(key): Argument(item) for key, item in content.items.items()})
         else:
             complete = False
-    return Arguments(tuple(args), kwargs, complete)
+    lone = len(node.args) == 1 and not node.keywords
+    return Arguments(tuple(args), kwargs, complete, spread if lone else NOTHING)
 
 
 def _label(frame: Frame, node: ast.expr) -> str:
@@ -96,6 +99,10 @@ def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, la
         found = kind_of(held).call(frame, target, held, arguments, node, label)
         if found is not NOTHING:
             return found
+    elif arguments.spread is not NOTHING and isinstance(target, Dotted):
+        handler = registry.SPREADS.get(target.name)
+        if handler is not None:
+            return handler(frame, arguments.spread)
     let_go(frame, arguments)
     return UNKNOWN
 

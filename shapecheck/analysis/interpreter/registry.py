@@ -180,6 +180,20 @@ def function(*names: str, takes: Takes = _ANY_NUMBER) -> Callable[[Function], Fu
     return register
 
 
+Spread: TypeAlias = "Callable[[Frame, Value], Value]"
+SPREADS: Final[dict[str, Spread]] = {}
+
+
+def spreads(*names: str) -> Callable[[Spread], Spread]:
+    """Register what functions of a library give of `*rows`, it isn't known how many."""
+
+    def register(handler: Spread) -> Spread:
+        SPREADS.update(dict.fromkeys(names, handler))
+        return handler
+
+    return register
+
+
 def caller(*names: str, takes: Takes = _ANY_NUMBER) -> Callable[[Function], Function]:
     """Register functions of a library that call what they are given; as `function` otherwise."""
     CALLERS.update(names)

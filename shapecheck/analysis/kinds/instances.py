@@ -63,7 +63,9 @@ from shapecheck.analysis.values.model import (
     with_default,
 )
 from shapecheck.analysis.values.paths import one_of
+from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN, Scalar
+from shapecheck.ops.call import as_size, is_whole
 
 _HERE: Final = ast.Constant(None)
 
@@ -106,6 +108,12 @@ class InstanceKind(Kind[Instance]):
             return None, UNKNOWN if following is NOTHING else following
         item = special(frame, value, "__getitem__", [dims.unknown()], _HERE)
         return None, UNKNOWN if item is NOTHING else item
+
+    def length(self, frame: Frame, value: Value, held: Instance) -> IntSize | None:
+        made = frame.hush(special, value, "__len__", [], _HERE)
+        if isinstance(made, tuple):
+            return len(made)
+        return as_size(made) if is_whole(made) else None
 
     def another(self, frame: Frame, value: Value, held: Instance) -> Value:
         if held.path is None or not isinstance(value, Ref):

@@ -133,8 +133,13 @@ class ListKind(Kind[ListContent]):
     def set_attribute(
         self, frame: Frame, value: Value, held: ListContent, name: str, new: Value, node: ast.expr
     ) -> None:
-        """Put another module in the place of one of its own, or behind all of them."""
+        """Put another module in the place of one of its own, or behind all of them.
+
+        A data set of which something is set may have other rows.
+        """
         if held.kind != "nn.Sequential":
+            if not held.kind.startswith("nn."):
+                frame.state.put(value, None)
             return
         items, names, added = held.items, held.names, is_child(frame, new)
         if items is None or added is None:

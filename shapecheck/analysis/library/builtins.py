@@ -14,7 +14,7 @@ from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import first, iterate, last, length
 from shapecheck.analysis.interpreter.kinds import special
-from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function
+from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function, spreads
 from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, truth
 from shapecheck.analysis.kinds.construct import replaced
 from shapecheck.analysis.program.declared import TensorDecl
@@ -84,6 +84,17 @@ def _zip(frame: Frame, call: LibraryCall) -> Value:
     counts = [length(frame, arg) for arg in call.args]
     same = counts and all(count is not None and count == counts[0] for count in counts)
     return Items(None, each, counts[0] if same else None, start)
+
+
+@spreads("builtins.zip")
+def _zip_of_rows(frame: Frame, rows: Value) -> Value:
+    """Return what is at each place in the rows, of which it isn't known how many there are."""
+    row = iterate(frame, rows)[1]
+    items = None if row is UNKNOWN else iterate(frame, row)[0]
+    if items is None:
+        return Items(None)
+    count = length(frame, rows)
+    return Items(tuple(Items(None, item, count) for item in items))
 
 
 @function("builtins.reversed", takes=1)

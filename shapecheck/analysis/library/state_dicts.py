@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from shapecheck.analysis.annotations.classes import find_method, own_ancestry
 from shapecheck.analysis.interpreter.dict_contents import STATE
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import held_by
-from shapecheck.analysis.interpreter.registry import Held, Method, MethodCall, on
+from shapecheck.analysis.interpreter.registry import MethodCall, on
 from shapecheck.analysis.kinds.module_children import LAYER
 from shapecheck.analysis.program.model import Class, Value
 from shapecheck.analysis.program.syntax import called, kept_by_node, last_word, nodes, text_of
@@ -23,25 +23,18 @@ _DEEPEST: Final = 12
 _MOST: Final = 4096
 
 
-def _of_modules(name: str) -> Callable[[Method[Held]], Method[Held]]:
-    """Register a method of modules, whatever kind of value they are."""
-
-    def register(handler: Method[Held]) -> Method[Held]:
-        for kind in (Instance, OpInstance, ListContent):
-            on(kind, name)(handler)
-        return handler
-
-    return register
-
-
-@_of_modules("state_dict")
+@on(Instance, "state_dict")
+@on(OpInstance, "state_dict")
+@on(ListContent, "state_dict")
 def _state(frame: Frame, call: MethodCall[object]) -> Value:
     """Return a dict of which those tensors are known that certainly are in it."""
     found = None if call.args or call.kwargs else state_of(frame, call.owner)
     return frame.state.new(DictContent(None, kind=STATE, known=found)) if found else UNKNOWN
 
 
-@_of_modules("load_state_dict")
+@on(Instance, "load_state_dict")
+@on(OpInstance, "load_state_dict")
+@on(ListContent, "load_state_dict")
 def _load(frame: Frame, call: MethodCall[object]) -> Value:
     """Report a tensor that is of another size in the module than in what it loads."""
     given = frame.state.dict_of(call.get(0, "state_dict"))

@@ -22,7 +22,8 @@ from shapecheck.ops import UNKNOWN, Scalar, Sizes
 from shapecheck.ops.call import as_size, is_whole, only
 from shapecheck.shapes import Shape, Tensor
 
-_KIND = "data set"
+DATA_SET: Final = "data set"
+"""The kind of a list that is a data set."""
 
 
 @caller("torch.utils.data.TensorDataset")
@@ -45,13 +46,13 @@ def _tensors(frame: Frame, call: LibraryCall) -> Value:
             frame.error(call.node, Message(f'"{call.label}" can\'t make rows of {shapes}: {text}'))
             return UNKNOWN
         rows.append(Tensor(Shape(shape.dims[1:]), tensor.dtype))
-    return frame.state.new(ListContent(None, tuple(rows), _KIND, count))
+    return frame.state.new(ListContent(None, tuple(rows), DATA_SET, count))
 
 
 @function("torch.utils.data.Subset", takes=(1, 2))
 def _subset(frame: Frame, call: LibraryCall) -> Value:
     count = length(frame, call.get(1, "indices", UNKNOWN))
-    return frame.state.new(ListContent(None, _row(frame, call.args[0], call.node), _KIND, count))
+    return frame.state.new(ListContent(None, _row(frame, call.args[0], call.node), DATA_SET, count))
 
 
 @function("torch.utils.data.random_split", takes=(2, 3))
@@ -61,7 +62,7 @@ def _split(frame: Frame, call: LibraryCall) -> Value:
         return UNKNOWN
     row = _row(frame, call.args[0], call.node)
     counts = (one if is_whole(one) else None for one in lengths)
-    return tuple(frame.state.new(ListContent(None, row, _KIND, count)) for count in counts)
+    return tuple(frame.state.new(ListContent(None, row, DATA_SET, count)) for count in counts)
 
 
 @function("torch.utils.data.ConcatDataset", takes=1)
@@ -70,7 +71,7 @@ def _concatenated(frame: Frame, call: LibraryCall) -> Value:
     if not parts:
         return UNKNOWN
     row = frame.state.either(*(_row(frame, part, call.node) for part in parts))
-    return frame.state.new(ListContent(None, row, _KIND))
+    return frame.state.new(ListContent(None, row, DATA_SET))
 
 
 def _row(frame: Frame, dataset: Value, node: ast.Call) -> Value:

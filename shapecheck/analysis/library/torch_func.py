@@ -20,6 +20,7 @@ from shapecheck.analysis.interpreter.kinds import held_by
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, caller
 from shapecheck.analysis.interpreter.truth import instance_of
+from shapecheck.analysis.library import pictures
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Value
 from shapecheck.analysis.values.model import (
     Argument,
@@ -444,9 +445,11 @@ def _composed(frame: Frame, call: LibraryCall) -> Value:
         return UNKNOWN
     value, errors = rest.args[0].value, frame.errors
     for index, step in enumerate(parts):
-        value = invoke(frame, step, _bare((value,)), call.node, f"{call.label}[{index}]")
+        given = pictures.pixels(frame, value) if pictures.changes(frame, step, value) else value
+        made = invoke(frame, step, _bare((given,)), call.node, f"{call.label}[{index}]")
         if frame.errors > errors:
             return UNKNOWN
+        value = made if given is value else pictures.picture(frame, made)
     return value
 
 

@@ -374,9 +374,9 @@ class Syntax:
         self._readings[reading.key] = reading
 
     def read(self, what: str, node: ast.AST) -> None:
-        """Note that something is asked of a function: what it `stores` or `mentions`, its `comments`.
+        """Note that something is asked of a function: what it `stores`, `mentions`, or `yields`.
 
-        What a function inside of another one does is in the body of that.
+        Or its `comments`. What a function inside of another one does is in the body of that.
         """
         name = name_in_module(node)
         if name is not None:
@@ -513,7 +513,7 @@ class Syntax:
     def says_comments(self, name: str) -> Iterator[str]:
         """Yield the comments in a function."""
         node = self._definitions.get(name)
-        if node is not None:
+        if is_def(node):
             lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
             yield from (self.lines[line].partition("#")[2] for line in lines)
 

@@ -457,11 +457,15 @@ Content = ListContent | DictContent | Instance | Namespace | None
 
 @dataclass(slots=True)
 class Arguments:
-    """The evaluated arguments of a call; `complete` is False where a starred one isn't known."""
+    """The evaluated arguments of a call; `complete` is False where a starred one isn't known.
+
+    `spread` is that one if it is the only argument.
+    """
 
     args: tuple[Argument, ...]
     kwargs: Mapping[str, Argument]
     complete: bool = True
+    spread: Value = NOTHING
 
     @property
     def values(self) -> list[Value]:

@@ -46,11 +46,6 @@ def _partial(value: Partial, parts: Sequence[Value]) -> Partial:
     return Partial(parts[0], tuple(parts[1:end]), tuple(zip(names, parts[end:], strict=True)))
 
 
-def _items(value: Items, parts: Sequence[Value]) -> Items:
-    names = (name for name, _ in value.attrs)
-    return Items(*parts[:5], attrs=tuple(zip(names, parts[5:], strict=True)))
-
-
 def _tensor(value: Tensor, dims: Sequence[Item], free: Sequence[Free]) -> Tensor:
     made = value.with_shape(Shape(tuple(dims)))
     return replace(made, free=tuple(free)) if free else made
@@ -93,7 +88,9 @@ FORMS: Final[dict[type, Form]] = {
     Items: Form(
         lambda v: (v.items, v.element, v.count, v.first, v.last, *(held for _, held in v.attrs)),
         lambda v: tuple(name for name, _ in v.attrs),
-        _items,
+        lambda v, parts: replace(
+            Items(*parts[:5]), attrs=tuple(zip((n for n, _ in v.attrs), parts[5:], strict=True))
+        ),
     ),
     Range: Form(
         lambda v: (v.start, v.stop),

@@ -15,10 +15,10 @@ from typing import TypeAlias
 import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.analysis.annotations.declarations import arguments_of
+from shapecheck.analysis.annotations.prose import Said, are_components, comment, named, names_in
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import OneOf
-from shapecheck.analysis.annotations.prose import Said, are_components, comment, named, names_in
 from shapecheck.codemod.sources.static import tensors_in, variables
 from shapecheck.dims import Kind, Size, Sym, symbol_of
 from shapecheck.ops import UNKNOWN, Value

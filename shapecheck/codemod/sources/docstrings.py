@@ -13,8 +13,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shapecheck import spec
-from shapecheck.analysis.study.model import Study
-from shapecheck.codemod.sources.comments import Claim, Claims, Spelling, judge
 from shapecheck.analysis.annotations.prose import (
     are_components,
     bracketed,
@@ -23,6 +21,8 @@ from shapecheck.analysis.annotations.prose import (
     named,
     parse,
 )
+from shapecheck.analysis.study.model import Study
+from shapecheck.codemod.sources.comments import Claim, Claims, Spelling, judge
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 

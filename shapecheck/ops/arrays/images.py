@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.ops.arrays.create import as_array
+from shapecheck.dims import IntSize
+from shapecheck.ops.arrays.create import MODES, as_array
 from shapecheck.ops.call import (
     UNKNOWN,
     Call,
@@ -55,6 +56,17 @@ def image(call: Call, **given: Value) -> Value:
         case "copied":
             return _image(mode, width, height)
     return _image(mode, UNKNOWN, UNKNOWN)
+
+
+@rule("pixels")
+def pixels(call: Call, pic: Value, **rest: Value) -> Value:
+    """Return the pixels of an image as a tensor, the channels first; the constant is the dtype."""
+    axes: Sequence[IntSize] = [dims.unknown(name) for name in "chw"]
+    match pic:
+        case {"__class__": "PIL.Image.Image", "mode": str(mode)} if mode in MODES:
+            size = (as_size(pic.get(name)) for name in ("height", "width"))
+            axes = max(MODES[mode][0], 1), *size
+    return Tensor(Shape(tuple(axes)), dtypes.of(call.word()))
 
 
 def _of_array(call: Call, array: Tensor, mode: Value) -> Value:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shapecheck.codemod.annotate import Settings, annotate_files
 from shapecheck.analysis.annotations.prose import comment
+from shapecheck.codemod.annotate import Settings, annotate_files
 
 HEAD = "import torch\nfrom torch import Tensor\n"
 

@@ -1,0 +1,9 @@
+"""torchvision's data sets; what their rows are is in `shapecheck/analysis/library/torchvision_datasets.py`."""
+
+@also("FashionMNIST", "KMNIST", "USPS", "CIFAR10", "CIFAR100")
+def MNIST(root: Any, train: bool = True, transform: Any = None, target_transform: Any = None, download: bool = False) -> Any: ...
+
+@also("STL10")
+def SVHN(root: Any, split: Any = "train", *args: Any, **kwargs: Any) -> Any: ...
+
+def ImageFolder(root: Any, transform: Any = None, target_transform: Any = None, *args: Any, **kwargs: Any) -> Any: ...
