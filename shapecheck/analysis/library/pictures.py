@@ -1,4 +1,4 @@
-"""Pictures of PIL as torchvision's transforms change them: as they change a tensor of the pixels."""
+"""Pictures of PIL, which torchvision's transforms change as they change a tensor of the pixels."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from shapecheck.analysis.values.model import Array, Items, ListContent
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Mismatch, Shape, Tensor
 
-
 _MAKERS: Final = {
     one.rpartition(".")[2]: one
     for one in ("torch.tensor", "torch.as_tensor", "numpy.array", "numpy.asarray")
