@@ -53,7 +53,8 @@ def _super(frame: Frame, function: Function, given: Sequence[ast.expr]) -> Value
 def evaluate_arguments(frame: Frame, node: ast.Call) -> Arguments:
     """Evaluate the arguments of a call, starred ones spelled out."""
     args: list[Argument] = []
-    complete, spread = True, NOTHING
+    complete = True
+    spread: Value = NOTHING
     for arg in node.args:
         match arg:
             case ast.Starred(value=inner):

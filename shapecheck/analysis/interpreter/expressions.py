@@ -198,7 +198,9 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.Set
         case ast.GeneratorExp():
             return Items(items, element, count)
         case ast.SetComp():
-            return frame.state.new(ListContent(None, element, "set"))
+            known = items is not None and all(map(is_constant, items))
+            held = tuple(dict.fromkeys(items)) if items is not None and known else None
+            return frame.state.new(ListContent(held, element, "set"))
     return frame.state.new(ListContent(items, element, count=count))
 
 

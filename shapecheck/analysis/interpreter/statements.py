@@ -323,16 +323,21 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
 
 def _in_the_end(frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, item: Value) -> None:
     """Run a loop's body once more for what goes wrong with the last item, if that is another."""
-    reporter, is_at_hand = frame.module.reporter, not frame.depth and frame.faults is None
-    if item is None or reporter is None or not (frame.alive and is_at_hand):
-        return
-    if any(nodes_of(ast.Break, *node.body)):
+    if item is None or not frame.alive or any(nodes_of(ast.Break, *node.body)):
         return
     end, given = frame.fork(), (len(frame.returns), len(frame.yields))
-    with frame.module.reporting_apart() as found:
-        _once(frame, node, loop, item)
     shapes = " and ".join(str(one.shape) for one in _tensors_in(item))
-    reporter.include(found, f"the last batch is {shapes}; drop_last=True would leave it out")
+    note = f"the last batch is {shapes}; drop_last=True would leave it out"
+    reporter = frame.module.reporter
+    if frame.faults is not None:
+        if frame.silent:
+            return
+        _once(frame, node, loop, item)
+        frame.faults[:] = [fault.noting(note) for fault in frame.faults]
+    elif reporter is not None and not frame.depth:
+        with frame.module.reporting_apart() as found:
+            _once(frame, node, loop, item)
+        reporter.include(found, note)
     _restart(frame, loop, end, given)
 
 

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
+from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, register
 from shapecheck.analysis.interpreter.registry import MethodCall
 from shapecheck.analysis.interpreter.truth import ATOMIC, CONSTANTS, INTEGER, NUMBER, SEQUENCE
 from shapecheck.analysis.program.model import NOTHING, Value
@@ -91,6 +91,10 @@ _TEXT_METHODS: Final = frozenset(
 )
 
 
+_MOST_LETTERS: Final = 1024
+"""As many letters of a text are gone through one by one."""
+
+
 class TextKind(_Constant[str]):
     """A text."""
 
@@ -98,6 +102,9 @@ class TextKind(_Constant[str]):
 
     def types(self, frame: Frame, held: str) -> frozenset[str] | None:
         return SEQUENCE | {"str"}
+
+    def iterate(self, frame: Frame, value: Value, held: str) -> Iterated:
+        return (tuple(held), UNKNOWN) if len(held) <= _MOST_LETTERS else (None, UNKNOWN)
 
     def contains(self, frame: Frame, held: str, item: Value) -> bool | None:
         text = as_text(item)

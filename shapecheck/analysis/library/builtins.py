@@ -15,7 +15,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import first, iterate, last, length
 from shapecheck.analysis.interpreter.kinds import special
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function, spreads
-from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, truth
+from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, is_constant, truth
 from shapecheck.analysis.kinds.construct import replaced
 from shapecheck.analysis.program.declared import TensorDecl
 from shapecheck.analysis.program.model import NOTHING, Dotted, Value
@@ -110,11 +110,32 @@ def _list(frame: Frame, call: LibraryCall) -> Value:
     match call.get(0, "iterable"):
         case tuple() as given if has_run(given):
             return given
-    if call.name == "sorted":
+    if call.name == "sorted" and not (_in_order(items) and not call.kwargs):
         element = frame.state.either(*items) if items else element
         items = None
+    elif call.name == "sorted" and items is not None:
+        items = tuple(sorted(items))  # type: ignore[type-var]  # by `_in_order`
     count = length(frame, call.args[0]) if call.args and items is None else None
     return frame.state.new(ListContent(items, element, count=count))
+
+
+def _in_order(items: Sequence[Value] | None) -> bool:
+    """Whether items are texts, or numbers, that are known, so that their order is."""
+    return items is not None and any(
+        all(isinstance(item, kind) for item in items) for kind in (str, (int, float))
+    )
+
+
+@function("builtins.set", "builtins.frozenset", takes=(0, 1))
+def _set(frame: Frame, call: LibraryCall) -> Value:
+    """Return a set: the texts in it where they are known, else how many constants there are."""
+    items, element = iterate(frame, call.args[0]) if call.args else ((), UNKNOWN)
+    once = (*dict.fromkeys(items),) if items is not None and all(map(is_constant, items)) else None
+    if once is not None and all(isinstance(item, str) for item in once):
+        return frame.state.new(ListContent(once, kind="set"))
+    element = frame.state.either(*items) if items else element
+    count = None if once is None else len(once)
+    return frame.state.new(ListContent(None, element, "set", count))
 
 
 @function("builtins.tuple", "builtins.iter", takes=(0, 2))

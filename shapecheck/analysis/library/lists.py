@@ -9,6 +9,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, as_list, iterate
 from shapecheck.analysis.interpreter.operators import filled_in
 from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall, function, on
+from shapecheck.analysis.interpreter.truth import is_constant
 from shapecheck.analysis.library.math import product
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Items, ListContent
@@ -47,7 +48,7 @@ def _extend(frame: Frame, call: MethodCall[ListContent]) -> Value:
 
 @on(ListContent, "pop", "popleft", takes=(0, 1))
 def _pop(frame: Frame, call: MethodCall[ListContent]) -> Value:
-    items = call.held.items
+    items = call.held.items if call.held.kind != "set" else None
     index = call.args[0] if call.args else 0 if call.name == "popleft" else -1
     if items and is_within(index, -len(items), len(items) - 1):
         rest = list(items)
@@ -168,10 +169,35 @@ def _format(frame: Frame, call: MethodCall[str]) -> Value:
 @on(Sizes, "index", "count")
 @on(str, "index", "count", "find", "rfind", "rindex")
 def _place(frame: Frame, call: MethodCall[object]) -> Value:
-    return dims.unknown()
+    """Return where something is, or how often, among items that are all known."""
+    items = () if isinstance(call.owner, str) else iterate(frame, call.owner)[0]
+    known = len(call.args) == 1 and items and all(map(is_constant, (*items, *call.args)))
+    if not known or items is None or (call.name == "index" and call.args[0] not in items):
+        return dims.unknown()
+    return items.count(call.args[0]) if call.name == "count" else items.index(call.args[0])
 
 
 @on(Sizes, "numel", takes=0)
 @on(tuple, "numel", takes=0)
 def _numel(frame: Frame, call: MethodCall[tuple[Value, ...]]) -> Value:
     return product(iterate(frame, call.held)[0])
+
+
+@on(ListContent, "add", "discard", takes=1)
+def _put_in_set(frame: Frame, call: MethodCall[ListContent]) -> Value:
+    """Put something into a set, or take it out of it; with what isn't known, its size isn't."""
+    items, one = call.held.items, call.args[0]
+    if items is None or not is_constant(one):
+        return _any_set(frame, call)
+    left = tuple(item for item in items if item != one)
+    is_new = call.name == "add" and len(left) == len(items)
+    kept = (*items, one) if is_new else items if call.name == "add" else left
+    frame.state.put(call.owner, replace(call.held, items=kept))
+    return None
+
+
+@on(ListContent, "update", "intersection_update", "difference_update")
+@on(ListContent, "symmetric_difference_update")
+def _any_set(frame: Frame, call: MethodCall[ListContent]) -> Value:
+    frame.state.put(call.owner, ListContent(None, kind=call.held.kind))
+    return None

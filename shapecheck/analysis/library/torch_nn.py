@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from shapecheck.analysis.annotations.classes import library_ancestry
-from shapecheck.analysis.interpreter.calls import invoke
+from shapecheck.analysis.interpreter.calls import call_back, invoke
 from shapecheck.analysis.interpreter.dict_contents import as_dict
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate, length
@@ -28,7 +28,9 @@ from shapecheck.analysis.values.model import (
     Items,
     ListContent,
     OpInstance,
+    tensor_of,
 )
+from shapecheck.dims import size_of
 from shapecheck.ops import UNKNOWN, Packed
 
 _HELD: Final = {
@@ -68,6 +70,19 @@ def _sequential(frame: Frame, call: LibraryCall) -> Value:
     items = tuple(content.items.values()) if content.items else None
     names = tuple(map(str, content.items or ()))
     return frame.state.new(ListContent(items, kind=kind, names=names))
+
+
+@function("torch.nn.Embedding.from_pretrained")
+def _embedding_of(frame: Frame, call: LibraryCall) -> Value:
+    """Make an embedding of the rows of a matrix."""
+    rows = tensor_of(call.get(0, "embeddings"))
+    sizes = None if rows is None else frame.state.facts.shape(rows.shape).known
+    if sizes is None or len(sizes) != _OF_A_MATRIX:
+        return UNKNOWN
+    return call_back(frame, Dotted("torch.nn.Embedding"), map(size_of, sizes))
+
+
+_OF_A_MATRIX: Final = 2
 
 
 @on(Instance, "register_buffer", "register_parameter", "add_module", "register_module")

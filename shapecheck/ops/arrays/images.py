@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import shapecheck.dims as dims
@@ -61,12 +61,13 @@ def image(call: Call, **given: Value) -> Value:
 @rule("pixels")
 def pixels(call: Call, pic: Value, **rest: Value) -> Value:
     """Return the pixels of an image as a tensor, the channels first; the constant is the dtype."""
-    axes: Sequence[IntSize] = [dims.unknown(name) for name in "chw"]
-    match pic:
-        case {"__class__": "PIL.Image.Image", "mode": str(mode)} if mode in MODES:
-            size = (as_size(pic.get(name)) for name in ("height", "width"))
-            axes = max(MODES[mode][0], 1), *size
-    return Tensor(Shape(tuple(axes)), dtypes.of(call.word()))
+    axes: tuple[IntSize, ...] = tuple(dims.unknown(name) for name in "chw")
+    own = as_mapping(pic)
+    mode = own.get("mode")
+    if own.get("__class__") == "PIL.Image.Image" and isinstance(mode, str) and mode in MODES:
+        size = (as_size(own.get(name)) for name in ("height", "width"))
+        axes = max(MODES[mode][0], 1), *size
+    return Tensor(Shape(axes), dtypes.of(call.word()))
 
 
 def _of_array(call: Call, array: Tensor, mode: Value) -> Value:
