@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import overrides
 from shapecheck.analysis.interpreter.budget import Budget, BudgetExceeded
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.library import argparse
 from shapecheck.analysis.program.answers import Ground, grounds
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
@@ -165,7 +167,29 @@ def _lines(node: ast.AST) -> Lines:
 
 
 def _run_script(module: Module) -> None:
-    """Execute the module's body as Python would."""
+    """Execute the module's body as Python would; once more as by default, if nothing was found."""
+    _run(module)
+    reporter, program = module.reporter, module.program
+    given = argparse.defaults(module) if _PARSER in module.source.text else {}
+    if not given or reporter is None or reporter.count or reporter.faults:
+        return
+    program.by_default = True
+    try:
+        with module.reporting_apart() as found:
+            _run(module)
+    finally:
+        program.by_default = False
+    said = [group[0].message for group in found.failing()]
+    said += [fault.message.text for fault in found.faults]
+    numbers = {*re.findall(r"\d+", " ".join(said))}
+    told = [f"{name}={number}" for name, number in given.items() if str(number) in numbers]
+    reporter.include(found, f"with the defaults of the command line: {', '.join(told)}")
+
+
+_PARSER: Final = "add_argument"
+
+
+def _run(module: Module) -> None:
     body = [n for n in body_of(module.tree) if not isinstance(n, DEFINITIONS)]
     frame = Frame(module, State(), budget=Budget.of(module.syntax.length_of(*body)))
     frame.run_all(body, "this module's own code", told=lambda: _is_shaped(module))

@@ -58,9 +58,10 @@ def look_into(
     if frame.depth >= depth.calls or is_recursive:
         memory.limited(by_askers=is_recursive)
         return UNKNOWN
-    seen = view(
-        (function, *values.values()), outer.heap, outer.facts, *values, outer.facts.autocast
-    )
+    seen = None
+    if not frame.program.by_default:
+        given_values = (function, *values.values())
+        seen = view(given_values, outer.heap, outer.facts, *values, outer.facts.autocast)
     question = None if seen is None else ("call", seen.key, apart)
     is_library = depth is LIBRARY and not is_installed(frame.module.source.path)
     allowed = LIBRARY_STEPS if is_library else budget.for_call
