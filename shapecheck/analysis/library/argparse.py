@@ -22,8 +22,8 @@ _KIND: Final = "parser"
 @function("argparse.ArgumentParser")
 def _parser(frame: Frame, call: LibraryCall) -> Value:
     """Return a parser: a dict of the defaults of its arguments."""
-    items = None if "parents" in call.kwargs else {}
-    return frame.state.new(DictContent(items, kind=_KIND))
+    made = DictContent(None if "parents" in call.kwargs else {}, kind=_KIND)
+    return frame.state.new(made)
 
 
 @on(DictContent, "add_argument")
@@ -66,8 +66,9 @@ def _parsed(frame: Frame, call: MethodCall[DictContent]) -> Value:
     given = frame.state.items_of(call.get(0, "args"))
     is_given = given != () and not frame.program.by_default
     attrs = {
-        str(name): own_size(f"args.{name}", value) if is_int(value) and is_given else value
+        name: own_size(f"args.{name}", value) if is_int(value) and is_given else value
         for name, value in held.items.items()
+        if isinstance(name, str)
     }
     made = frame.state.new(Namespace(attrs, whole=False))
     return (made, UNKNOWN) if call.name == "parse_known_args" else made
@@ -77,7 +78,7 @@ def defaults(module: Module) -> dict[str, int]:
     """Return what the numbers are that the parsers of a module read where nothing is given."""
     found: dict[str, int] = {}
     for call in nodes_of(ast.Call, module.tree):
-        words = {word.arg: literal(word.value) for word in call.keywords}
+        words = {word.arg: literal(word.value) for word in call.keywords if word.arg}
         default = words.get("default")
         if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
             name = _destination([text_of(arg) for arg in call.args], words.get("dest"))

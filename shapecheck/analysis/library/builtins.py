@@ -6,6 +6,7 @@ Others register theirs here: `numbers`, `functional` and `methods`.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 
 import shapecheck.dims as dims
