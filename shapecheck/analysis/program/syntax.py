@@ -7,7 +7,7 @@ import re
 import tokenize
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache, partial, wraps
+from functools import cached_property, lru_cache, partial, wraps
 from io import StringIO
 from itertools import islice
 from typing import ClassVar, Final, TypeAlias, TypeGuard, TypeVar
@@ -452,11 +452,22 @@ class Syntax:
     def is_constant(self, name: str) -> bool:
         """Whether what a global holds stays as it is when the module is imported.
 
-        Nothing in the module changes its content. Other modules don't either if it is in capitals,
-        or if the module is a script, of which nobody imports what it has set.
+        Nothing in the module changes its content, or hands it on to what may. Other modules don't
+        either if it is in capitals, or if the module is a script, of which nobody imports what it
+        has set.
         """
         is_own = name.isupper() or self._is_script
-        return is_own and name not in self.survey.changed
+        return is_own and name not in self.survey.changed and name not in self._handed_on
+
+    @cached_property
+    def _handed_on(self) -> frozenset[str]:
+        """The variables that get another name, or are given to a function that isn't known."""
+        return frozenset(
+            one.id
+            for node in ast.walk(self.tree)
+            for one in _kept_by(node)
+            if isinstance(one, ast.Name)
+        )
 
     def calls(self, name: str) -> list[ast.Call]:
         """Return the calls of a plain name."""
@@ -589,6 +600,35 @@ DEFINITIONS: Final = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
     ast.ClassDef,
+)
+
+
+def _kept_by(node: ast.AST) -> Iterable[ast.expr | None]:
+    """Return the expressions of which a piece of syntax keeps the very object that they give.
+
+    A class that is given one is taken to read it, and so are libraries of numbers.
+    """
+    match node:
+        case ast.Assign(value=value) | ast.AnnAssign(value=value) | ast.NamedExpr(value=value):
+            return (value,)
+        case ast.Return(value=value) | ast.Yield(value=value):
+            return (value,)
+        case ast.Tuple(elts=found) | ast.List(elts=found) | ast.Dict(values=found):
+            return found
+        case ast.BoolOp(values=found):
+            return found
+        case ast.IfExp(body=one, orelse=other):
+            return (one, other)
+        case ast.Call(func=func, args=args, keywords=keywords):
+            word = last_word(func)
+            only_reads = word[:1].isupper() or name_of(first_of(func)) in _READERS
+            return () if only_reads else (*args, *(keyword.value for keyword in keywords))
+    return ()
+
+
+_READERS: Final = frozenset(
+    "torch nn F np numpy math random len list tuple set dict frozenset sorted reversed range "
+    "enumerate zip map filter sum min max any all print str repr isinstance iter next".split()
 )
 
 
