@@ -10,12 +10,8 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, Kind, Relation, Size, Sym
 from shapecheck.dims.origins import spanning
-from shapecheck.shapes.facts import Facts, is_clamped
+from shapecheck.shapes.facts import COORDINATES, Facts, is_clamped
 from shapecheck.shapes.model import Item, Run, Shape, either, has_run
-
-COORDINATES: Final = 4
-"""Coordinates and colours are so many at most."""
-
 
 def broadcast(
     facts: Facts, left: Sequence[Item], right: Sequence[Item], beside: Sequence[Shape] = ()
@@ -78,6 +74,8 @@ def broadcast_dim(
     left, right = _loose(p), _loose(q)
     sure = (not left or _supposed(p)) and (not right or _supposed(q))
     if left and right:
+        if facts.are_shifted(p, q, beside):
+            raise Clash(axis, x, y)
         if not sure or verdict.learn is None:
             return _of_either(p, q)
     elif facts.stand_together(p, q, beside):

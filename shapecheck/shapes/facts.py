@@ -31,6 +31,9 @@ from shapecheck.dtypes import DTypes
 from shapecheck.shapes.model import Item, Run, Shape, dim_of, either, has_run, runs_in
 from shapecheck.shapes.ordered import crosswise, disordered, numbered, ordering
 
+COORDINATES: Final = 4
+"""Coordinates and colours are so many at most."""
+
 _MOST_AXES: Final = 64
 _SAME: Final = Verdict(Relation.SAME)
 
@@ -248,6 +251,9 @@ class Facts:
                     return True
         if self._are_apart(self._found(a), self._found(b)):
             return True
+        if not self.under_unknown_condition:
+            if self._is_axis_beside(a, b, beside) or self.are_shifted(a, b, beside):
+                return True
         named = any(s.kind is Kind.NAME for dim in (a, b) for s in dims.symbols(dim))
         now = self.dim(a), self.dim(b)
         symbols = {symbol for dim in now for symbol in dims.symbols(dim)}
@@ -284,6 +290,36 @@ class Facts:
             if is_beside:
                 return compare(size_of(a), size_of(b)).relation is Relation.DIFFERENT
         return False
+
+    def _is_axis_beside(self, a: DimExpr, b: DimExpr, beside: Sequence[Shape]) -> bool:
+        """Whether one is an axis of a bare parameter, and the other a size that stands beside it.
+
+        Nothing names the axis. Coordinates may be as many as anything, and sizes may be 1.
+        """
+        now = self.dim(a), self.dim(b)
+        for axis, other in (now, now[::-1]):
+            symbol = symbol_of(axis)
+            if symbol is None or symbol.kind is not Kind.UNKNOWN or not _is_size_of_layer(other):
+                continue
+            if isinstance(symbol.origin, Untold):
+                return any(axis in shape.dims and other in shape.dims for shape in beside)
+        return False
+
+    def are_shifted(self, a: DimExpr, b: DimExpr, beside: Sequence[Shape]) -> bool:
+        """Whether one is the first axis of a bare parameter, and the other one of its other axes.
+
+        They meet where operands have not as many axes. A matrix may be a square, a batch isn't one.
+        """
+        one, other = symbol_of(self.dim(a)), symbol_of(self.dim(b))
+        if one is None or other is None or one is other or not isinstance(one.origin, Untold):
+            return False
+        if one.origin != other.origin or len({len(shape.dims) for shape in beside}) < 2:
+            return False
+        pair = {Size.of(one), Size.of(other)}
+        return any(
+            len(shape.dims) > 2 and shape.dims[0] in pair and pair <= {*shape.dims}
+            for shape in beside
+        )
 
     def resolved(self, shapes: Iterable[Shape]) -> list[Shape]:
         """Return shapes with all that is known so far put in, to be judged by later."""
@@ -463,6 +499,13 @@ def _may_differ(size: Size, symbol: Sym, value: DimExpr, other: int) -> bool:
 def _is_product(size: IntSize) -> bool:
     """Whether a size is a product of several, and no sum."""
     return isinstance(size, Size) and size.atom is None and len(size.terms) == 1
+
+
+def _is_size_of_layer(dim: DimExpr) -> bool:
+    """Whether a dimension is made of sizes of the program's own, or is a number of features."""
+    if isinstance(dim, int):
+        return dim > COORDINATES
+    return all(s.kind is Kind.OWN and not isinstance(s.origin, Untold) for s in dims.symbols(dim))
 
 
 def is_clamped(dim: DimExpr) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 from shapecheck.analysis.annotations.declarations import Parameter
 from shapecheck.analysis.check.bare_parameters import Supposition
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.faults import Fault, located
-from shapecheck.analysis.program.model import Function, Value
+from shapecheck.analysis.program.faults import Fault, FirstOnly, Found, located
+from shapecheck.analysis.program.model import Function, Value, literal
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.values.model import OneOf, each_of, tensor_of
 from shapecheck.dims import Sym, Untold
@@ -40,7 +41,9 @@ def check(function: Function, frame: Frame, run: Rerun) -> None:
     That has to find what certainly fails, whichever way conditions go.
     """
     reporter = function.module.reporter
-    if reporter is None or not (_counts_axes(function) and _loses_axes(frame)):
+    if reporter is None or not _counts_axes(function):
+        return
+    if not (_loses_axes(frame) or _takes_axes_away(function)):
         return
     unknown = _open(frame)
     for name, least in unknown.items() if len(unknown) <= _MOST_OPEN else ():
@@ -92,8 +95,9 @@ def _failing_always(
     found: list[tuple[int, int, Fault]] = []
     likely = [one for one in _LIKELY if one >= least]
     for count in likely if len(likely) > 1 else [least, least + 1]:
-        faults: list[Fault] = []
-        run(_spelling(name, count), faults)
+        faults = FirstOnly()
+        with suppress(Found):
+            run(_spelling(name, count), faults)
         if not faults:
             return None
         node, _ = located(faults[0], function.module)
@@ -135,3 +139,22 @@ def _counts_axes(function: Function) -> bool:
                 if signature and any("dim" in param.name for param in signature.params):
                     return True
     return False
+
+
+def _takes_axes_away(function: Function) -> bool:
+    """Whether a body reduces what it has along axes that it counts from the front."""
+    reductions = function.module.program.table.flagged("reduces")
+    for node in nodes(function.node):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=attr), keywords=keywords, args=args):
+                words = {word.arg: word.value for word in keywords}
+                is_reduction = f"torch.Tensor.{attr}" in reductions and "keepdim" not in words
+                if is_reduction and any(map(_is_behind_first, [*args, *words.values()])):
+                    return True
+    return False
+
+
+def _is_behind_first(node: ast.expr) -> bool:
+    """Whether an argument says an axis behind the first."""
+    given = literal(node)
+    return type(given) is int and given > 0

@@ -9,8 +9,9 @@ import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.size_labels import parts
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.values.model import Argument
-from shapecheck.dims import Size, Untold
+from shapecheck.analysis.values.model import Argument, tensor_of
+from shapecheck.dims import Size, Untold, symbol_of
+from shapecheck.shapes import Problem, Run, has_run
 
 _LONGEST: Final = 24
 
@@ -39,6 +40,23 @@ def name_given(frame: Frame, arguments: Sequence[Argument]) -> None:
         for node, value in parts(frame, argument.node, argument.value):
             if is_untold(value):
                 name_axis(frame, frame.segment(node).replace(" ", "")[:_LONGEST], value)
+
+
+def name_met(frame: Frame, problem: Problem) -> bool:
+    """Call axes that nothing names and that a problem is about by their place, `x.shape[1]`.
+
+    Returns whether there are any.
+    """
+    met = {s for topic in problem.about if isinstance(topic, Size) for s in topic.symbols()}
+    met = {symbol for symbol in met if symbol.is_anonymous and isinstance(symbol.origin, Untold)}
+    for name, value in frame.given.items() if met else ():
+        tensor = tensor_of(value)
+        axes = () if tensor is None else frame.state.facts.shape(tensor.shape).dims
+        for at, axis in enumerate(axes):
+            symbol = None if isinstance(axis, Run) else symbol_of(axis)
+            if symbol in met and not has_run(axes[:at]):
+                symbol.label(f"{name}.shape[{at}]")
+    return any(not symbol.is_anonymous for symbol in met)
 
 
 def is_untold(value: Value) -> bool:

@@ -52,6 +52,24 @@ def learn_alike(
     return False
 
 
+def learn_square(frame: Frame, came: Sequence[Value], problem: Problem) -> bool:
+    """Learn that a parameter is a square, as a graph's matrix is; False where it can't be.
+
+    An op takes the parameter as it `came`, and of two of its axes only one has been equated.
+    """
+    facts, met = frame.state.facts, only(problem.about, Size)
+    for axis, other in zip(met, met[::-1], strict=True):
+        symbol = axis.symbol
+        if symbol is None or symbol.kind is not Kind.UNKNOWN or not _is_axis(axis):
+            continue
+        for tensor in only(came, Tensor):
+            axes = facts.shape(tensor.shape).dims
+            if axis in axes and other in axes and all(map(_is_axis, tensor.shape.dims)):
+                facts.learn(symbol, other)
+                return True
+    return False
+
+
 def _vanishes(made: Value, facts: Facts, given: Sequence[Value]) -> bool:
     """Whether a regrouping has an axis of size 1 where something else than 1 is written.
 

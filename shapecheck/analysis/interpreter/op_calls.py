@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,8 +13,9 @@ from shapecheck import dtypes, explain
 from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.host import SUSPECT
 from shapecheck.analysis.interpreter import autocast, strict
+from shapecheck.analysis.interpreter.axis_names import name_met
 from shapecheck.analysis.interpreter.batches import fits_without
-from shapecheck.analysis.interpreter.chosen_alike import learn_alike
+from shapecheck.analysis.interpreter.chosen_alike import learn_alike, learn_square
 from shapecheck.analysis.interpreter.dtype_evidence import mind_call
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Spelling, as_learned
@@ -136,8 +137,12 @@ def apply(
             frame, given, named, lambda a, k: signature.apply(facts.copy(), a, k, "", instance)
         ):
             return UNKNOWN
-        again = lambda other: signature.apply(other, given, named, "", instance)  # noqa: E731
-        if learn_alike(frame, signature, given, mismatch.problem, again, args):
+
+        def again(other: Facts) -> Value:
+            return signature.apply(other, given, named, site.label, instance)
+
+        is_alike = learn_alike(frame, signature, given, mismatch.problem, again, args)
+        if is_alike or learn_square(frame, args, mismatch.problem):
             return apply(frame, signature, args, kwargs, site, instance)
         for dim in free_in((*given, *named.values())):  # one that is unbound is told of once
             loosen(facts, dim)
@@ -146,9 +151,12 @@ def apply(
         if frame.silent:
             frame.errors += 1
             return _listed(frame, rest)
+        problem = mismatch.problem
+        if name_met(frame, problem):
+            problem = _problem(again, facts.copy()) or problem
         message = explain.operation(
             site.label,
-            mismatch.problem,
+            problem,
             _operands(frame, given, site, signature.of_arrays),
             lambda changed: _again(signature, before, given, named, site, instance, changed),
             before,
@@ -159,6 +167,15 @@ def apply(
             message = replace(message, notes=(made, *message.notes))
         frame.error(site.node, message)
         return _listed(frame, rest)
+
+
+def _problem(call: Callable[[Facts], Value], facts: Facts) -> Problem | None:
+    """Return why a call can't be under some facts; None where it can."""
+    try:
+        call(facts)
+    except Mismatch as mismatch:
+        return mismatch.problem
+    return None
 
 
 def _suspect(

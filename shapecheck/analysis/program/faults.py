@@ -52,6 +52,19 @@ class Fault(NamedTuple):
         return self._replace(message=replace(self.message, notes=notes))
 
 
+class Found(Exception):
+    """Something goes wrong, and that is all that is asked for."""
+
+
+class FirstOnly(list[Fault]):
+    """Faults of which the first ends the run, by `Found`."""
+
+    def append(self, fault: Fault) -> None:
+        """Take the fault."""
+        super().append(fault)
+        raise Found
+
+
 def given(values: Mapping[str, Value], facts: Facts) -> str:
     """Return how a message says which tensors a call passes: `x (1 3 32 32)`."""
     parts = [

@@ -6,7 +6,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Extreme, IntSize, Kind, Size, nonnegative, size_of
 from shapecheck.ops.call import Call, Value, is_size
 from shapecheck.shapes import mismatch
-from shapecheck.shapes.broadcasting import COORDINATES
+from shapecheck.shapes.facts import COORDINATES
 
 
 def sliced(call: Call, dim: DimExpr, cut: slice) -> DimExpr:

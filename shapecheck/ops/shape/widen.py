@@ -88,9 +88,12 @@ def _widened(call: Call, given: DimExpr | None, wanted: Value, axis: int, headli
     if not isinstance(wanted, (int, Size, Composite)):
         return dims.unknown() if given is None or given == 1 or loose(given) else given
     size = as_dim(wanted)
-    if given is None or call.facts.dim(given) == 1 or loose(call.facts.dim(given)):
+    if given is None or call.facts.dim(given) == 1:
         return size
-    if not call.unify(given, size):
+    is_open = loose(call.facts.dim(given))
+    if is_open and not call.facts.stand_together(given, size, call.operands):
+        return size
+    if is_open or not call.unify(given, size):
         raise mismatch(
             f"axis {axis} is {given}, which can't become {size}", headline, about=(given, size)
         )
