@@ -464,9 +464,12 @@ class Facts:
         axis in front is that of the steps of sequences.
         """
         shape = self.stretched(shape, back=back)
-        match shape.dims:
-            case [Run(symbol=Sym(origin=Untold(tensor)) as symbol), *rest] if len(rest) == back:
-                origin = Untold(tensor, is_batch=True, counts_items=not steps_first)
+        match runs_in(shape.dims):
+            case [(at, Run(symbol=Sym(origin=Untold(tensor)) as symbol))] if (
+                len(shape.dims) - 1 == back
+            ):
+                counts_items = at == 0 and not steps_first
+                origin = Untold(tensor, is_batch=True, counts_items=counts_items)
                 batch = Size.of(Sym.distinct("_", Kind.UNKNOWN, origin))
                 self.learn_run(symbol, (batch,))
         return self.shape(shape)

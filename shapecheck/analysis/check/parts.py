@@ -18,7 +18,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations, slips
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.check import bare_parameters, defaults, groups, ranks, symbolic
+from shapecheck.analysis.check import bare_parameters, defaults, groups, left_out, ranks, symbolic
 from shapecheck.analysis.findings import Findings, Led, Lines, blamed
 from shapecheck.analysis.host import SUSPECT
 from shapecheck.analysis.interpreter import body as bodies
@@ -279,16 +279,16 @@ def _check(
             groups.check(function, start)
         if around is not None or frame.budget.taken > _MOST_TWICE:
             return
+
+        def run(taken: ranks.Spelling, faults: list[Fault]) -> Frame:
+            return bodies.check_body(function, *start(), suppose=taken(suppose), faults=faults)
+
         if module.reporter.count == before and owner is not None:
             defaults.check(function, owner, lambda: _check_by_default(function, owner))
         if module.reporter.count == before:
-            ranks.check(
-                function,
-                frame,
-                lambda taken, faults: bodies.check_body(
-                    function, *start(), suppose=taken(suppose), faults=faults
-                ),
-            )
+            left_out.check(function, run)
+        if module.reporter.count == before:
+            ranks.check(function, frame, run)
     except (BudgetExceeded, RecursionError):
         return
     except StubError:

@@ -43,7 +43,7 @@ def check(function: Function, frame: Frame, run: Rerun) -> None:
     reporter = function.module.reporter
     if reporter is None or not _counts_axes(function):
         return
-    if not (_loses_axes(frame) or _takes_axes_away(function)):
+    if not (_loses_axes(frame) or _moves_axes(function)):
         return
     unknown = _open(frame)
     for name, least in unknown.items() if len(unknown) <= _MOST_OPEN else ():
@@ -141,18 +141,20 @@ def _counts_axes(function: Function) -> bool:
     return False
 
 
-def _takes_axes_away(function: Function) -> bool:
-    """Whether a body reduces what it has along axes that it counts from the front."""
-    reductions = function.module.program.table.flagged("reduces")
+def _moves_axes(function: Function) -> bool:
+    """Whether a body adds, takes away or joins along axes that it counts from the front."""
+    table = function.module.program.table
+    moves = table.flagged("reduces") | table.flagged("by_axis")
     for node in nodes(function.node):
         match node:
             case ast.Call(func=ast.Attribute(attr=attr), keywords=keywords, args=args):
                 words = {word.arg: word.value for word in keywords}
-                is_reduction = f"torch.Tensor.{attr}" in reductions and "keepdim" not in words
-                if is_reduction and any(map(_is_behind_first, [*args, *words.values()])):
+                is_move = "keepdim" not in words and not moves.isdisjoint(
+                    (f"torch.Tensor.{attr}", f"torch.{attr}")
+                )
+                if is_move and any(map(_is_behind_first, [*args, *words.values()])):
                     return True
     return False
-
 
 def _is_behind_first(node: ast.expr) -> bool:
     """Whether an argument says an axis behind the first."""

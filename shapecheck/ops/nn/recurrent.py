@@ -34,6 +34,7 @@ def recurrent(call: Call, input: Value, self: Mapping[str, Value], hx: Value = N
         return (UNKNOWN, state)
     shape = call.facts.shape(tensor.shape)
     if not packed:
+        shape = call.facts.stretched(shape, count=_axes_of(call, hx))
         shape = call.facts.batched(shape, 2, self.get("batch_first") is not True)
     headline = f"can't take {shape}"
     if shape.rank is not None and shape.rank not in ((2,) if packed else (2, 3)):
@@ -56,6 +57,12 @@ def recurrent(call: Call, input: Value, self: Mapping[str, Value], hx: Value = N
     states = _states(whole, layers, hidden, lstm, kind)
     found_output = Tensor(output, kind)
     return (Packed(found_output, packed.batch) if packed else found_output, states)
+
+
+def _axes_of(call: Call, hx: Value) -> int | None:
+    """Return how many axes first states have, and so the input; None where it isn't known."""
+    first = hx[0] if isinstance(hx, (tuple, list)) and hx else hx
+    return call.facts.shape(first.shape).rank if isinstance(first, Tensor) else None
 
 
 def _batch(shape: Shape, batch_first: Value) -> tuple[DimExpr | Run, ...]:
