@@ -138,7 +138,10 @@ def _flexible(a: IntSize, b: IntSize) -> Verdict:
         return DIFFERENT
     if len(flexible) == 1:
         (symbol,) = flexible
-        return solve(gap, symbol)
+        verdict = solve(gap, symbol)
+        if verdict.learn is None and verdict.relation is Relation.POSSIBLE:
+            return Verdict(Relation.POSSIBLE, _alone(gap))
+        return verdict
     axes = [s for s in gap.symbols() if isinstance(s.origin, Untold) and s.kind is Kind.OWN]
     if len(axes) == 1:  # `h*w` of which nothing is known says what an axis is
         verdict = solve(gap, axes[0])

@@ -48,7 +48,7 @@ def render(size: Size) -> str:
     `2*d+2*d//3` is written `8*d//3`, `h-3*h//4` as the ceiling `-(-h//4)`, `h-2*(h//2)` as `h%2`.
     """
     symbol = size.symbol
-    return _sum_text(size)[0] if symbol is None else repr(symbol)  # which may get a name later on
+    return _written(size)[0] if symbol is None else repr(symbol)  # which may get a name later on
 
 
 def render_atom(atom: Atom) -> str:
@@ -60,10 +60,20 @@ def _text(size: IntSize) -> tuple[str, int]:
     """Return the text of a size and how tightly it binds."""
     if isinstance(size, int):
         return str(size), _ATOM if size >= 0 else _UNARY
-    return _sum_text(size) if size.symbol is None else (repr(size.symbol), _ATOM)
+    return _written(size) if size.symbol is None else (repr(size.symbol), _ATOM)
+
+
+def _written(size: Size) -> tuple[str, int]:
+    """Return the text of a sum; it isn't kept where an unknown in it may get a name later on."""
+    is_open = any(symbol.is_anonymous for symbol in size.symbols())
+    return _sum_text(size) if is_open else _kept_text(size)
 
 
 @lru_cache(maxsize=1 << 12)
+def _kept_text(size: Size) -> tuple[str, int]:
+    return _sum_text(size)
+
+
 def _sum_text(size: Size) -> tuple[str, int]:
     terms: Terms = size.terms
     folded: list[_Piece] = []

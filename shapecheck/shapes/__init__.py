@@ -9,7 +9,7 @@ annotated functions, results, and the run time's slow path.
 """
 
 from shapecheck.shapes.broadcasting import Clash, broadcast, broadcast_dim
-from shapecheck.shapes.facts import CertainFacts, Facts
+from shapecheck.shapes.facts import CertainFacts, Facts, is_chosen, is_of_axes
 from shapecheck.shapes.matching import Evaluate, Matcher, Misfit
 from shapecheck.shapes.model import (
     Free,
@@ -51,6 +51,8 @@ __all__ = [
     "either",
     "groups",
     "has_run",
+    "is_chosen",
+    "is_of_axes",
     "is_vague",
     "mismatch",
     "runs_in",

@@ -48,10 +48,11 @@ class Facts:
     `under_unknown_condition` says that the program at this point is under a condition that the
     analysis can't read: sizes of the program's own may then be equal to each other. `declared` are
     the shapes that annotations give to the parameters of the function at hand, `autocast` the
-    dtypes in which ops may compute in the place of float32.
+    dtypes in which ops may compute in the place of float32. `around` are axes and sizes that stood
+    beside each other in tensors which are no operands, where a trial is to mind that.
     """
 
-    __slots__ = ("atoms", "autocast", "declared", "runs", "under_unknown_condition")
+    __slots__ = ("around", "atoms", "autocast", "declared", "runs", "under_unknown_condition")
 
     def __init__(
         self,
@@ -66,12 +67,19 @@ class Facts:
         self.under_unknown_condition = under_unknown_condition
         self.declared = declared
         self.autocast = autocast
+        self.around: tuple[Shape, ...] = ()
 
     def copy(self) -> Facts:
         """Return an independent copy."""
         return Facts(
             self.atoms, self.runs, self.under_unknown_condition, self.declared, self.autocast
         )
+
+    def minding(self, around: tuple[Shape, ...]) -> Facts:
+        """Return a copy for a trial that minds what stood beside each other elsewhere."""
+        facts = self.copy()
+        facts.around = around
+        return facts
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -292,17 +300,19 @@ class Facts:
         return False
 
     def _is_axis_beside(self, a: DimExpr, b: DimExpr, beside: Sequence[Shape]) -> bool:
-        """Whether one is an axis of a bare parameter, and the other a size that stands beside it.
+        """Whether one is made of axes of bare parameters, and the other a size that stands beside.
 
-        Nothing names the axis. Coordinates may be as many as anything, and sizes may be 1.
+        Nothing names the axes. A number may be that of several things.
         """
         now = self.dim(a), self.dim(b)
         for axis, other in (now, now[::-1]):
-            symbol = symbol_of(axis)
-            if symbol is None or symbol.kind is not Kind.UNKNOWN or not _is_size_of_layer(other):
-                continue
-            if isinstance(symbol.origin, Untold):
-                return any(axis in shape.dims and other in shape.dims for shape in beside)
+            if is_of_axes(axis) and is_chosen(other):
+                is_number = isinstance(other, int)
+                if is_number and any(shape.dims.count(other) > 1 for shape in beside):
+                    return False
+                return any(
+                    axis in shape.dims and other in shape.dims for shape in (*beside, *self.around)
+                )
         return False
 
     def are_shifted(self, a: DimExpr, b: DimExpr, beside: Sequence[Shape]) -> bool:
@@ -504,8 +514,19 @@ def _is_product(size: IntSize) -> bool:
     return isinstance(size, Size) and size.atom is None and len(size.terms) == 1
 
 
-def _is_size_of_layer(dim: DimExpr) -> bool:
-    """Whether a dimension is made of sizes of the program's own, or is a number of features."""
+def is_of_axes(dim: DimExpr) -> bool:
+    """Whether a dimension is made of axes of bare parameters which nothing names."""
+    found = dims.symbols(dim)
+    return bool(found) and all(
+        symbol.kind is Kind.UNKNOWN and isinstance(symbol.origin, Untold) for symbol in found
+    )
+
+
+def is_chosen(dim: DimExpr) -> bool:
+    """Whether a dimension is made of sizes that the program chooses, or is a number of features.
+
+    Coordinates may be as many as anything.
+    """
     if isinstance(dim, int):
         return dim > COORDINATES
     return all(s.kind is Kind.OWN and not isinstance(s.origin, Untold) for s in dims.symbols(dim))

@@ -10,7 +10,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.size_labels import parts
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Argument, tensor_of
-from shapecheck.dims import Size, Untold, symbol_of
+from shapecheck.dims import Composite, Size, Untold, symbol_of
 from shapecheck.shapes import Problem, Run, has_run
 
 _LONGEST: Final = 24
@@ -47,7 +47,8 @@ def name_met(frame: Frame, problem: Problem) -> bool:
 
     Returns whether there are any.
     """
-    met = {s for topic in problem.about if isinstance(topic, Size) for s in topic.symbols()}
+    sizes = [one for one in problem.about if isinstance(one, Size | Composite)]
+    met = {symbol for size in sizes for symbol in dims.symbols(size)}
     met = {symbol for symbol in met if symbol.is_anonymous and isinstance(symbol.origin, Untold)}
     for name, value in frame.given.items() if met else ():
         tensor = tensor_of(value)

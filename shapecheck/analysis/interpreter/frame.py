@@ -102,7 +102,8 @@ class Frame:
     it is checked on its own, `promised` the names that they have in their annotations; `introduced`
     which annotated assignment the names were bound by that the parameters don't have; `dims` the
     dimension objects that its annotations are made of, `made` the first-class dimensions that the
-    body makes; `shared` the variables that code out of sight uses, and whether it rebinds them.
+    body makes; `shared` the variables that code out of sight uses, and whether it rebinds them;
+    `neighbours` the sizes that stood beside axes of bare parameters in what layers gave.
     With more than `most` errors it ends at the next statement by `TooManyErrors`.
     """
 
@@ -147,6 +148,7 @@ class Frame:
         self.introduced: dict[str, ast.AnnAssign] = {}
         self.made: set[Free] = set()
         self.axes: dict[Size, Sym] = {}
+        self.neighbours: dict[Size, dict[Size, None]] = {}
         self.errors = 0
         self.most: float = math.inf
         self.at: ast.stmt | None = None

@@ -285,6 +285,7 @@ def _run(
     inner = Frame(
         function.module, start, function=function, faults=[], depth=frame.depth + 1, budget=budget
     )
+    inner.neighbours = frame.neighbours
     inner.state.facts.under_unknown_condition = True
     inner.state.facts.autocast = autocast.decorated(function, before)
     if matcher is not None:

@@ -21,6 +21,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Spelling, as_learned
 from shapecheck.analysis.interpreter.layer_origin import where_made
 from shapecheck.analysis.interpreter.lone_axes import leveled
+from shapecheck.analysis.interpreter.neighbours import become_one, note
 from shapecheck.analysis.interpreter.registry import SUSPICIONS, OpCall
 from shapecheck.analysis.interpreter.summaries import Lesson, View, view
 from shapecheck.analysis.program.faults import Fault
@@ -108,6 +109,7 @@ def apply(
         mind_call(frame, signature, given, named, instance)
     results = frame.program.memo.results
     known = None if seen is None else results.get(seen.key)
+    around: tuple[Shape, ...] = ()
     try:
         if seen is not None and known is not None:
             outcome = known.at(seen)
@@ -117,6 +119,11 @@ def apply(
             value = signature.apply(facts, given, named, site.label, instance)
             if seen is not None:
                 results[seen.key] = OpSummary.of(value, before, facts, seen)
+        around = become_one(frame, before)
+        if around:
+            signature.apply(before.minding(around), given, named, site.label, instance)
+        if instance is not None:
+            note(frame, value)
         if not signature.of_arrays:
             value = autocast.cast(signature, facts, given, named, instance, value)
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
@@ -133,8 +140,12 @@ def apply(
             found = signature.apply(facts, given, named, site.label, instance, meant=True)
             return signature.with_arrays(found, array_of)
         facts.atoms, facts.runs = before.atoms, before.runs
+
         if fits_without(
-            frame, given, named, lambda a, k: signature.apply(facts.copy(), a, k, "", instance)
+            frame,
+            given,
+            named,
+            lambda a, k: signature.apply(facts.minding(around), a, k, "", instance),
         ):
             return UNKNOWN
 
@@ -153,7 +164,7 @@ def apply(
             return _listed(frame, rest)
         problem = mismatch.problem
         if name_met(frame, problem):
-            problem = _problem(again, facts.copy()) or problem
+            problem = _problem(again, facts.minding(around)) or problem
         message = explain.operation(
             site.label,
             problem,
