@@ -26,7 +26,7 @@ from shapecheck.dims import (
     size_of,
     symbol_of,
 )
-from shapecheck.dims.origins import Arbitrary, LengthOf, NamedAlike, PartOf
+from shapecheck.dims.origins import Arbitrary, ElementsOf, LengthOf, NamedAlike, PartOf
 from shapecheck.dtypes import DTypes
 from shapecheck.shapes.model import Item, Run, Shape, dim_of, either, has_run, runs_in
 from shapecheck.shapes.ordered import crosswise, disordered, numbered, ordering
@@ -307,13 +307,19 @@ class Facts:
         now = self.dim(a), self.dim(b)
         for axis, other in (now, now[::-1]):
             if is_of_axes(axis) and is_chosen(other):
-                is_number = isinstance(other, int)
-                if is_number and any(shape.dims.count(other) > 1 for shape in beside):
+                rows = [self._opened(shape.dims) for shape in (*beside, *self.around)]
+                if isinstance(other, int) and any(row.count(other) > 1 for row in rows):
                     return False
-                return any(
-                    axis in shape.dims and other in shape.dims for shape in (*beside, *self.around)
-                )
+                return any(axis in row and other in row for row in rows)
         return False
+
+    def _opened(self, items: Iterable[Item]) -> list[Item]:
+        """Return dimensions with those put in that rows of them are known to stand for."""
+        found: list[Item] = []
+        for item in items:
+            learned = self.runs.get(item.symbol) if isinstance(item, Run) else None
+            found += [item] if learned is None else self._opened(learned)
+        return found
 
     def are_shifted(self, a: DimExpr, b: DimExpr, beside: Sequence[Shape]) -> bool:
         """Whether one is the first axis of a bare parameter, and the other one of its other axes.
@@ -517,9 +523,13 @@ def _is_product(size: IntSize) -> bool:
 def is_of_axes(dim: DimExpr) -> bool:
     """Whether a dimension is made of axes of bare parameters which nothing names."""
     found = dims.symbols(dim)
-    return bool(found) and all(
-        symbol.kind is Kind.UNKNOWN and isinstance(symbol.origin, Untold) for symbol in found
-    )
+    return bool(found) and all(symbol.kind is Kind.UNKNOWN and _is_bare(symbol) for symbol in found)
+
+
+def _is_bare(symbol: Sym) -> bool:
+    """Whether a symbol is an axis of a bare parameter, or how many elements a row of these spans."""
+    origin = symbol.origin
+    return isinstance(origin.symbol.origin if isinstance(origin, ElementsOf) else origin, Untold)
 
 
 def is_chosen(dim: DimExpr) -> bool:

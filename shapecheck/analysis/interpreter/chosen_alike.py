@@ -64,7 +64,7 @@ def learn_square(frame: Frame, came: Sequence[Value], problem: Problem) -> bool:
             continue
         for tensor in only(came, Tensor):
             axes = facts.shape(tensor.shape).dims
-            if axis in axes and other in axes and all(map(_is_axis, tensor.shape.dims)):
+            if {axis, other} == {*axes} and all(map(_is_axis, tensor.shape.dims)):
                 facts.learn(symbol, other)
                 return True
     return False

@@ -14,6 +14,8 @@ from shapecheck.dims import (
     Kind,
     Relation,
     Size,
+    Sym,
+    Untold,
     is_name,
     size_of,
 )
@@ -288,8 +290,16 @@ def _infer(call: Call, total: IntSize, rest: IntSize, problem: Mismatch) -> IntS
     if quotient is None:
         return dims.floordiv(total, rest)
     if _entangled(quotient):
-        return dims.unknown()
+        return _axis_like(total)
     return quotient
+
+
+def _axis_like(total: IntSize) -> IntSize:
+    """Return an axis of which nothing is known, of the tensor that nothing tells of, if it is one."""
+    origins = (s.origin for s in dims.in_order(dims.symbols(total)))
+    rows = (one.symbol.origin for one in origins if isinstance(one, ElementsOf))
+    bare = next((one for one in rows if isinstance(one, Untold)), None)
+    return dims.unknown() if bare is None else Size.of(Sym.distinct("_", Kind.UNKNOWN, bare))
 
 
 def _left_over(
