@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, Kind, Relation, Size, Sym
 from shapecheck.dims.origins import spanning
 from shapecheck.shapes.facts import COORDINATES, Facts, is_clamped
 from shapecheck.shapes.model import Item, Run, Shape, either, has_run
+
 
 def broadcast(
     facts: Facts, left: Sequence[Item], right: Sequence[Item], beside: Sequence[Shape] = ()

@@ -49,10 +49,19 @@ class Facts:
     analysis can't read: sizes of the program's own may then be equal to each other. `declared` are
     the shapes that annotations give to the parameters of the function at hand, `autocast` the
     dtypes in which ops may compute in the place of float32. `around` are axes and sizes that stood
-    beside each other in tensors which are no operands, where a trial is to mind that.
+    beside each other in tensors which are no operands, where a trial is to mind that. `features`
+    are sizes of the program's own that layers make: none is 0.
     """
 
-    __slots__ = ("around", "atoms", "autocast", "declared", "runs", "under_unknown_condition")
+    __slots__ = (
+        "around",
+        "atoms",
+        "autocast",
+        "declared",
+        "features",
+        "runs",
+        "under_unknown_condition",
+    )
 
     def __init__(
         self,
@@ -68,12 +77,15 @@ class Facts:
         self.declared = declared
         self.autocast = autocast
         self.around: tuple[Shape, ...] = ()
+        self.features: frozenset[Sym] = frozenset()
 
     def copy(self) -> Facts:
         """Return an independent copy."""
-        return Facts(
+        facts = Facts(
             self.atoms, self.runs, self.under_unknown_condition, self.declared, self.autocast
         )
+        facts.features = self.features
+        return facts
 
     def minding(self, around: tuple[Shape, ...]) -> Facts:
         """Return a copy for a trial that minds what stood beside each other elsewhere."""
@@ -162,6 +174,9 @@ class Facts:
         verdict = compare(size_of(a), size_of(b))
         if verdict.own and self.under_unknown_condition and not _are_of_one_axis(a, b):
             return Verdict(Relation.POSSIBLE)
+        if self.features and verdict.relation is Relation.POSSIBLE and verdict.learn is None:
+            if self._are_features_apart(size_of(a) - size_of(b)):
+                return Verdict(Relation.DIFFERENT, own=True)
         if isinstance(a, Composite) and isinstance(b, Composite):
             parts = numbered(a.parts), numbered(b.parts)
             if verdict.relation is Relation.SAME and disordered(*parts):
@@ -172,6 +187,12 @@ class Facts:
                 if learned.compare(a, b).relation is Relation.DIFFERENT:
                     return _part_by_part(a, b)
         return verdict
+
+    def _are_features_apart(self, gap: IntSize) -> bool:
+        """Whether two sizes differ by features that a layer makes, as `a+b` and `a` do by `b`."""
+        if self.under_unknown_condition or isinstance(gap, int) or len(gap.terms) != 1:
+            return False
+        return all(isinstance(atom, Sym) and atom in self.features for atom in gap.atoms())
 
     def _other_name(self, dim: DimExpr, name: DimExpr) -> bool:
         """Whether a dimension is one of several names, `i|j` after a branch, all of them others."""
@@ -492,13 +513,15 @@ class Facts:
 
     def join(self, other: Facts) -> Facts:
         """Return what holds on both of two paths."""
-        return Facts(
+        facts = Facts(
             {a: v for a, v in self.atoms.items() if other.atoms.get(a) == v},
             {r: v for r, v in self.runs.items() if other.runs.get(r) == v},
             self.under_unknown_condition and other.under_unknown_condition,
             self.declared,
             self.autocast | other.autocast,
         )
+        facts.features = self.features
+        return facts
 
 
 def _as_long(option: tuple[Item, ...], items: tuple[Item, ...]) -> bool:
@@ -527,7 +550,7 @@ def is_of_axes(dim: DimExpr) -> bool:
 
 
 def _is_bare(symbol: Sym) -> bool:
-    """Whether a symbol is an axis of a bare parameter, or how many elements a row of these spans."""
+    """Whether a symbol is an axis of a bare parameter, or the number of elements of several."""
     origin = symbol.origin
     return isinstance(origin.symbol.origin if isinstance(origin, ElementsOf) else origin, Untold)
 

@@ -156,6 +156,7 @@ def _moves_axes(function: Function) -> bool:
                     return True
     return False
 
+
 def _is_behind_first(node: ast.expr) -> bool:
     """Whether an argument says an axis behind the first."""
     given = literal(node)

@@ -17,6 +17,7 @@ from shapecheck.analysis.annotations.construction import (
 )
 from shapecheck.analysis.check.size_evidence import configurations_of, handed_to_layers, sizes_of
 from shapecheck.analysis.interpreter import body, first_class
+from shapecheck.analysis.interpreter.chosen_alike import made_by
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.summaries import view
 from shapecheck.analysis.kinds.construct import tell
@@ -40,8 +41,9 @@ from shapecheck.analysis.values.model import (
     own_size,
 )
 from shapecheck.analysis.values.state import State
-from shapecheck.dims import Size
+from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import only
 from shapecheck.shapes import Tensor
 
 
@@ -242,8 +244,21 @@ def _symbolic(
     end.vars, end.since = {}, {}
     end.facts.under_unknown_condition = False
     end.adopt(names_of(path, "fields"))
+    end.facts.features = _features(end, ref, init)
     held = (value for content in end.heap.values() for value in inside(content))
     return _Symbolic(end, ref, any(s.is_anonymous for v in held for s in unknowns(v)))
+
+
+def _features(state: State, ref: Ref, init: Function) -> frozenset[Sym]:
+    """Return the sizes that layers give which a constructor makes under no condition."""
+    content = state.instance_of(ref)
+    if content is None or not is_def(init.node):
+        return frozenset()
+    targets = (one.targets for one in only(init.node.body, ast.Assign))
+    always = {one.attr for several in targets for one in only(several, ast.Attribute)}
+    layers = only((content.attrs.get(name) for name in always), OpInstance)
+    sizes = (size for layer in layers for size in made_by(layer))
+    return frozenset(size.symbol for size in sizes if size.symbol is not None)
 
 
 def _defaults(cls: Class, state: State) -> dict[str, Value]:

@@ -122,14 +122,16 @@ def _is_axis(item: object) -> bool:
 def _made_by_layers(frame: Frame) -> set[Sym]:
     """Return the sizes that layers of the module at hand give."""
     held = (one for content in frame.state.heap.values() for one in inside(content))
-    return {
-        symbol
-        for layer in only(held, OpInstance)
-        for name, size in layer.attrs.items()
-        if name.startswith("out_") or name in _WIDTHS
-        if isinstance(size, Size)
-        for symbol in dims.symbols(size)
-    }
+    sizes = (size for layer in only(held, OpInstance) for size in made_by(layer))
+    return {symbol for size in sizes for symbol in dims.symbols(size)}
+
+
+def made_by(layer: OpInstance) -> Iterator[Size]:
+    """Yield the sizes that a layer gives, as far as they aren't numbers."""
+    for name, size in layer.attrs.items():
+        if name.startswith("out_") or name in _WIDTHS:
+            if isinstance(size, Size):
+                yield size
 
 
 _WIDTHS: Final = frozenset(("hidden_size", "embedding_dim", "embed_dim", "d_model"))

@@ -37,4 +37,3 @@ def become_one(frame: Frame, before: Facts) -> tuple[Shape, ...]:
         if now in sizes and before.dim(axis) != now:
             return (Shape((axis, now)),)
     return ()
-

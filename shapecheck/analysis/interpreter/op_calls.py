@@ -102,9 +102,8 @@ def apply(
     before = facts.copy()
     attrs = () if instance is None else (*instance, *instance.values())
     values = (*given, *named.values(), *attrs)
-    seen = view(
-        values, {}, facts, signature.name, len(given), *named, facts.under_unknown_condition
-    )
+    under = facts.under_unknown_condition, facts.features
+    seen = view(values, {}, facts, signature.name, len(given), *named, *under)
     if not signature.of_arrays:
         mind_call(frame, signature, given, named, instance)
     results = frame.program.memo.results
