@@ -295,7 +295,7 @@ def _infer(call: Call, total: IntSize, rest: IntSize, problem: Mismatch) -> IntS
 
 
 def _axis_like(total: IntSize) -> IntSize:
-    """Return an axis of which nothing is known, of the tensor that nothing tells of, if it is one."""
+    """Return an axis of which nothing is known, of the bare parameter that a total is made of."""
     origins = (s.origin for s in dims.in_order(dims.symbols(total)))
     rows = (one.symbol.origin for one in origins if isinstance(one, ElementsOf))
     bare = next((one for one in rows if isinstance(one, Untold)), None)
