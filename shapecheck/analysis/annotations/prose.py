@@ -5,6 +5,7 @@
 # B x T x C            "B T C"
 # Nx3 points           "N 3"
 # (B, T) -> (B, T, C)  "B T" to "B T C"
+# Float["b n d"]       "b n d"
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from shapecheck import spec
+from shapecheck import dtypes, spec
 
 _ARROW: Final = re.compile(r"\s*(?:-+>|=+>|→|⇒|⟶|\bbecomes\b)\s*")
 _LEAD: Final = re.compile(
@@ -27,6 +28,10 @@ _NAMED: Final = re.compile(
     r"(?<![\w.])((?:[A-Za-z_]\w*(?:, *and +|, *| +and +))*[A-Za-z_]\w*)"
     r"\s*(?::|\b(?:is|are|(?:has|have|of) shape)\b|\.shape\s*(?:[:=]+|is)?)\s*(?=[(\[])"
 )
+_ANNOTATION: Final = r"""(?:\w+\.)*([A-Z]\w*)\[(?:[\w.]+\s*,\s*)?(?P<quote>["'])([^"']*)(?P=quote)\]"""
+_WRITTEN: Final = re.compile(_ANNOTATION)
+_WRITTEN_FOR: Final = re.compile(rf"(?<![\w.])([A-Za-z_]\w*)\s*:\s*{_ANNOTATION}")
+_GIVES: Final = re.compile(r"^[#:! ]*(?:-+>|→)\s*")
 _KIND: Final = re.compile(r"(?i)(?:tuples?|pairs?|lists?|ranges?|intervals?|coordinates?)\b")
 _VALUE: Final = re.compile(r"[A-Za-z_][\w.]*\s*=")
 _SHAPE_WORD: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b")
@@ -50,11 +55,13 @@ class Said:
     """What a text says: the shape of what there is then, and of what it was made from.
 
     `sure`: it is plainly a shape. Else it may be prose or a value, and the analysis must agree.
+    `category`: of which elements it is, `Float`, where that is said.
     """
 
     result: spec.Spec
     inputs: tuple[spec.Spec, ...] = ()
     sure: bool = True
+    category: str = ""
 
 
 def comment(text: str, known: Collection[str] = ()) -> Said | None:
@@ -62,7 +69,9 @@ def comment(text: str, known: Collection[str] = ()) -> Said | None:
 
     `known` are names of dimensions: `[N] floats` speaks of one, `[m] along the way` of metres.
     """
-    said = text.lstrip("#:! ").rstrip()
+    said = (_GIVES.sub("", text) or text).lstrip("#:! ").rstrip()
+    if found := _WRITTEN.match(said):
+        return _written(*found.group(1, 3)) if _may_follow(said[found.end() :]) else None
     text = bracketed(said)
     if not text or len(text) > 300 or _is_code(text):
         return None
@@ -86,6 +95,21 @@ def comment(text: str, known: Collection[str] = ()) -> Said | None:
         return Said(entries, sure=is_plain)
     words = _bare(body, explicit)
     return None if words is None else Said(words, sure=False)
+
+
+def is_of_result(text: str) -> bool:
+    """Whether a comment begins with an arrow: behind a head it speaks of what is returned."""
+    return _GIVES.match(text) is not None
+
+
+def _written(category: str, text: str) -> Said | None:
+    """Return what an annotation says that stands in a text, as `Float["b n d"]`."""
+    if category not in dtypes.CATEGORIES:
+        return None
+    try:
+        return Said(spec.parse(text), category=category)
+    except spec.SpecError:
+        return None
 
 
 def _arrow(sides: list[str]) -> Said | None:
@@ -168,8 +192,11 @@ def _is_short(entries: spec.Spec) -> bool:
     return all(len(name) <= 2 or "_" in name or name.isupper() for name in entries.names())
 
 
-def named(text: str) -> Iterator[tuple[str, spec.Spec]]:
+def named(text: str) -> Iterator[tuple[str, Said]]:
     """Yield the shapes that a text gives to names: `q: (b, t, d), k.shape = [b, s, d]`."""
+    for found in _WRITTEN_FOR.finditer(text):
+        if (said := _written(*found.group(2, 4))) is not None:
+            yield found[1], said
     text = bracketed(text)
     for found in _NAMED.finditer(text):
         end = _closed(text, found.end())
@@ -178,7 +205,7 @@ def named(text: str) -> Iterator[tuple[str, spec.Spec]]:
         if entries is not None and _is_plain(entries, inside, "", False):
             if _may_follow(rest.lstrip(",;. ")):
                 for name in re.split(r"\W+and +|\W+| and ", found[1]):
-                    yield name, entries
+                    yield name, Said(entries)
 
 
 def bracketed(text: str) -> str:

@@ -160,9 +160,8 @@ class Proposer:
         allowed = wanted(one)
         inferred = proposals(one, names, allowed - _numbers(one)) if "static" in origins else {}
         found = [
-            (name, _typed(names.grouped(claim.text, value), value), origin, claim.line, 0)
+            (name, _annotation(claim, one.params[name], names), origin, claim.line, 0)
             for name, (claim, origin) in told.items()
-            for value in (one.params[name],)
         ]
         results = [(claimed.result, "comments")]
         each: list[Claim] = []
@@ -172,14 +171,14 @@ class Proposer:
             each = documented.results
         for result, origin in results:
             if result is not None and "return" in allowed:
-                kind = _typed(names.grouped(result.text, one.result), one.result)
+                kind = _annotation(result, one.result, names)
                 found.append(("return", kind, origin, result.line, 0))
         if each and isinstance(one.result, tuple) and "return" in allowed:
             pairs = zip(each, one.result, strict=True)
-            items = tuple(_typed(names.grouped(said.text, value), value) for said, value in pairs)
+            items = tuple(_annotation(said, value, names) for said, value in pairs)
             found.append(("return", TupleType(items), "docstrings", each[0].line, 0))
         for name, (claim, value) in claimed.locals.items():
-            kind = _typed(claim.text, one.values.get(value, UNKNOWN))
+            kind = _annotation(claim, one.values.get(value, UNKNOWN))
             found.append((name, kind, "comments", claim.line, 1))
         seen = self._recorded(one)
         if seen is not None and seen.kinds:
@@ -248,9 +247,10 @@ def _open_parameters(one: Study, told: Collection[str] = ()) -> Collection[str]:
     }
 
 
-def _typed(text: spec.Spec, value: Value) -> Type:
-    """Return the annotation of this shape for a value, which may be None."""
+def _annotation(claim: Claim, value: Value, names: Names | None = None) -> Type:
+    """Return the annotation of the shape that is claimed for a value, which may be None."""
     options = value.options if isinstance(value, OneOf) else (value,)
     tensor = next((option for option in options if isinstance(option, Tensor)), Tensor.unknown())
-    kind = TensorType(category(tensor), str(text))
+    text = claim.text if names is None else names.grouped(claim.text, value)
+    kind = TensorType(claim.category or category(tensor), str(text))
     return either(kind, NONE) if None in options else kind

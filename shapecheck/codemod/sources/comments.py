@@ -13,9 +13,16 @@ from functools import cached_property
 from typing import TypeAlias
 
 import shapecheck.dims as dims
-from shapecheck import spec
+from shapecheck import dtypes, spec
 from shapecheck.analysis.annotations.declarations import arguments_of
-from shapecheck.analysis.annotations.prose import Said, are_components, comment, named, names_in
+from shapecheck.analysis.annotations.prose import (
+    Said,
+    are_components,
+    comment,
+    is_of_result,
+    named,
+    names_in,
+)
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import OneOf
@@ -29,12 +36,14 @@ from shapecheck.shapes import Facts, Item, Matcher, Run, Tensor, has_run
 class Claim:
     """A shape that the code is said to have somewhere, and the line that says so.
 
-    `of_tensor`: it is said to be that of a tensor, and of no array.
+    `of_tensor`: it is said to be that of a tensor, and of no array. `category`: of which elements
+    that is, where it is said.
     """
 
     text: spec.Spec
     line: int
     of_tensor: bool = False
+    category: str = ""
 
 
 @dataclass(slots=True)
@@ -87,6 +96,7 @@ class Comments:
             return found
         spelling = Spelling(study)
         self._parameters(node, study, spelling, found)
+        self._result(node, study, spelling, found)
         first, last = node.body[0].lineno, node.end_lineno or node.lineno
         read = set(self._named(node, study, spelling, found))
         lines = [n for n in self._said if first - 1 <= n <= last + 1 and n not in read]
@@ -113,16 +123,17 @@ class Comments:
                 continue
             found.hints.update(spelling.hints(text, known))
             if isinstance(statement, ast.Return):
-                returned.append(Claim(spelling.of_result(text, known), line))
+                text = spelling.of_result(text, known)
+                returned.append(Claim(text, line, category=said.category))
             elif isinstance(known, Tensor):  # and no array
                 name = _first_bound(statement, node, study)
                 if name is not None:
-                    found.locals[name] = Claim(text, line), value
+                    found.locals[name] = Claim(text, line, category=said.category), value
         waiting = (one.targets[0] for one in undecided if _is_first(one, node))
         found.waits |= any(ast.unparse(target) not in found.locals for target in waiting)
         returns = [s for s in statements if isinstance(s, ast.Return) and s.value is not None]
         if len(returned) == len(returns) == 1:
-            found.result = returned[0]
+            found.result = found.result or returned[0]
         return found
 
     def behind(self, statement: ast.stmt) -> Claim | None:
@@ -130,7 +141,7 @@ class Comments:
         one, said = self._said.get(statement.end_lineno or 0, (None, None))
         if one is None or said is None or one.alone or said.inputs or not said.sure:
             return None
-        return Claim(said.result, one.line)
+        return Claim(said.result, one.line, category=said.category)
 
     def _parameters(
         self, node: FunctionNode, study: Study, spelling: Spelling, found: Claims
@@ -143,10 +154,24 @@ class Comments:
             one, said = self._said[line]
             value = study.params.get(name, UNKNOWN)
             text = spelling.of(said.result, value)
-            if one.alone or said.inputs or judge(text, value) is False:
+            is_other = one.alone or said.inputs or is_of_result(one.text)
+            if is_other or judge(text, value) is False:
                 continue
             if said.sure or not self._may_be_prose(said.result):
-                found.params[name] = Claim(text, line)
+                found.params[name] = Claim(text, line, category=said.category)
+
+    def _result(
+        self, node: FunctionNode, study: Study, spelling: Spelling, found: Claims
+    ) -> None:
+        """Read the comment behind the head of a definition: `# -> Float["b d"]`."""
+        for line in range(node.lineno, node.body[0].lineno):
+            one, said = self._said.get(line, (None, None))
+            if one is None or said is None or not is_of_result(one.text) or not said.sure:
+                continue
+            text = spelling.of(said.result)
+            if judge(text, study.result) is not False:
+                text = spelling.of_result(text, study.result)
+                found.result = Claim(text, line, category=said.category)
 
     def _named(
         self, node: FunctionNode, study: Study, spelling: Spelling, found: Claims
@@ -169,14 +194,16 @@ class Comments:
         for one in comments:
             if any(s.lineno <= one.line <= (s.end_lineno or s.lineno) for s in inside):
                 continue
-            for name, entries in self._naming[one]:
-                if one.line > until.get(name, 0) or self._may_be_prose(entries):
+            for name, said in self._naming[one]:
+                may_be_prose = not said.category and self._may_be_prose(said.result)
+                if one.line > until.get(name, 0) or may_be_prose:
                     continue
                 yield one.line
                 value = study.params.get(name, UNKNOWN)
-                text = spelling.of(entries, value)
+                text = spelling.of(said.result, value)
                 if judge(text, value) is not False:
-                    found.params.setdefault(name, Claim(text, one.line))
+                    claim = Claim(text, one.line, category=said.category)
+                    found.params.setdefault(name, claim)
 
     def _may_be_prose(self, text: spec.Spec) -> bool:
         """Whether what stands behind a parameter may be a remark: a word, numbers, components."""
@@ -462,6 +489,9 @@ def given(claims: Mapping[str, Claim], study: Study) -> dict[str, Value]:
         known = study.params.get(name, UNKNOWN)
         options = known.options if isinstance(known, OneOf) else (known,)
         dtype = next((o.dtype for o in options if isinstance(o, Tensor)), None)
+        if claim.category:
+            said = dtypes.CATEGORIES[claim.category]
+            dtype = (dtype or dtypes.ANY) & said or said
         shape = matcher.build(claim.text, dims.name, _run)
         tensor = Tensor(shape) if dtype is None else Tensor(shape, dtype)
         found[name] = OneOf((tensor, None)) if may_be_none(study, name) else tensor

@@ -81,10 +81,10 @@ def claims(study: Study) -> Claims:
         if name in study.params and judge(shape, study.params.get(name, UNKNOWN)) is not False:
             of_tensor = _TENSOR.search(prose) is not None and "array" not in prose.lower()
             found.params.setdefault(name, Claim(shape, line, of_tensor))
-    for name, said in named(text):
-        shape = spelling.of(said, study.params.get(name, UNKNOWN))
+    for name, one in named(text):
+        shape = spelling.of(one.result, study.params.get(name, UNKNOWN))
         if name in tensors and judge(shape, study.params[name]) is not False:
-            found.params.setdefault(name, Claim(shape, line))
+            found.params.setdefault(name, Claim(shape, line, category=one.category))
     return found
 
 
