@@ -16,6 +16,7 @@ from typing import Final
 import libcst as cst
 
 from shapecheck import parallel, spec
+from shapecheck.analysis import Options
 from shapecheck.analysis.check.module import without_collecting
 from shapecheck.codemod.project.files import FileProblem, PythonFile, read
 from shapecheck.codemod.project.project import Name
@@ -25,6 +26,7 @@ from shapecheck.codemod.propose.proposals import (
     Proposal,
     Proposed,
     Refusal,
+    Said,
     Settings,
     is_vague,
 )
@@ -105,6 +107,17 @@ def _parsable(path: Path, outcome: Outcome) -> PythonFile | None:
     return None
 
 
+class _Judge:
+    """Analyses a tree as it was before, and as it is to become, in one way."""
+
+    def __init__(
+        self, files: Mapping[Path, PythonFile], options: Options, advance: Advance
+    ) -> None:
+        self.options = options
+        self.before = verify.Verifier(files, options, advance)
+        self.after = verify.Verifier(files, options, advance)
+
+
 class _Tree:
     """The files that are annotated together."""
 
@@ -124,10 +137,12 @@ class _Tree:
         self.vague: dict[Place, Proposal] = {}
         self.dropped: set[tuple[Path, Slot, Type]] = set()
         self.unfit: set[tuple[Path, Slot, Type]] = set()
+        self.taken_back: set[Said] = set()
         self.accepted: list[verify.Complaint] = []
         self.doubts = Doubts(files)
-        self.before = verify.Verifier(files, settings.options, advance)
-        self.after = verify.Verifier(files, settings.options, advance)
+        # What no annotation promises counts at first; behind that there may be what `check` tells.
+        self.strict = _Judge(files, verify.checking(settings.options), advance)
+        self.plain = _Judge(files, settings.options, advance)
 
     def annotate(self) -> None:
         """Propose, write and verify, until there is no more; add what comes of it to the outcome.
@@ -140,6 +155,22 @@ class _Tree:
         proposed = self._proposed(drafts, None)
         added = self._add(drafts, self._put(self._firm(proposed)) | self._converted())
         added = added or self._add(drafts, self._put(self._vague()))
+        self._add_more(drafts, added)
+        while lost := self._hold(drafts):
+            self._add_more(drafts, lost)
+        for path, file in self.files.items():
+            if path in drafts and drafts[path].text != file.text:
+                kept = list(self.found.get(path, {}).values())
+                self.outcome.changed.append(Changed(file, drafts[path].text, kept))
+        refused: dict[tuple[Path, str], Refusal] = {}
+        for one in self.outcome.refused:
+            refused.setdefault((_absolute(one.path), one.function), one)
+        left = ((*place, one) for place, one in refused.items() if not self._is_annotated(*place))
+        self.outcome.doubts = self.doubts.left(self.found)
+        self.outcome.refused = [one for *_, one in sorted(left, key=lambda r: (r[0], r[2].line))]
+
+    def _add_more(self, drafts: dict[Path, Draft], added: set[Name]) -> None:
+        """Propose more where some functions have other annotations now, until there is no more."""
         since: set[Name] | None = None  # what was refused was tried again
         while added:
             while added:
@@ -159,16 +190,18 @@ class _Tree:
                 if alone:  # callers that disagree may have fixed too much
                     tried = [one for one in tried if self._key(*one) not in self.dropped]
                 added = self._add(drafts, self._put(tried), tried)
-        for path, file in self.files.items():
-            if path in drafts and drafts[path].text != file.text:
-                kept = list(self.found.get(path, {}).values())
-                self.outcome.changed.append(Changed(file, drafts[path].text, kept))
-        refused: dict[tuple[Path, str], Refusal] = {}
-        for one in self.outcome.refused:
-            refused.setdefault((_absolute(one.path), one.function), one)
-        left = ((*place, one) for place, one in refused.items() if not self._is_annotated(*place))
-        self.outcome.doubts = self.doubts.left(self.found)
-        self.outcome.refused = [one for *_, one in sorted(left, key=lambda r: (r[0], r[2].line))]
+            added = added or self._without_what_was_said(drafts)
+
+    def _without_what_was_said(self, drafts: dict[Path, Draft]) -> set[Name]:
+        """Propose what the code shows where what a text or a record says was taken back for good."""
+        wrong = {one for one in self.taken_back if one[1] not in self.found.get(one[0], {})}
+        wrong -= self.studies.disbelieved
+        if not wrong:
+            return set()
+        self.studies.disbelieved |= wrong
+        tried = self._proposed(drafts, set(), {(str(path), slot.function) for path, slot, _ in wrong})
+        tried = [one for one in tried if self._key(*one) not in self.dropped]
+        return self._add(drafts, self._put(tried), tried)
 
     def _is_annotated(self, path: Path, function: str) -> bool:
         is_new = any(slot.function == function for slot in self.found.get(path, ()))
@@ -273,23 +306,39 @@ class _Tree:
         before = {path: drafts[path].kinds.keys() if path in drafts else set() for path in changed}
         drafts |= self._drafts(changed)
         if not self.settings.despite_complaints:
-            self._verify(drafts, tried, within)
+            self._verify(self.strict, drafts, tried, within)
         return {
             (str(path), slot.function)
             for path, old in before.items()
             for slot in self.found.get(path, {}).keys() - old
         }
 
+    def _hold(self, drafts: dict[Path, Draft]) -> set[Name]:
+        """Take back, for good, what `check` wouldn't let pass; return whose annotations it was."""
+        if self.settings.despite_complaints:
+            return set()
+        kept = {path: dict(mine) for path, mine in self.found.items()}
+        self._verify(self.plain, drafts)
+        gone = {
+            (path, one)
+            for path, mine in kept.items()
+            for slot, one in mine.items()
+            if slot not in self.found[path]
+        }
+        self.unfit |= {self._key(*one) for one in gone}
+        return {(str(path), one.slot.function) for path, one in gone}
+
     def _verify(
         self,
+        judge: _Judge,
         drafts: dict[Path, Draft],
-        tried: Sequence[tuple[Path, Proposal]] | None,
-        within: Collection[Path] | None,
+        tried: Sequence[tuple[Path, Proposal]] | None = None,
+        within: Collection[Path] | None = None,
     ) -> None:
         """Have drafts keep those annotations that draw no complaint."""
         for number in itertools.count():
-            found = self.after.complaints(drafts, within)
-            old = self.before.complaints({}, {one.path for one in found})
+            found = judge.after.complaints(drafts, within)
+            old = judge.before.complaints({}, {one.path for one in found})
             old += self.accepted
             complaints = verify.new(old, found)
             if not complaints:
@@ -297,7 +346,7 @@ class _Tree:
             suspects = self.found if tried is None else self._left_of(tried)
             if not any(suspects.values()):
                 return
-            dropped = self._refuse(complaints, old, drafts, suspects, number)
+            dropped = self._refuse(judge, complaints, old, drafts, suspects, number)
             drafts |= self._drafts(dropped)
 
     def _left_of(self, tried: Sequence[tuple[Path, Proposal]]) -> dict[Path, Proposed]:
@@ -310,6 +359,7 @@ class _Tree:
 
     def _refuse(
         self,
+        judge: _Judge,
         complaints: Sequence[verify.Complaint],
         old: Sequence[verify.Complaint],
         drafts: Mapping[Path, Draft],
@@ -323,9 +373,8 @@ class _Tree:
         by_file: defaultdict[Path, list[verify.Complaint]] = defaultdict(list)
         for one in complaints:
             by_file[one.path].append(one)
-        options = self.settings.options
         texts = {path: draft.text for path, draft in drafts.items()}
-        blame = Blame(self.files, texts, suspects, old, options)
+        blame = Blame(self.files, texts, suspects, old, judge.options)
 
         def blamed(path: Path) -> dict[Place, verify.Complaint]:
             found = blame.of(path, by_file[path]) if number < _PATIENT else {}
@@ -334,7 +383,7 @@ class _Tree:
                 for one in wrong:
                     found |= dict.fromkeys(blame.about(one), one)
             if not found and wrong:
-                around = {path, *self.after.looked_at(path)}
+                around = {path, *judge.after.looked_at(path)}
                 places = _places(suspects, filter(around.__contains__, suspects))
                 found = dict.fromkeys(_fields(places, wrong[0]) or places, wrong[0])
             return found
@@ -367,6 +416,8 @@ class _Tree:
         left = {one: mine[one] for one in mine if one.function == slot.function}
         gone += [(path, mine.pop(one)) for one in _unbound(left, [one for _, one in gone])]
         self.dropped |= {self._key(path, one) for path, one in gone}
+        said = (one for _, one in gone if one.origin != "static")
+        self.taken_back |= {(path, one.slot, one.origin) for one in said}
         line = min(one.line for _, one in gone)
         if not self._is_annotated(path, slot.function):
             shown = self.files[path].path

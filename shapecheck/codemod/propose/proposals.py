@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -37,9 +38,10 @@ from shapecheck.codemod.write.annotation_types import (
 )
 from shapecheck.codemod.write.edit import Slot
 from shapecheck.codemod.write.naming import Names, category, named, proposals
+from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.record.store import Key, Recorded
-from shapecheck.shapes import Run, Tensor
+from shapecheck.shapes import Run, Shape, Tensor
 
 SOURCES: Final = ("torchtyping", "comments", "docstrings", "record", "static")
 
@@ -76,17 +78,23 @@ class Settings:
 
 
 Proposed = dict[Slot, Proposal]
+Said = tuple[Path, Slot, str]
+"""What something other than the code says of a place: the origin of it."""
 Told = dict[str, tuple[Claim, str]]
 
 
 class Proposer:
     """Collects what is said of the functions of a module, then proposes annotations for them.
 
-    `waiting` are those of which a comment may say more once more is known.
+    `waiting` are those of which a comment may say more once more is known, `disbelieved` is what
+    has turned out not to be so.
     """
 
-    def __init__(self, path: Path, file: PythonFile, settings: Settings) -> None:
+    def __init__(
+        self, path: Path, file: PythonFile, settings: Settings, disbelieved: AbstractSet[Said]
+    ) -> None:
         self.file, self.settings = file, settings
+        self.disbelieved = {one[1:] for one in disbelieved if one[0] == path}
         self.comments = Comments(file.text)
         self.code = set(re.findall(r"[^\W\d]\w*", file.text))
         patterns = re.findall(r"""["']([^"'\n]*->[^"'\n]*)["']""", file.text)
@@ -104,14 +112,29 @@ class Proposer:
         said: dict[str, Value] = {}
         seen = self._recorded(one)
         if seen is not None:
-            open_ = _open_parameters(one)
+            open_ = {n for n in _open_parameters(one) if not self._is_wrong(one, n, "record")}
             said |= {n: v for n, v in known(seen, one).items() if n in open_}
-        claimed = self._claimed(one)
+        claimed = {
+            name: told
+            for name, told in self._claimed(one).items()
+            if not self._is_wrong(one, name, told[1])
+        }
         if claimed:
             self._told[one.function.node] = claimed
             claims = {name: claim for name, (claim, _) in claimed.items()}
             said |= given(claims, one)
         return said
+
+    def ranks(self, one: Study) -> dict[str, Value]:
+        """Return tensors of as many axes as is wrongly said what they are, by parameter."""
+        return {
+            name: Tensor(Shape(tuple(Size.of(Sym.suppose("_")) for _ in claim.text.entries)))
+            for name, (claim, origin) in (self._claimed(one) if self.disbelieved else {}).items()
+            if self._is_wrong(one, name, origin) and not claim.text.groups
+        }
+
+    def _is_wrong(self, one: Study, name: str, origin: str) -> bool:
+        return (Slot(one.qualname, one.nth, name), origin) in self.disbelieved
 
     def _claimed(self, one: Study) -> Told:
         """Return what comments and the docstring say of parameters that may be annotated."""
@@ -132,6 +155,8 @@ class Proposer:
         """Return annotations for a function, or why it can't have them."""
         found: Proposed = {}
         for name, kind, origin, line, local in self._of(one):
+            if not local and self._is_wrong(one, name, origin):
+                continue
             if not local and may_be_none(one, name):
                 kind = either(kind, NONE)
             slot = Slot(one.qualname, one.nth, name, local)

@@ -24,6 +24,7 @@ from shapecheck.codemod.propose.proposals import (
     Proposed,
     Proposer,
     Refusal,
+    Said,
     Settings,
     is_vague,
 )
@@ -67,7 +68,7 @@ Handed = list[tuple[Function, list[tuple[Function, Call]]]]
 class Studies:
     """Proposes annotations for the functions of a tree, more each time that some are written.
 
-    `shaped` are those that had some before.
+    `shaped` are those that had some before, `disbelieved` is what texts and records say wrongly.
     """
 
     def __init__(self, settings: Settings, lines: Mapping[Path, int]) -> None:
@@ -75,6 +76,7 @@ class Studies:
         self._known: dict[Path, dict[Function, _Known]] = {path: {} for path in lines}
         self._methods: dict[Function, Method] = {}
         self.shaped: set[Name] = set()
+        self.disbelieved: set[Said] = set()
 
     def propose(
         self,
@@ -97,7 +99,9 @@ class Studies:
             paths: Iterable[Path], tell: Callable[[Path], None]
         ) -> Generator[Handed | None, list[Handed | None], list[Found]]:
             free = lacking if alone else frozenset[Name]()
-            share = _Share(self._settings, self._known, files, project, free)
+            share = _Share(
+                self._settings, self._known, files, project, free, self.disbelieved
+            )
             return share.work(paths, news, lacking, tell)
 
         paths = [*files]
@@ -147,7 +151,9 @@ class _Share:
         files: Mapping[Path, PythonFile],
         project: Project,
         free: AbstractSet[Name],
+        disbelieved: AbstractSet[Said],
     ) -> None:
+        self._disbelieved = disbelieved
         self._settings, self._known, self._files, self._project = settings, known, files, project
         # Functions for which it may matter what is handed to them.
         self._open: set[Name] = {
@@ -204,15 +210,21 @@ class _Share:
         if names is not None and not names:
             return {}
         if path not in self._proposers:
-            self._proposers[path] = Proposer(path, self._files[path], self._settings)
+            told = self._files[path], self._settings, self._disbelieved
+            self._proposers[path] = Proposer(path, *told)
         source = Source(module_of(path)[0], str(path), self._files[path].text)
         found = {}
         for one in study(source, self._project.host(path), self._settings.options, names):
             function = str(path), one.qualname, one.nth
             said = self._proposers[path].said(one)
+            known = with_known(one, said) if said else one
+            if ranks := self._proposers[path].ranks(known):
+                ranked = with_known(known, {**said, **ranks})
+                said = said if ranked is known else {**said, **ranks}
+                known = ranked
             if said:
                 self._said[function] = said
-            found[function] = with_known(one, said) if said else one
+            found[function] = known
         return found
 
     def _calls(self, one: Study) -> list[tuple[Function, Call]]:

@@ -18,7 +18,7 @@ from shapecheck.analysis.study.study import defs
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.project.project import Project, ProjectHost, module_of
 from shapecheck.codemod.propose.proposals import Proposed, is_loose
-from shapecheck.codemod.verify.complaints import Complaint, checking, complaints_of, new
+from shapecheck.codemod.verify.complaints import Complaint, complaints_of, new
 from shapecheck.codemod.write.edit import Slot
 
 Place = tuple[Path, Slot]
@@ -52,7 +52,7 @@ class Blame:
     """Tries annotated texts without some of the annotations, a function at a time.
 
     `files` are the texts without any annotation, `found` the annotations in `texts`, `old` the
-    complaints about the files as they were.
+    complaints about the files as they were, `options` those with which they were drawn.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Blame:
         options: Options,
     ) -> None:
         self._files, self._texts, self._found = files, texts, found
-        self._old, self._options = old, checking(options)
+        self._old, self._options = old, options
         self._project = Project({path: file.text for path, file in files.items()} | {**texts})
         self._gone: list[Place] = []
         self._slots: dict[Source, dict[Slot, _Written]] = {}

@@ -174,7 +174,7 @@ class Verifier:
         options: Options,
         advance: Callable[[str, int], None],
     ) -> None:
-        self._files, self._options, self._advance = files, checking(options), advance
+        self._files, self._options, self._advance = files, options, advance
         self._now = _State({path: Draft(file.text) for path, file in files.items()}, {})
         self._before = self._now
 

@@ -167,7 +167,7 @@ def squeeze(call: Call, input: Value, dim: Value = None, **rest: Value) -> Value
         elif isinstance(item, Run):
             items.append(Run(dims.Sym.fresh("...")))
         elif (size := call.facts.dim(item)) != 1:
-            _left_open(call, size)
+            left_open(call, size)
             items += _perhaps(call, item, size)
     return Tensor(Shape(tuple(items)), tensor.dtype)
 
@@ -181,8 +181,8 @@ def _perhaps(call: Call, item: DimExpr, size: DimExpr) -> tuple[Item, ...]:
     return either((item,), ()) if own and not call.facts.differ(size, 1) else (item,)
 
 
-def _left_open(call: Call, size: DimExpr) -> None:
-    """Learn that an axis which is supposed, and dropped if it is 1, may be 1: it is no name."""
+def left_open(call: Call, size: DimExpr) -> None:
+    """Learn that an axis which is supposed may be 1, as it is dropped or expanded: it is no name."""
     symbol = symbol_of(size)
     if symbol is not None and symbol.supposed:
         call.facts.learn(symbol, Size.of(Sym.fresh(left_open=True)))

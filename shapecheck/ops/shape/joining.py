@@ -22,7 +22,7 @@ from shapecheck.ops.agree import (
 from shapecheck.ops.call import Call, Repeated, Value, replace, rule
 from shapecheck.ops.promotion import promoted
 from shapecheck.ops.saying import written
-from shapecheck.shapes import Clash, Item, Mismatch, Run, Shape, Tensor, mismatch, runs_in
+from shapecheck.shapes import Clash, Item, Mismatch, Run, Shape, Tensor, mismatch
 
 
 @rule("cat")
@@ -81,7 +81,7 @@ def concatenate(call: Call, parts: Sequence[Tensor], dim: Value) -> Tensor:
         return Tensor(shapes[whole[0]], kind)
     if rank is None:
         return Tensor(_cat_ragged(call, [shapes[i] for i in whole], dim, headline), kind)
-    spelled = [spell(_of_rank(call, shapes[i], rank), rank) for i in whole]
+    spelled = [spell(call.facts.stretched(shapes[i], count=rank), rank) for i in whole]
     rows = [shape for shape in spelled if shape is not None]
     position = call.axis(rows[0], dim)
     if position is None:
@@ -97,16 +97,6 @@ def concatenate(call: Call, parts: Sequence[Tensor], dim: Value) -> Tensor:
             raise _clash(call, shapes, whole, index, axis, headline) from None
     result[position] = tidy(call, _total(row.dims[position] for row in rows))
     return Tensor(Shape(tuple(result)), kind)
-
-
-def _of_rank(call: Call, shape: Shape, rank: int) -> Shape:
-    """Return what is known of a shape that has to have so many axes.
-
-    What is supposed may be an empty tensor, too.
-    """
-    if any(run.symbol.supposed for _, run in runs_in(shape.dims)):
-        return shape
-    return call.facts.stretched(shape, count=rank)
 
 
 def _refuse_scalars(shapes: Sequence[Shape]) -> None:

@@ -11,7 +11,7 @@ from shapecheck.dims import Composite, DimExpr, IntSize, Size, size_of
 from shapecheck.ops.agree import loose
 from shapecheck.ops.call import Call, Value, as_dim, as_shape, is_size, replace, resolved, rule
 from shapecheck.ops.saying import written
-from shapecheck.ops.shape.axes import axis_count, of_rank
+from shapecheck.ops.shape.axes import axis_count, left_open, of_rank
 from shapecheck.shapes import Item, Run, Shape, Tensor, has_run, mismatch
 
 
@@ -92,6 +92,7 @@ def _widened(call: Call, given: DimExpr | None, wanted: Value, axis: int, headli
         return size
     is_open = loose(call.facts.dim(given))
     if is_open and not call.facts.stand_together(given, size, call.operands):
+        left_open(call, call.facts.dim(given))
         return size
     if is_open or not call.unify(given, size):
         raise mismatch(
