@@ -193,13 +193,15 @@ class _Tree:
             added = added or self._without_what_was_said(drafts)
 
     def _without_what_was_said(self, drafts: dict[Path, Draft]) -> set[Name]:
-        """Propose what the code shows where what a text or a record says was taken back for good."""
+        """Propose what the code shows where what a text or a record says was taken back."""
         wrong = {one for one in self.taken_back if one[1] not in self.found.get(one[0], {})}
         wrong -= self.studies.disbelieved
         if not wrong:
             return set()
         self.studies.disbelieved |= wrong
-        tried = self._proposed(drafts, set(), {(str(path), slot.function) for path, slot, _ in wrong})
+        tried = self._proposed(
+            drafts, set(), {(str(path), slot.function) for path, slot, _ in wrong}
+        )
         tried = [one for one in tried if self._key(*one) not in self.dropped]
         return self._add(drafts, self._put(tried), tried)
 

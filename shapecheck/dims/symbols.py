@@ -339,6 +339,11 @@ class Sym:
         return self.origin.is_supposed
 
     @property
+    def is_untold(self) -> bool:
+        """Whether no annotation says what this is: it is as the program uses or needs it."""
+        return self.supposed or isinstance(self.origin, Untold)
+
+    @property
     def stretches(self) -> bool:
         """Whether this is a row of dimensions that has those that are used of it."""
         return self.origin.stretches

@@ -523,6 +523,19 @@ class Facts:
         facts.features = self.features
         return facts
 
+    def take_over(self, run: Sym, other: Facts) -> None:
+        """Learn what elsewhere has been learned of a run, and of the dimensions it stands for."""
+        if run in self.runs or run not in other.runs:
+            return
+        items = other.runs[run]
+        self.runs = {**self.runs, run: items}
+        for item in items:
+            if isinstance(item, Run):
+                self.take_over(item.symbol, other)
+            else:
+                known = {s: other.atoms[s] for s in dims.symbols(item) if s in other.atoms}
+                self.atoms = {**known, **self.atoms}
+
 
 def _as_long(option: tuple[Item, ...], items: tuple[Item, ...]) -> bool:
     return not has_run(option) and len(option) == len(items)

@@ -165,9 +165,26 @@ def test_what_is_no_tensor_is_left_alone(tmp_path: Path) -> None:
         "def f(items, n=3, name='a', flag=False, scale=1.0, *rest, **more):\n"
         "    return [item for item in items] * n\n"
         "def g(path):\n    return path.parent / 'x'\n"
-        "def h(rows):\n    a, b = rows.shape\n    return a\n"
+        "def h(rows):\n    a, b = rows.shape\n    return np.zeros((a, b))\n"
     )
     assert annotated(tmp_path, text) == text
+
+
+def test_what_has_a_shape_is_a_tensor_where_there_are_no_other_arrays(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def step(x, dt, z=None):\n"
+        "    b, t, h = x.shape\n"
+        "    assert dt.shape == (b, 3, h)\n"
+        "    if z is not None:\n"
+        "        assert z.shape == (b, t)\n"
+        "        x = x * z[..., None]\n"
+        "    return x\n"
+    )
+    found = annotated(tmp_path, text, "static")
+    assert (
+        'def step(x: Shaped[torch.Tensor, "b t h"], dt: Shaped[torch.Tensor, "b 3 h"], '
+        'z: Shaped[torch.Tensor, "b t"] | None=None) -> Shaped[torch.Tensor, "b t h"]:'
+    ) in found
 
 
 def test_ints_and_masks_are_told_from_floats(tmp_path: Path) -> None:
@@ -807,7 +824,7 @@ def test_what_was_refused_is_tried_again_with_what_others_say(tmp_path: Path) ->
     assert annotated(tmp_path, found, "static") == found
 
 
-def test_a_name_that_a_caller_has_a_number_for_is_no_guess(tmp_path: Path) -> None:
+def test_what_is_expanded_may_be_1_and_has_no_name_for_that(tmp_path: Path) -> None:
     text = WITH_TOKEN + (
         "class Model(nn.Module):\n"
         "    def __init__(self, width: int):\n"
@@ -819,7 +836,7 @@ def test_a_name_that_a_caller_has_a_number_for_is_no_guess(tmp_path: Path) -> No
         "        return with_token(self.project(x), self.token)\n"
     )
     found = annotated(tmp_path, text, "static")
-    assert 'def with_token(x: Float[torch.Tensor, "b2 N width"], token)' in found
+    assert 'x: Shaped[torch.Tensor, "b t d"], token: Float[torch.Tensor, "_ _ d"]' in found
     assert (
         'forward(self, x: Float[torch.Tensor, "B N width"]) -> Float[torch.Tensor, "B N+1 width"]:'
     ) in found

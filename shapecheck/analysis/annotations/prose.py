@@ -28,7 +28,9 @@ _NAMED: Final = re.compile(
     r"(?<![\w.])((?:[A-Za-z_]\w*(?:, *and +|, *| +and +))*[A-Za-z_]\w*)"
     r"\s*(?::|\b(?:is|are|(?:has|have|of) shape)\b|\.shape\s*(?:[:=]+|is)?)\s*(?=[(\[])"
 )
-_ANNOTATION: Final = r"""(?:\w+\.)*([A-Z]\w*)\[(?:[\w.]+\s*,\s*)?(?P<quote>["'])([^"']*)(?P=quote)\]"""
+_ANNOTATION: Final = (
+    r"""(?:\w+\.)*([A-Z]\w*)\[(?:[\w.]+\s*,\s*)?(?P<quote>["'])([^"']*)(?P=quote)\]"""
+)
 _WRITTEN: Final = re.compile(_ANNOTATION)
 _WRITTEN_FOR: Final = re.compile(rf"(?<![\w.])([A-Za-z_]\w*)\s*:\s*{_ANNOTATION}")
 _GIVES: Final = re.compile(r"^[#:! ]*(?:-+>|→)\s*")

@@ -144,7 +144,8 @@ def _study(subject: Subject, before: Study, known: Mapping[str, Value]) -> Study
     sizes = {name for name, value in before.given.items() if isinstance(value, Size)}
     found, rests_on = before, frozenset[Place]()
     while True:
-        more = shown(function, function.owner, found, arrays=True) - tensors  # what is done with one is one, too
+        # what is done with a tensor is one, too
+        more = shown(function, function.owner, found, arrays=True) - tensors
         ints = shown_sizes(function, found) - sizes - tensors
         if found is not before and not more and not ints:
             return found

@@ -26,7 +26,7 @@ from shapecheck.analysis.values.paths import one_of
 from shapecheck.dims import DimExpr, Kind, Origin, Size, Sym, atoms_of
 from shapecheck.dims.origins import LoopHead
 from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, like
-from shapecheck.ops.call import are_dims, as_tensor
+from shapecheck.ops.call import are_dims, as_tensor, only
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, either, has_run
 
 _Content = TypeVar("_Content", ListContent, DictContent, Instance)
@@ -237,6 +237,25 @@ class _Adopting(Moving):
         return Sym(symbol.name, Kind.UNKNOWN, self._origin)
 
 
+def _only_there(one: State, other: State) -> set[Sym]:
+    """Return the rows of axes that aren't told of tensors in the place of which `other` has None.
+
+    What a path needs of a mask holds where there is one: `if mask is not None: b, t = mask.shape`.
+    """
+    runs = one.facts.runs
+    found = {
+        item.symbol
+        for name, value in one.vars.items()
+        if isinstance(value, Tensor) and name in other.vars and other.vars[name] is None
+        for item in value.shape.dims
+        if isinstance(item, Run) and item.symbol in runs and item.symbol.is_untold
+    }
+    if found:
+        tensors = only(other.vars.values(), Tensor)
+        found -= {item.symbol for one in tensors for item in only(one.shape.dims, Run)}
+    return found
+
+
 class _Joiner:
     def __init__(
         self,
@@ -270,7 +289,11 @@ class _Joiner:
             for ref in [ref for ref in side if ref not in heap]:
                 if ref not in heap:
                     self.ref(ref)
-        return State(variables, {**theirs.since, **since}, heap, mine.facts.join(theirs.facts))
+        facts = mine.facts.join(theirs.facts)
+        for one, other in ((mine, theirs), (theirs, mine)):
+            for symbol in _only_there(one, other):
+                facts.take_over(symbol, one.facts)
+        return State(variables, {**theirs.since, **since}, heap, facts)
 
     def ref(self, ref: Ref) -> None:
         a, b = self.left.heap.get(ref), self.right.heap.get(ref)

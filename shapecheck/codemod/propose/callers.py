@@ -142,8 +142,11 @@ def agreed(
             is_number = all(isinstance(size, int) for size in sizes)
             axis = labels.pop() if len(labels) == 1 else "", len(columns)
             tied = columns.get(sizes)
-            # So are two axes of one tensor, unless callers have one name for them.
-            is_chance = is_number or (tied in axes and not (tied and tied[0] == axis[0] != ""))
+            # So are two axes of one tensor, unless callers have one name for the sides of a matrix:
+            # images are squares where somebody makes them so.
+            is_square = tied is not None and tied[0] == axis[0] != "" and len(axes) == at == 1
+            is_square &= all(len(one.axes or ()) == 2 for one in tensors)
+            is_chance = is_number or (tied in axes and not is_square)
             axes.append(columns.setdefault(len(columns) if is_chance else sizes, axis))
         dtype = functools.reduce(operator.or_, (one.dtype for one in tensors))
         found[name] = Given(tuple(axes), dtype, len(values) > len(tensors), tuple(ones))

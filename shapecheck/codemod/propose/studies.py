@@ -5,6 +5,7 @@ A function is studied with what is said of its parameters, then with what its ca
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -18,6 +19,7 @@ from shapecheck.analysis.study.study import study, with_known
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.project.project import Function, Name, Project, module_of
 from shapecheck.codemod.propose.callers import Call, Given, agreed, calls, open_parameters, values
+from shapecheck.codemod.propose.escapes import escaping
 from shapecheck.codemod.propose.overrides import Method, inherited, method
 from shapecheck.codemod.propose.proposals import (
     Proposal,
@@ -77,6 +79,7 @@ class Studies:
         self._methods: dict[Function, Method] = {}
         self.shaped: set[Name] = set()
         self.disbelieved: set[Said] = set()
+        self._escaping: frozenset[str] | None = None
 
     def propose(
         self,
@@ -94,14 +97,15 @@ class Studies:
         """
         texts = {path: file.text for path, file in files.items()}
         project = Project(texts)
+        if self._escaping is None:
+            self._escaping = escaping(map(ast.parse, texts.values()))
 
         def work(
             paths: Iterable[Path], tell: Callable[[Path], None]
         ) -> Generator[Handed | None, list[Handed | None], list[Found]]:
             free = lacking if alone else frozenset[Name]()
-            share = _Share(
-                self._settings, self._known, files, project, free, self.disbelieved
-            )
+            share = _Share(self._settings, self._known, files, project, free)
+            share.disbelieved, share.escaping = self.disbelieved, self._escaping or frozenset()
             return share.work(paths, news, lacking, tell)
 
         paths = [*files]
@@ -141,8 +145,12 @@ class Studies:
 class _Share:
     """The files that one process studies.
 
-    What callers hand to the `free` functions doesn't count.
+    What callers hand to the `free` functions doesn't count, nor which axes they hand to methods of
+    classes that are `escaping`: others may hand on more. `disbelieved` is what is said wrongly.
     """
+
+    disbelieved: AbstractSet[Said] = frozenset()
+    escaping: AbstractSet[str] = frozenset()
 
     def __init__(
         self,
@@ -151,9 +159,7 @@ class _Share:
         files: Mapping[Path, PythonFile],
         project: Project,
         free: AbstractSet[Name],
-        disbelieved: AbstractSet[Said],
     ) -> None:
-        self._disbelieved = disbelieved
         self._settings, self._known, self._files, self._project = settings, known, files, project
         # Functions for which it may matter what is handed to them.
         self._open: set[Name] = {
@@ -210,7 +216,7 @@ class _Share:
         if names is not None and not names:
             return {}
         if path not in self._proposers:
-            told = self._files[path], self._settings, self._disbelieved
+            told = self._files[path], self._settings, self.disbelieved
             self._proposers[path] = Proposer(path, *told)
         source = Source(module_of(path)[0], str(path), self._files[path].text)
         found = {}
@@ -269,7 +275,8 @@ class _Share:
             open_ = open_parameters(one, said)
             bare = tuple(sorted(one.bare - said.keys()))
             given = agreed(calls.get(function, ()), open_, bare)
-            free = function[:2] in self._free
+            owner = one.function.owner
+            free = function[:2] in self._free or (owner is not None and owner.name in self.escaping)
             counts = {name: each for name, each in given.items() if not free or each.axes is None}
             best = typed(with_known(one, {**said, **values(counts, one)}) if counts else one)
             proposed, refused = self._proposers[path].proposals(best)

@@ -160,9 +160,7 @@ class Comments:
             if said.sure or not self._may_be_prose(said.result):
                 found.params[name] = Claim(text, line, category=said.category)
 
-    def _result(
-        self, node: FunctionNode, study: Study, spelling: Spelling, found: Claims
-    ) -> None:
+    def _result(self, node: FunctionNode, study: Study, spelling: Spelling, found: Claims) -> None:
         """Read the comment behind the head of a definition: `# -> Float["b d"]`."""
         for line in range(node.lineno, node.body[0].lineno):
             one, said = self._said.get(line, (None, None))

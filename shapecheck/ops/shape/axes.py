@@ -182,7 +182,7 @@ def _perhaps(call: Call, item: DimExpr, size: DimExpr) -> tuple[Item, ...]:
 
 
 def left_open(call: Call, size: DimExpr) -> None:
-    """Learn that an axis which is supposed may be 1, as it is dropped or expanded: it is no name."""
+    """Learn that an axis which is supposed may be 1, where it is dropped or expanded."""
     symbol = symbol_of(size)
     if symbol is not None and symbol.supposed:
         call.facts.learn(symbol, Size.of(Sym.fresh(left_open=True)))
