@@ -16,6 +16,7 @@ class Blame:
     of `function`, which is called as the program calls it there; a class, where it is a field.
     `name`: of the parameter, field or local, "" where it may be any of them. `through`: the lines
     of the calls in the same module that lead to where it goes wrong, innermost first.
+    `names`: the two that would have to be one, where it is about a name on either side.
     """
 
     kind: Literal["operation", "unfit", "equal", "number"] = "operation"
@@ -23,6 +24,7 @@ class Blame:
     function: str = ""
     name: str = ""
     through: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 OPERATION: Final = Blame()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from shapecheck import dtypes, hints, spec
 from shapecheck.blame import OPERATION, Blame
-from shapecheck.dims import DimExpr, Kind, Size, Sym, Untold, in_order, symbol_of
+from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym, Untold, in_order, symbol_of
 from shapecheck.dims.composites import symbols
 from shapecheck.dims.origins import StandIn
 from shapecheck.hints import Operand, Retry, Wanted
@@ -69,7 +69,19 @@ def operation(
     if retry is not None:
         fix = hints.of_operation(label, problem, operands, retry, wanted)
         notes += [] if fix is None else [fix]
-    return Message(text, problem.code, tuple(dict.fromkeys(notes)))
+    blame = replace(OPERATION, names=_two_names(problem))
+    return Message(text, problem.code, tuple(dict.fromkeys(notes)), blame)
+
+
+def _two_names(problem: Problem) -> tuple[str, ...]:
+    """Return the two names that a problem is about, if that is what it is about."""
+    every = [None if isinstance(one, Shape) else _symbol(one) for one in problem.about]
+    names = tuple(one.name for one in every if one is not None and one.kind is Kind.NAME)
+    return names if len(names) == len(every) == 2 else ()
+
+
+def _symbol(topic: Topic) -> Sym | None:
+    return symbol_of(topic) if isinstance(topic, (int, Size, Composite)) else None
 
 
 def _kind(problem: Problem, operand: Operand) -> str:

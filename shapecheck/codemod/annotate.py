@@ -36,7 +36,7 @@ from shapecheck.codemod.verify import complaints as verify
 from shapecheck.codemod.verify.blame import Blame, Place
 from shapecheck.codemod.verify.complaints import Draft
 from shapecheck.codemod.verify.doubts import Doubt, Doubts
-from shapecheck.codemod.write.annotation_types import Type
+from shapecheck.codemod.write.annotation_types import Type, renamed
 from shapecheck.codemod.write.edit import FIELD, Slot, annotate
 
 __all__ = ["SOURCES", "Changed", "Outcome", "Proposal", "Refusal", "Settings", "annotate_files"]
@@ -138,6 +138,7 @@ class _Tree:
         self.dropped: set[tuple[Path, Slot, Type]] = set()
         self.unfit: set[tuple[Path, Slot, Type]] = set()
         self.taken_back: set[Said] = set()
+        self.unified: set[tuple[Path, str, frozenset[str]]] = set()
         self.accepted: list[verify.Complaint] = []
         self.doubts = Doubts(files)
         # What no annotation promises counts at first; behind that there may be what `check` tells.
@@ -191,6 +192,7 @@ class _Tree:
                     tried = [one for one in tried if self._key(*one) not in self.dropped]
                 added = self._add(drafts, self._put(tried), tried)
             added = added or self._without_what_was_said(drafts)
+            added = added or self._with_names_apart(drafts)
 
     def _without_what_was_said(self, drafts: dict[Path, Draft]) -> set[Name]:
         """Propose what the code shows where what a text or a record says was taken back."""
@@ -202,6 +204,18 @@ class _Tree:
         tried = self._proposed(
             drafts, set(), {(str(path), slot.function) for path, slot, _ in wrong}
         )
+        tried = [one for one in tried if self._key(*one) not in self.dropped]
+        return self._add(drafts, self._put(tried), tried)
+
+    def _with_names_apart(self, drafts: dict[Path, Draft]) -> set[Name]:
+        """Propose other names where axes that functions call the same may be two."""
+        every = ((path, slot) for path, slot, _ in self.dropped)
+        lacking = {(str(p), s.function) for p, s in every if s not in self.found.get(p, {})}
+        lacking -= self.studies.apart
+        if not lacking:
+            return set()
+        self.studies.apart |= lacking
+        tried = self._proposed(drafts, set(), lacking)
         tried = [one for one in tried if self._key(*one) not in self.dropped]
         return self._add(drafts, self._put(tried), tried)
 
@@ -372,6 +386,9 @@ class _Tree:
 
         Where that hasn't helped for some rounds (`number`), more is taken back, in the end all.
         """
+        unified = {one.path for one in complaints if self._unify(one, suspects)}
+        if unified:
+            return unified
         by_file: defaultdict[Path, list[verify.Complaint]] = defaultdict(list)
         for one in complaints:
             by_file[one.path].append(one)
@@ -409,6 +426,30 @@ class _Tree:
         for places in by_function.values():
             self._drop(places, dropped[places[0]].message)
         return {path for path, _ in dropped}
+
+    def _unify(self, complaint: verify.Complaint, suspects: Mapping[Path, Proposed]) -> bool:
+        """Give a function one name in the place of two that an op in it takes for one.
+
+        Only what the analysis called so is called otherwise, and what may be taken back at all.
+        """
+        path, function, names = complaint.path, complaint.function, complaint.blame.names
+        key = path, function, frozenset(names)
+        if len(set(names)) != 2 or key in self.unified:
+            return False
+        self.unified.add(key)
+        mine = {s: one for s, one in self.found.get(path, {}).items() if s.function == function}
+        texts = {s: {n for text in _texts(one) for n in text.names()} for s, one in mine.items()}
+        gone, kept = sorted(names, key=lambda name: _strength(name, texts.values()))
+        changed = {slot: mine[slot] for slot, used in texts.items() if gone in used}
+        allowed = suspects.get(path, {})
+        if not changed or any(
+            one.origin != "static" or allowed.get(slot) is not one or kept in texts[slot]
+            for slot, one in changed.items()
+        ):
+            return False
+        for slot, one in changed.items():
+            self.found[path][slot] = replace(one, kind=renamed(one.kind, gone, kept))
+        return True
 
     def _drop(self, places: Sequence[Place], reason: str) -> None:
         """Take back what is proposed for a function; one that has nothing left is refused."""
@@ -450,6 +491,11 @@ class _Tree:
             return convert(text, self.settings.style) if self.converts else text, unfit, ""
         except cst.ParserSyntaxError as error:
             return "", frozenset(), f"{file.path}:{error.raw_line}: can't be parsed"
+
+
+def _strength(name: str, texts: Iterable[Collection[str]]) -> tuple[bool, int, int]:
+    """Return how good a name is for what has two: without a number, often used, telling."""
+    return not name[-1].isdigit(), sum(name in used for used in texts), len(name)
 
 
 def _places(proposed: Mapping[Path, Proposed], paths: Iterable[Path]) -> list[Place]:

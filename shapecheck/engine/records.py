@@ -223,10 +223,11 @@ def _read_diagnostic(said: Any) -> Diagnostic:
         raise ValueError("not a diagnostic")
     about = None
     if blame is not None:
-        kind, part, function, name, through = blame
+        kind, part, function, name, through, names = blame
         if kind not in _KINDS or part not in _PARTS:
             raise ValueError("nothing to blame")
-        about = Blame(kind, part, str(function), str(name), tuple(map(_number, through)))
+        lines = tuple(map(_number, through))
+        about = Blame(kind, part, str(function), str(name), lines, tuple(map(str, names)))
     return Diagnostic(_read_span(place), message, severity, str(code), about)
 
 

@@ -87,7 +87,8 @@ class Proposer:
     """Collects what is said of the functions of a module, then proposes annotations for them.
 
     `waiting` are those of which a comment may say more once more is known, `disbelieved` is what
-    has turned out not to be so.
+    has turned out not to be so. `apart` are the functions in which a name that other functions have
+    for axes is that of one axis only.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class Proposer:
             if resolved.endswith(f"/{key.file.lstrip('/')}"):
                 self.by_name[key.name].append((key, seen))
         self.waiting: set[tuple[str, int]] = set()
+        self.apart: AbstractSet[str] = frozenset()
         self._told: dict[ast.AST, Told] = {}
 
     def said(self, one: Study) -> dict[str, Value]:
@@ -113,6 +115,7 @@ class Proposer:
         seen = self._recorded(one)
         if seen is not None:
             open_ = {n for n in _open_parameters(one) if not self._is_wrong(one, n, "record")}
+            open_ -= self.of_several_shapes(one)
             said |= {n: v for n, v in known(seen, one).items() if n in open_}
         claimed = {
             name: told
@@ -124,6 +127,11 @@ class Proposer:
             claims = {name: claim for name, (claim, _) in claimed.items()}
             said |= given(claims, one)
         return said
+
+    def of_several_shapes(self, one: Study) -> set[str]:
+        """Return the parameters of which a text leaves open what calls that are seen show."""
+        reads = "docstrings" in self.settings.origins
+        return docstrings.of_several_shapes(one) if reads else set()
 
     def ranks(self, one: Study) -> dict[str, Value]:
         """Return tensors of as many axes as is wrongly said what they are, by parameter."""
@@ -180,7 +188,7 @@ class Proposer:
         code = self.code - tensors_in(one)
         own = variables(one.function.node)
         hints = {**one.labels, **claimed.hints}
-        names = Names(one.sizes, hints, code, own, named(one))
+        names = Names(one.sizes, hints, code, own, named(one), one.qualname in self.apart)
         told = self._told.get(one.function.node, {})
         allowed = wanted(one)
         inferred = proposals(one, names, allowed - _numbers(one)) if "static" in origins else {}
@@ -208,7 +216,9 @@ class Proposer:
         seen = self._recorded(one)
         if seen is not None and seen.kinds:
             open_ = _open_parameters(one)
-            slots = [*(name for name in one.params if name in open_), *({"return"} & allowed)]
+            several = self.of_several_shapes(one)
+            slots = [name for name in one.params if name in open_ and name not in several]
+            slots += {"return"} & allowed if not several else set()
             recorded = propose(seen, one, slots, self.code)
             found += [(name, kind, "record", line, 0) for name, kind in recorded.items()]
         found += [(name, kind, "static", line, 0) for name, kind in inferred.items()]

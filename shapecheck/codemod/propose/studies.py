@@ -70,7 +70,8 @@ Handed = list[tuple[Function, list[tuple[Function, Call]]]]
 class Studies:
     """Proposes annotations for the functions of a tree, more each time that some are written.
 
-    `shaped` are those that had some before, `disbelieved` is what texts and records say wrongly.
+    `shaped` are those that had some before, `disbelieved` is what texts and records say wrongly,
+    `apart` the functions of which axes that others call the same may be two.
     """
 
     def __init__(self, settings: Settings, lines: Mapping[Path, int]) -> None:
@@ -79,6 +80,7 @@ class Studies:
         self._methods: dict[Function, Method] = {}
         self.shaped: set[Name] = set()
         self.disbelieved: set[Said] = set()
+        self.apart: set[Name] = set()
         self._escaping: frozenset[str] | None = None
 
     def propose(
@@ -106,6 +108,7 @@ class Studies:
             free = lacking if alone else frozenset[Name]()
             share = _Share(self._settings, self._known, files, project, free)
             share.disbelieved, share.escaping = self.disbelieved, self._escaping or frozenset()
+            share.apart = self.apart
             return share.work(paths, news, lacking, tell)
 
         paths = [*files]
@@ -151,6 +154,7 @@ class _Share:
 
     disbelieved: AbstractSet[Said] = frozenset()
     escaping: AbstractSet[str] = frozenset()
+    apart: AbstractSet[Name] = frozenset()
 
     def __init__(
         self,
@@ -218,6 +222,8 @@ class _Share:
         if path not in self._proposers:
             told = self._files[path], self._settings, self.disbelieved
             self._proposers[path] = Proposer(path, *told)
+            here = {function for file, function in self.apart if file == str(path)}
+            self._proposers[path].apart = here
         source = Source(module_of(path)[0], str(path), self._files[path].text)
         found = {}
         for one in study(source, self._project.host(path), self._settings.options, names):
@@ -272,7 +278,8 @@ class _Share:
         found = Found()
         for function, one in studied.items():
             said = self._said.get(function, {})
-            open_ = open_parameters(one, said)
+            several = self._proposers[path].of_several_shapes(one)
+            open_ = tuple(n for n in open_parameters(one, said) if n not in several)
             bare = tuple(sorted(one.bare - said.keys()))
             given = agreed(calls.get(function, ()), open_, bare)
             owner = one.function.owner

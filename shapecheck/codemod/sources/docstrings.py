@@ -88,6 +88,15 @@ def claims(study: Study) -> Claims:
     return found
 
 
+def of_several_shapes(study: Study) -> set[str]:
+    """Return the parameters that the docstring says to have one shape or another."""
+    node = study.function.node
+    text = None if isinstance(node, ast.Lambda) else ast.get_docstring(node, clean=True)
+    if not text or not _OTHERWISE.search(text):
+        return set()
+    return {name for name, prose in _entries(text) if _OTHERWISE.search(prose)}
+
+
 def _each(prose: str, study: Study, spelling: Spelling, line: int) -> list[Claim]:
     """Return what is said of each of several results; none where that isn't said of each."""
     values = study.result if isinstance(study.result, tuple) else ()

@@ -6,8 +6,9 @@ Either((TensorType(...), NONE))     Float[Tensor, "b t d"] | None
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 
@@ -135,6 +136,27 @@ class Either(Type):
 
 
 NONE: Final = NoneType()
+
+
+def renamed(kind: Type, before: str, after: str) -> Type:
+    """Return a type in which a dimension has another name."""
+
+    def change(kind: Type) -> Type:
+        match kind:
+            case TensorType(text=text):
+                words = re.split(r"(\{[^}]*\}|\w+)", text)
+                return replace(kind, text="".join(after if w == before else w for w in words))
+            case ListType(element=element):
+                return ListType(change(element))
+            case TupleType(items=items):
+                return replace(kind, items=tuple(map(change, items)))
+            case DictType(value=value):
+                return replace(kind, value=change(value))
+            case Either(options=options):
+                return either(*map(change, options))
+        return kind
+
+    return change(kind)
 
 
 def either(*kinds: Type) -> Type:

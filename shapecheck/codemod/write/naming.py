@@ -66,7 +66,8 @@ class Names:
     isn't None, a dimension without a name that isn't among these symbols stays without one. `whole`
     is the group that others broadcast to. `code` are the identifiers of the module: what is called
     otherwise has its name from an op's signature. `own` are the variables of the function, and
-    `taken` the names that its annotations have already.
+    `taken` the names that its annotations have already. `apart`: what other functions call the same
+    is two dimensions.
     """
 
     def __init__(
@@ -76,9 +77,10 @@ class Names:
         code: Collection[str] | None = None,
         own: Collection[str] = (),
         taken: Collection[str] = (),
+        apart: bool = False,
     ) -> None:
         self.sizes = {dims.whole(size): text for size, text in sizes.items()}
-        self.code, self.own = code, own
+        self.code, self.own, self.apart = code, own, apart
         self.hints = dict(hints or {})
         self.given: dict[Sym, str] = {}
         self.known: set[Sym] | None = None
@@ -89,7 +91,7 @@ class Names:
 
     def afresh(self) -> Names:
         """Return names of the same function of which none is given yet."""
-        found = Names(self.sizes, self.hints, self.code, self.own, self._taken)
+        found = Names(self.sizes, self.hints, self.code, self.own, self._taken, self.apart)
         found.whole = self.whole
         return found
 
@@ -174,7 +176,8 @@ class Names:
         if symbol.kind is not Kind.UNKNOWN or symbol in self.hints or name in self.own:
             return True
         is_callers = symbol.name.startswith("caller.")
-        return name not in self._taken or (name in self._shared and not is_callers)
+        is_shared = name in self._shared and not self.apart
+        return name not in self._taken or (is_shared and not is_callers)
 
     def _run(self, symbol: Sym, usual: str) -> str:
         if self.whole is not None and symbol is not self.whole:
