@@ -512,16 +512,47 @@ class Facts:
         return self.shape(shape)
 
     def join(self, other: Facts) -> Facts:
-        """Return what holds on both of two paths."""
-        facts = Facts(
+        """Return what holds on both of two paths, and what either needs of what is supposed."""
+        found = Facts(
             {a: v for a, v in self.atoms.items() if other.atoms.get(a) == v},
             {r: v for r, v in self.runs.items() if other.runs.get(r) == v},
             self.under_unknown_condition and other.under_unknown_condition,
             self.declared,
             self.autocast | other.autocast,
         )
-        facts.features = self.features
-        return facts
+        found.features = self.features
+        if len(found.runs) < len(self.runs) or len(found.runs) < len(other.runs):
+            needs = dict.fromkeys(r for r in (*self.runs, *other.runs) if r not in found.runs)
+            for run in [run for run in needs if run.supposed]:
+                found.need_both(run, self, other)
+        return found
+
+    def need_both(self, run: Sym, one: Facts, other: Facts) -> None:
+        """Learn what a run, supposed to be as the program needs it, has to be on two paths.
+
+        Where a path was taken for its length, it is one or the other.
+        """
+        if any(_measured(atom) is run for atom in (*one.atoms, *other.atoms) if _is_length(atom)):
+            return
+        if run not in one.runs or run not in other.runs:
+            self.take_over(run, one if run in one.runs else other)
+            return
+        pair = one.items(one.runs[run]), other.items(other.runs[run])
+        aligned = in_pairs(*pair)
+        if aligned is None:
+            return
+        self.runs = {**self.runs, run: tuple(self._needed(*two) for two in aligned)}
+
+    def _needed(self, one: Item, other: Item) -> Item:
+        """Return what an axis is that is one on one path and the other on another."""
+        if one == other or isinstance(one, Run) or isinstance(other, Run):
+            return one
+        for size, than in ((one, other), (other, one)):
+            symbol = symbol_of(size)
+            if symbol is not None and symbol.supposed and symbol not in self.atoms:
+                self.learn(symbol, size_of(than))
+                return than
+        return Size.of(Sym.fresh(left_open=True))
 
     def take_over(self, run: Sym, other: Facts) -> None:
         """Learn what elsewhere has been learned of a run, and of the dimensions it stands for."""
@@ -535,6 +566,47 @@ class Facts:
             else:
                 known = {s: other.atoms[s] for s in dims.symbols(item) if s in other.atoms}
                 self.atoms = {**known, **self.atoms}
+
+
+def in_pairs(one: tuple[Item, ...], other: tuple[Item, ...]) -> list[tuple[Item, Item]] | None:
+    """Return the dimensions of two shapes that are one, each with that of the other.
+
+    What only one has, beside a run of the other, is paired with itself. None where the two can't be
+    one shape, or that isn't known.
+    """
+    mine, theirs = _cut(one), _cut(other)
+    if mine is None or theirs is None:
+        return None
+    if mine[1] and theirs[1]:
+        back = _side_by_side(mine[2][::-1], theirs[2][::-1])[::-1]
+        return [*_side_by_side(mine[0], theirs[0]), (mine[1][0], mine[1][0]), *back]
+    if not mine[1] and not theirs[1]:
+        return [*zip(one, other, strict=True)] if len(one) == len(other) else None
+    whole, (front, _, back) = (one, theirs) if theirs[1] else (other, mine)
+    inside = len(whole) - len(front) - len(back)
+    if inside < 0:
+        return None
+    facing = (*front, *whole[len(front) : len(front) + inside], *back)
+    return [*zip(whole, facing, strict=True)]
+
+
+def _cut(items: tuple[Item, ...]) -> tuple[tuple[Item, ...], ...] | None:
+    """Return what stands before the only run, that, and what is behind; None if there are more."""
+    found = runs_in(items)
+    if len(found) > 1:
+        return None
+    at = found[0][0] if found else len(items)
+    return items[:at], items[at : at + 1], items[at + 1 :]
+
+
+def _side_by_side(one: Sequence[Item], other: Sequence[Item]) -> list[tuple[Item, Item]]:
+    """Return pairs of what two rows have at each place, twice what only one of them has there."""
+    both = [*zip(one, other, strict=False)]
+    return [*both, *((item, item) for item in (*one[len(both) :], *other[len(both) :]))]
+
+
+def _is_length(atom: Atom) -> bool:
+    return isinstance(atom, Sym) and isinstance(atom.origin, LengthOf)
 
 
 def _as_long(option: tuple[Item, ...], items: tuple[Item, ...]) -> bool:

@@ -181,7 +181,7 @@ def test_what_is_annotated_in_part_is_not_refused_the_second_time(tmp_path: Path
     )
     assert annotate_files([path], Settings()).refused == []
     once_text, _ = annotate(path)
-    assert 'x: Shaped[Tensor, "N 3"],  # [N, 3]\n    q: Tensor,  # (B, T, D)\n' in once_text
+    assert 'x: Shaped[Tensor, "N 3"],  # [N, 3]\n' in once_text
     again = annotate_files([path], Settings())
     assert (again.changed, again.refused) == ([], [])
 

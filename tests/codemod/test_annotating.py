@@ -183,7 +183,7 @@ def test_what_has_a_shape_is_a_tensor_where_there_are_no_other_arrays(tmp_path: 
     found = annotated(tmp_path, text, "static")
     assert (
         'def step(x: Shaped[torch.Tensor, "b t h"], dt: Shaped[torch.Tensor, "b 3 h"], '
-        'z: Shaped[torch.Tensor, "b t"] | None=None) -> Shaped[torch.Tensor, "b t h"]:'
+        'z: Shaped[torch.Tensor, "b t"] | None = None) -> Shaped[torch.Tensor, "b t h"]:'
     ) in found
 
 
@@ -818,8 +818,8 @@ def test_what_was_refused_is_tried_again_with_what_others_say(tmp_path: Path) ->
     )
     found = annotated(tmp_path, text, "static")
     assert (
-        'forward(self, x: Float[torch.Tensor, "C N width"], y: Float[torch.Tensor, "C M width"])'
-        ' -> Float[torch.Tensor, "C M+N width"]:'
+        'forward(self, x: Float[torch.Tensor, "B N width"], y: Float[torch.Tensor, "_ M width"])'
+        ' -> Float[torch.Tensor, "B M+N width"]:'
     ) in found
     assert annotated(tmp_path, found, "static") == found
 

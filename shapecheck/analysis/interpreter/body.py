@@ -33,7 +33,13 @@ from shapecheck.analysis.interpreter.budget import Budget
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.lost_names import where_lost
-from shapecheck.analysis.program.declared import Declared, ListDecl, TensorDecl, TupleDecl
+from shapecheck.analysis.program.declared import (
+    CallableDecl,
+    Declared,
+    ListDecl,
+    TensorDecl,
+    TupleDecl,
+)
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, literal
 from shapecheck.analysis.program.modules import Module
@@ -207,10 +213,11 @@ def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
         element = fitting.declare(frame, declared, param.name, matcher)
         return frame.state.new(ListContent(None, element, "tuple"))
     value = fitting.declare(frame, declared, param.name, matcher)
-    if value is UNKNOWN and isinstance(param.default, (ast.Name, ast.Attribute, ast.Call)):
+    is_open = value is UNKNOWN or _is_any_callable(declared)
+    if is_open and isinstance(param.default, (ast.Name, ast.Attribute, ast.Call)):
         if frame.function is not None and is_always_given(frame.function, param.name):
-            return UNKNOWN
-        return _called_by_default(frame, param.default)
+            return value
+        return _called_by_default(frame, param.default, value)
     return with_default(value, param.name, param.default)
 
 
@@ -230,7 +237,15 @@ def default(
         frame.state.vars = outer
 
 
-def _called_by_default(frame: Frame, node: ast.expr) -> Value:
+def _is_any_callable(declared: Declared) -> bool:
+    """Whether something is said to be there to be called, and not with which shapes."""
+    match declared:
+        case CallableDecl(params=None, result=result):
+            return not speaks(result)
+    return False
+
+
+def _called_by_default(frame: Frame, node: ast.expr, otherwise: Value) -> Value:
     """Return what a parameter is where nothing is passed, if that is there to be called.
 
     Of `norm_layer=nn.LayerNorm` the annotation says nothing, and the program as it is written
@@ -242,7 +257,7 @@ def _called_by_default(frame: Frame, node: ast.expr) -> Value:
             return given
         case Dotted(name=name) if name.startswith("torch."):
             return given
-    return UNKNOWN
+    return otherwise
 
 
 def _text(frame: Frame, node: ast.expr) -> str | None:

@@ -15,6 +15,7 @@ from shapecheck import spec
 from shapecheck.analysis import Options
 from shapecheck.analysis.annotations.declarations import arguments_of, declaration, speaks
 from shapecheck.analysis.check.tensor_evidence import shown
+from shapecheck.analysis.program.syntax import is_none
 from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import OneOf, tensor_of
 from shapecheck.codemod.project.files import PythonFile
@@ -277,7 +278,11 @@ def _open_parameters(one: Study, told: Collection[str] = ()) -> Collection[str]:
         if not speaks(param.declared)
         and (
             param.declared.has_tensor
-            or (param.name in bare and (not arrays or param.name in (*one.bare, *told)))
+            or (
+                param.name in bare
+                and (param.default is None or is_none(param.default))
+                and (not arrays or param.name in (*one.bare, *told))
+            )
         )
     }
 

@@ -58,7 +58,7 @@ class Doubts:
         """
         doubts: dict[tuple[Path, int], Doubt] = {}
         for complaint, places in self._taken.items():
-            left = [one for one in places.items() if one[0][1] not in found.get(one[0][0], {})]
+            left = [one for one in places.items() if _is_gone(*one, found)]
             if any(_is_another(complaint, *one) for one in left):
                 shown = self._files[complaint.path].path
                 told = tuple(self._told(complaint, path, one) for (path, _), one in left)
@@ -75,6 +75,13 @@ class Doubts:
             "result" if one.slot.name == "return" and not one.slot.local else f'"{one.slot.name}"'
         )
         return f'{what} of "{one.slot.function}" as {one.kind.source("Tensor")} ({where})'
+
+
+def _is_gone(place: Place, one: Proposal, found: Mapping[Path, Proposed]) -> bool:
+    """Whether something isn't annotated, or not as a person or a record has it."""
+    path, slot = place
+    kept = found.get(path, {}).get(slot)
+    return kept is None or (one.origin != "static" and kept.kind != one.kind)
 
 
 def _is_another(complaint: Complaint, place: Place, one: Proposal) -> bool:
