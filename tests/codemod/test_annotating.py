@@ -14,6 +14,7 @@ from shapecheck.codemod.annotate import Proposal, Settings, _unbound, annotate_f
 from shapecheck.codemod.project.files import FileProblem, read, write
 from shapecheck.codemod.write.annotation_types import TensorType
 from shapecheck.codemod.write.edit import Slot
+from shapecheck.record.store import Call, Key, Recorded
 
 
 def annotated(tmp_path: Path, text: str, *origins: str, **others: str) -> str:
@@ -936,3 +937,128 @@ def test_a_result_waits_for_what_it_is_made_by(tmp_path: Path) -> None:
     )
     block = annotated(tmp_path, text, "static").partition("class Mix")[0]
     assert 'x: Float[torch.Tensor, "b n d"]) -> Float[Tensor, "b n d"]:' in block
+
+
+# What calls, texts and runs don't show ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("makes", "shape"),
+    [("Head(dim)", "b t dim"), ('{"head": Head}["head"](dim)', "*batch dim")],
+    ids=["where all calls are seen", "stored in a dict"],
+)
+def test_a_class_that_is_handed_around_may_be_given_more_axes(
+    tmp_path: Path, makes: str, shape: str
+) -> None:
+    text = HEAD + (
+        "class Head(nn.Module):\n"
+        "    def __init__(self, dim):\n"
+        "        super().__init__()\n"
+        "        self.norm = nn.LayerNorm(dim)\n"
+        "    def forward(self, x):\n"
+        "        return self.norm(x).softmax(-1)\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self, dim):\n"
+        "        super().__init__()\n"
+        "        self.head = Head(dim)\n"
+        f"        self.other = {makes}\n"
+        "    def forward(self, x):\n"
+        "        b, t, d = x.shape\n"
+        "        return self.head(x)\n"
+    )
+    found = annotated(tmp_path, text, "static")
+    assert f'def forward(self, x: Float[torch.Tensor, "{shape}"])' in found
+
+
+def test_a_docstring_that_is_wrong_leaves_what_the_code_shows_and_its_rank(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def attend(q, k):\n"
+        '    """Attend.\n\n    Args:\n        q: queries (B, T, D)\n'
+        '        k: keys of shape (B, D, S)\n    """\n'
+        "    b, t, d = q.shape\n"
+        "    return (q @ k.transpose(-2, -1)).softmax(-1)\n"
+    )
+    found = annotated(tmp_path, text)
+    assert 'q: Shaped[torch.Tensor, "b t d"], k: Shaped[torch.Tensor, "b t2 d"]' in found
+
+
+def test_what_may_be_of_two_ranks_isnt_what_a_run_shows(tmp_path: Path) -> None:
+    body = '    """Embed.\n\n    Args:\n        ids: of shape {}\n    """\n    return w[ids]\n'
+    calls = [
+        Call(
+            {"ids": ["t", "int64", "cpu", [2, 3]], "w": ["t", "float32", "cpu", [5, 4]]},
+            None,
+            {},
+            1,
+        )
+    ]
+    for said, is_open in (("(B, T)", False), ("(B, T) or (T,)", True)):
+        path = tmp_path / "model.py"
+        path.write_text(HEAD + "def f(ids, w):\n" + body.format(said))
+        record = {Key("model.py", "f", 3): Recorded(1, calls)}
+        outcome = annotate_files([path], Settings(record=record))
+        assert ("def f(ids, w: Float[torch.Tensor" in outcome.changed[0].text) == is_open
+
+
+@pytest.mark.parametrize(
+    ("comment", "shape"),
+    [
+        ("Float['b n ts']", 'Float[torch.Tensor, "b n ts"]'),
+        (': Int[Tensor, "b n 3"]', 'Int[torch.Tensor, "b n 3"]'),
+        ("List['b n ts']", None),
+    ],
+)
+def test_an_annotation_in_a_comment_is_one(tmp_path: Path, comment: str, shape: str | None) -> None:
+    text = HEAD + (
+        f"def f(\n    x,  #{comment}\n    y: int,\n):  # -> Shaped['b ts n']\n    return x.mT\n"
+    )
+    found = annotated(tmp_path, text, "comments")
+    assert (f"    x: {shape},  #" in found) == (shape is not None)
+    assert ') -> Shaped[torch.Tensor, "b ts n"]:' in found
+
+
+def test_a_parameter_is_what_either_of_two_ways_needs(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(x: torch.Tensor, flag: bool):\n"
+        "    if flag:\n        return x @ torch.zeros(8, 4)\n"
+        "    b, n, c = x.shape\n    return x.reshape(b, -1)\n"
+        "def g(x: torch.Tensor):\n"
+        "    if x.ndim == 3:\n        b, n, c = x.shape\n        return x.reshape(b, -1)\n"
+        "    return x\n"
+    )
+    found = annotated(tmp_path, text, "static")
+    assert 'def f(x: Float[torch.Tensor, "b n 8"], flag: bool)' in found
+    assert "def g(x: torch.Tensor)" in found
+
+
+def test_axes_that_a_callee_calls_the_same_may_be_two(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def heads(x: torch.Tensor):\n    b, n, c = x.shape\n    return x.reshape(b, n, 2, c // 2)\n"
+        "class A(nn.Module):\n"
+        "    def __init__(self, dim: int):\n        super().__init__()\n"
+        "        self.q, self.k = nn.Linear(dim, dim), nn.Linear(dim, dim)\n"
+        "    def forward(self, q: torch.Tensor, k: torch.Tensor):\n"
+        "        q, k = heads(self.q(q)), heads(self.k(k))\n"
+        "        return q.transpose(1, 2) @ k.permute(0, 2, 3, 1)\n"
+        "class B(nn.Module):\n"
+        "    def __init__(self, dim: int):\n        super().__init__()\n"
+        "        self.a = A(dim)\n"
+        "    def forward(self, x: torch.Tensor, y: torch.Tensor):\n"
+        "        b, n, c = x.shape\n        _, m, _ = y.shape\n"
+        "        return self.a(x, y)\n"
+    )
+    found = annotated(tmp_path, text, "static")
+    assert 'q: Float[torch.Tensor, "b n dim"], k: Float[torch.Tensor, "b n2 dim"]' in found
+
+
+def test_what_check_would_refuse_is_not_written(tmp_path: Path) -> None:
+    text = HEAD + (
+        "def f(wav: torch.Tensor, channels: int):\n"
+        "    *shape, c, length = wav.shape\n"
+        "    if channels == 1:\n        return wav.mean(-2, keepdim=True)\n"
+        "    return wav.expand(channels, -1)\n"
+    )
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "model.py"
+    path.write_text(annotated(tmp_path, text))
+    assert main(["check", "--only-shapes", str(path), "--", "--cache-dir=/dev/null"]) == 0

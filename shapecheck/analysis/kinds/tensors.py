@@ -86,10 +86,10 @@ class TensorKind(Kind[Tensor]):
         return True if frame.program.table.signature(f"torch.Tensor.{name}") else None
 
     def iterate(self, frame: Frame, value: Value, held: Tensor) -> Iterated:
-        shape = frame.state.facts.shape(held.shape)
-        first = shape.at(0)
+        first = frame.state.facts.reach(frame.state.facts.shape(held.shape).dims, 0)
         if first is None:
             return None, Tensor.unknown()
+        shape = frame.state.facts.shape(held.shape)
         row = replace(held, shape=Shape(shape.dims[1:]), inserted=False)
         count = frame.state.facts.dim(first)
         if is_within(count, most=UNROLL):

@@ -117,7 +117,7 @@ class Names:
             elif "..." in runs.values() and self._is_bare(item):
                 words.append("_")
             else:
-                words.append(self._dim(item, usual[at] if at < len(usual) else last))
+                words.append(self._dim(item, usual[at] if at < len(usual) else last, not at))
         text = " ".join(_without_padding(words))
         try:
             spec.parse(text)
@@ -168,7 +168,7 @@ class Names:
         )
         return label if is_told and re.fullmatch(r"[A-Za-z]\w*", label) else None
 
-    def _may_share(self, symbol: Sym, name: str) -> bool:
+    def _may_share(self, symbol: Sym, name: str, leads: bool) -> bool:
         """Whether a dimension has this name, be there another that has it, too.
 
         A caller's `t` needn't be that of the function, or of another that it calls.
@@ -176,7 +176,7 @@ class Names:
         if symbol.kind is not Kind.UNKNOWN or symbol in self.hints or name in self.own:
             return True
         is_callers = symbol.name.startswith("caller.")
-        is_shared = name in self._shared and not self.apart
+        is_shared = leads and name in self._shared and not self.apart
         return name not in self._taken or (is_shared and not is_callers)
 
     def _run(self, symbol: Sym, usual: str) -> str:
@@ -197,7 +197,7 @@ class Names:
             self.given[symbol] = name
         return f"*{name}"
 
-    def _dim(self, dim: DimExpr, usual: str) -> str:
+    def _dim(self, dim: DimExpr, usual: str, leads: bool) -> str:
         size = dims.whole(size_of(dim))
         if isinstance(size, int):
             return str(size) if size >= 0 else "_"
@@ -205,7 +205,7 @@ class Names:
             return "{" + self.sizes[size] + "}"
         if any(s.options or s.left_open or self._is_loose(s) for s in size.symbols()):
             return "_"
-        named = {symbol: self._symbol(symbol, usual) for symbol in _in_order(size)}
+        named = {symbol: self._symbol(symbol, usual, leads) for symbol in _in_order(size)}
         replaced = dims.substitute(size, {s: Size.of(Sym(n, Kind.NAME)) for s, n in named.items()})
         text = re.sub(r"\s", "", str(replaced))
         return text if len(_OPERATOR.findall(text)) <= _READABLE else "_"
@@ -227,19 +227,19 @@ class Names:
             return False
         return self._label(symbol) is None
 
-    def _symbol(self, symbol: Sym, usual: str) -> str:
+    def _symbol(self, symbol: Sym, usual: str, leads: bool) -> str:
         name = self.given.get(symbol)
         if name is None:
             known = self.sizes.get(Size.of(symbol))
             if known is not None:
                 name = "{" + known + "}"
             else:
-                # Two dimensions that the code calls the same are taken for one: verification
-                # finds out where they aren't.
+                # Two dimensions that the function itself calls the same are taken for one, and two
+                # that begin a shape: verification finds out where they aren't.
                 name = self._label(symbol)
-                if name is None or not self._may_share(symbol, name):
+                if name is None or not self._may_share(symbol, name, leads):
                     name = unused(name.rstrip(digits) if name else usual, self._taken)
-                elif not symbol.name.startswith("caller."):
+                elif leads and not symbol.name.startswith("caller."):
                     self._shared.add(name)
                 self._taken.add(name)
             self.given[symbol] = name
