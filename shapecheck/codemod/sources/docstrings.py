@@ -47,6 +47,10 @@ _AS: Final = re.compile(r"(?i)\b(?:in|as)(?: the)?(?: form)?$")
 _FIRST: Final = re.compile(r"\s*`*\[[A-Z]\]`*(?:\s|$)")
 _TIMES: Final = re.compile(r"\s[xX]\s")
 _ATTRIBUTES: Final = re.compile(r"(?im)^attributes\s*:?\s*$")
+_OTHER_TYPE: Final = re.compile(
+    r"\s*\((?:optional,?\s*)?(?:tuple|list|sequence|dict|int|float|bool|str)\b(?!.*tensor)",
+    re.IGNORECASE,
+)
 _TENSOR: Final = re.compile(r"(?i)\b(?:torch\.)?\w*tensors?\b")
 _WHERE: Final = re.compile(r"(?i)\bwhere$")
 _RESULT: Final = "return"
@@ -81,7 +85,7 @@ def claims(study: Study) -> Claims:
         if name in study.params and judge(shape, study.params.get(name, UNKNOWN)) is not False:
             of_tensor = _TENSOR.search(prose) is not None and "array" not in prose.lower()
             found.params.setdefault(name, Claim(shape, line, of_tensor))
-    for name, one in named(text):
+    for name, one in named(_without_results(text)):
         shape = spelling.of(one.result, study.params.get(name, UNKNOWN))
         if name in tensors and judge(shape, study.params[name]) is not False:
             found.params.setdefault(name, Claim(shape, line, category=one.category))
@@ -95,6 +99,17 @@ def of_several_shapes(study: Study) -> set[str]:
     if not text or not _OTHERWISE.search(text):
         return set()
     return {name for name, prose in _entries(text) if _OTHERWISE.search(prose)}
+
+
+def _without_results(text: str) -> str:
+    """Return a docstring without what it says of results: `the resized x of shape [b, m]`."""
+    kept, section = [], ""
+    for line in text.split("\n"):
+        heading = _SECTION.match(line.strip())
+        section = heading[1].lower().rstrip("s") if heading is not None else section
+        if section not in ("return", "output") and not _RETURNS.match(line.strip()):
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def _each(prose: str, study: Study, spelling: Spelling, line: int) -> list[Claim]:
@@ -211,6 +226,8 @@ def _stated(
     are given. What isn't called a shape isn't one then.
     """
     if _OTHERWISE.search(prose):  # one of them may be written in a way that can't be read
+        return None
+    if _OTHER_TYPE.match(prose):  # hw (tuple): the sides (H, W)
         return None
     found: list[tuple[str, bool]] = []
     plainly = re.sub(r"[`$]|:math:", "", prose)

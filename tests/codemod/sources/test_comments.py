@@ -142,3 +142,22 @@ def test_sizes_that_an_x_joins_are_read_in_docstrings(tmp_path: Path) -> None:
         "    return g(uv, params, kernel)\n"
     )
     assert shapes(tmp_path, text, "docstrings") == ["B N 2", "5 M", "B N+1 3"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "returns", "shown"),
+    [
+        ("hw: of shape (H, W)", "a tensor", ["H W"]),
+        ("hw (Tuple): the sides (H, W)", "a tensor", []),
+        ("hw: the sides", "torch.Tensor: the resized hw of shape [A, B_new]", []),
+    ],
+    ids=["a tensor", "a tuple", "of the result"],
+)
+def test_what_is_said_of_something_else_is_not_said_of_a_parameter(
+    entry: str, returns: str, shown: list[str], tmp_path: Path
+) -> None:
+    text = (
+        f'def f(hw):\n    """Do.\n\n    Args:\n        {entry}\n\n'
+        f'    Return:\n        {returns}\n    """\n    return g(hw)\n'
+    )
+    assert shapes(tmp_path, text, "docstrings") == shown
