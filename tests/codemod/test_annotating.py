@@ -1033,7 +1033,8 @@ def test_a_parameter_is_what_either_of_two_ways_needs(tmp_path: Path) -> None:
 
 def test_axes_that_a_callee_calls_the_same_may_be_two(tmp_path: Path) -> None:
     text = HEAD + (
-        "def heads(x: torch.Tensor):\n    b, n, c = x.shape\n    return x.reshape(b, n, 2, c // 2)\n"
+        "def heads(x: torch.Tensor):\n"
+        "    b, n, c = x.shape\n    return x.reshape(b, n, 2, c // 2)\n"
         "class A(nn.Module):\n"
         "    def __init__(self, dim: int):\n        super().__init__()\n"
         "        self.q, self.k = nn.Linear(dim, dim), nn.Linear(dim, dim)\n"

@@ -149,7 +149,7 @@ def test_sizes_that_an_x_joins_are_read_in_docstrings(tmp_path: Path) -> None:
     [
         ("hw: of shape (H, W)", "a tensor", ["H W"]),
         ("hw (Tuple): the sides (H, W)", "a tensor", []),
-        ("hw: the sides", "torch.Tensor: the resized hw of shape [A, B_new]", []),
+        ("hw: the sides", "torch.Tensor: the resized hw of shape [A, B_new]", ["A B_new"]),
     ],
     ids=["a tensor", "a tuple", "of the result"],
 )
