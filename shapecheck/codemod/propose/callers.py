@@ -92,17 +92,23 @@ def open_parameters(one: Study, said: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the parameters of which callers may say how many axes they have.
 
     None where any is annotated, or `said`, to take any number of axes: callers don't show all that
-    is possible. Nor do they where the result has the shape of the parameter whatever that is.
+    is possible. Nor do they where the result has the shape of the parameter whatever that is, or
+    where it goes on to a function that takes any number of axes.
     """
     names = sorted(wanted(one) - {"return"} - said.keys())
     shaped = [value for name, value in one.params.items() if name not in names]
     if _is_for_any(one.function) or any(map(_is_open, (*shaped, *said.values()))):
         return ()
     kept = tensor_of(one.result)
+    anyhow = [
+        value for callee, bound in one.calls if _is_for_any(callee) for value in bound.values()
+    ]
     return tuple(
         name
         for name in names
-        if _is_open(value := one.params[name]) and not _is_same(tensor_of(value), kept)
+        if _is_open(value := one.params[name])
+        and not _is_same(tensor_of(value), kept)
+        and value not in anyhow
     )
 
 

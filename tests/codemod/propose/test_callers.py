@@ -162,3 +162,19 @@ def test_what_meets_as_many_as_a_parameter_says_may_be_a_number(tmp_path: Path) 
         "def noise(mean, std, batch):\n    return (mean + std * torch.randn((batch,))).exp()\n",
     )
     assert "def noise(mean, std, batch)" in found
+
+
+def test_what_goes_on_to_a_function_for_any_number_of_axes_is_left_open(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def dropped(x, p):\n"
+        "    return x * x.new_empty((x.shape[0],) + (1,) * (x.ndim - 1)).bernoulli_(p)\n"
+        "class Drop(nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        return dropped(x, 0.5)\n"
+        "def use(x: torch.Tensor):\n"
+        "    b, t, d = x.shape\n"
+        "    return Drop()(x)\n",
+    )
+    assert 'def use(x: Shaped[torch.Tensor, "b t d"])' in found
+    assert 'def forward(self, x: Shaped[torch.Tensor, "b t d"])' not in found
