@@ -19,7 +19,7 @@ TESTS_COMPILED := tests/test_compiled.py \
 	$(addprefix tests/,dims shapes spec ops signatures analysis engine project cli runtime named)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit compiled test-compiled conformance agreement bench soak corpus libraries same messages structure mutants fuzz edits planted posted clean
+.PHONY: help install demo test lint typecheck unit compiled test-compiled conformance agreement bench soak corpus libraries same messages structure mutants fuzz edits planted annotated posted clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,6 +97,9 @@ edits: $(INSTALLED) ## Draw edits, and compare the daemon, warm and cold runs af
 
 planted: $(INSTALLED) ## Plant mistakes in public repositories, count which are found: PLANTED=folder/of/checkouts
 	$(BIN)/python benchmarks/planted/run.py $(PLANTED) $(PLANTED_ARGS)
+
+annotated: $(INSTALLED) ## Annotate public repositories, and count what gets a shape: ANNOTATED=folder/of/checkouts
+	$(BIN)/python benchmarks/annotated/run.py $(ANNOTATED) $(ANNOTATED_ARGS)
 
 posted: $(INSTALLED) ## Print how many of the bugs that people posted are found (ASIDE=1: those kept aside too)
 	PYTHONPATH=tests $(BIN)/python benchmarks/posted_shares.py $(if $(ASIDE),--aside)
