@@ -532,7 +532,8 @@ class Facts:
 
         Where a path was taken for its length, it is one or the other.
         """
-        if any(_measured(atom) is run for atom in (*one.atoms, *other.atoms) if _is_length(atom)):
+        asked = (atom for atom in (*one.atoms, *other.atoms) if isinstance(atom, Sym))
+        if any(_measured(atom) is run for atom in asked):
             return
         if run not in one.runs or run not in other.runs:
             self.take_over(run, one if run in one.runs else other)
@@ -564,7 +565,8 @@ class Facts:
             if isinstance(item, Run):
                 self.take_over(item.symbol, other)
             else:
-                known = {s: other.atoms[s] for s in dims.symbols(item) if s in other.atoms}
+                known: dict[Atom, IntSize] = {}
+                known |= {s: other.atoms[s] for s in dims.symbols(item) if s in other.atoms}
                 self.atoms = {**known, **self.atoms}
 
 
@@ -578,8 +580,8 @@ def in_pairs(one: tuple[Item, ...], other: tuple[Item, ...]) -> list[tuple[Item,
     if mine is None or theirs is None:
         return None
     if mine[1] and theirs[1]:
-        back = _side_by_side(mine[2][::-1], theirs[2][::-1])[::-1]
-        return [*_side_by_side(mine[0], theirs[0]), (mine[1][0], mine[1][0]), *back]
+        behind = _side_by_side(mine[2][::-1], theirs[2][::-1])[::-1]
+        return [*_side_by_side(mine[0], theirs[0]), (mine[1][0], mine[1][0]), *behind]
     if not mine[1] and not theirs[1]:
         return [*zip(one, other, strict=True)] if len(one) == len(other) else None
     whole, (front, _, back) = (one, theirs) if theirs[1] else (other, mine)
@@ -603,10 +605,6 @@ def _side_by_side(one: Sequence[Item], other: Sequence[Item]) -> list[tuple[Item
     """Return pairs of what two rows have at each place, twice what only one of them has there."""
     both = [*zip(one, other, strict=False)]
     return [*both, *((item, item) for item in (*one[len(both) :], *other[len(both) :]))]
-
-
-def _is_length(atom: Atom) -> bool:
-    return isinstance(atom, Sym) and isinstance(atom.origin, LengthOf)
 
 
 def _as_long(option: tuple[Item, ...], items: tuple[Item, ...]) -> bool:
