@@ -72,8 +72,8 @@ def comment(text: str, known: Collection[str] = ()) -> Said | None:
     `known` are names of dimensions: `[N] floats` speaks of one, `[m] along the way` of metres.
     """
     said = (_GIVES.sub("", text) or text).lstrip("#:! ").rstrip()
-    if found := _WRITTEN.match(said):
-        return _written(*found.group(1, 3)) if _may_follow(said[found.end() :]) else None
+    if written := _WRITTEN.match(said):
+        return _written(*written.group(1, 3)) if _may_follow(said[written.end() :]) else None
     text = bracketed(said)
     if not text or len(text) > 300 or _is_code(text):
         return None

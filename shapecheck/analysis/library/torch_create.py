@@ -12,6 +12,7 @@ from shapecheck.analysis.interpreter.op_calls import plain
 from shapecheck.analysis.interpreter.registry import LibraryCall, function
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Array, Items, ListContent
+from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Mismatch, Shape, Tensor
 
@@ -41,6 +42,14 @@ def _of_list(frame: Frame, call: LibraryCall) -> Value:
     if not isinstance(tensor, Tensor) or tensor.shape.known is None:
         return NOTHING
     count = length(frame, call.args[0])
-    shape = Shape((dims.unknown() if count is None else count, *tensor.shape.dims))
+    if count is None or _is_of_parameter(count):
+        count = dims.unknown()
+    shape = Shape((count, *tensor.shape.dims))
     many = Tensor(shape, tensor.dtype)
     return Array(many) if name.startswith("numpy.") else many
+
+
+def _is_of_parameter(count: IntSize) -> bool:
+    """Whether a count is how many items a parameter has: another may have as many, on purpose."""
+    symbol = dims.symbol_of(count)
+    return symbol is not None and symbol.name.startswith("len(")

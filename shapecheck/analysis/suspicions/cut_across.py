@@ -142,8 +142,8 @@ def _is_told(size: IntSize, known: frozenset[dims.Sym]) -> bool:
     """
     if isinstance(size, Size):
         symbols = dims.symbols(size)
-        if _may_be_left(size):
-            return False
+        if any(isinstance(atom, FloorDiv) for atom in size.atoms()):
+            return False  # a pool as wide as its axis leaves 1 of it
         loose = {one for one in symbols if one.kind is Kind.UNKNOWN}
         are_axes = all(one in known and _is_an_axis(one) for one in loose)
         return len(size.terms) == 1 and are_axes and not any(one.options for one in symbols)

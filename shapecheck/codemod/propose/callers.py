@@ -139,7 +139,8 @@ def agreed(
         ranks = {None if one.axes is None else len(one.axes) for one in tensors}
         if len(ranks) != 1 or None in ranks:
             continue
-        axes, ones = [], []
+        axes: list[tuple[str, int]] = []
+        ones: list[int] = []
         for at, column in enumerate(zip(*(one.axes or () for one in tensors), strict=True)):
             ones += [at] if at and any(size == 1 for _, size in column) else []
             labels = {label for label, _ in column}
