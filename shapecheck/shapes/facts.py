@@ -289,6 +289,8 @@ class Facts:
         vague = any(s.kind is Kind.UNKNOWN and not s.counted for s in symbols)
         if vague or not symbols or (self.under_unknown_condition and not named):
             return False
+        if 1 in now and not named:  # as one channel of pictures that are one item wide
+            return False
         # min(n,h) and min(n,w) are both n where that is less, and min(n,2) is 2 where n is more
         if all(is_clamped(dim) or isinstance(dim, int) for dim in now) or _is_bound(*now):
             return False

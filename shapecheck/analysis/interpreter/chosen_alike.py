@@ -10,6 +10,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations.classes import find_method
 from shapecheck.analysis.annotations.construction import given_in_module
+from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Value
 from shapecheck.analysis.values.heap import inside
@@ -168,11 +169,17 @@ def _is_untold(signature: Signature, tensors: Sequence[Tensor]) -> bool:
 
 
 def _told_apart(owner: Class, one: str, other: str) -> bool:
-    """Whether a call in its module gives two parameters of a class what may not be equal."""
+    """Whether a call in its module gives two parameters of a class what may not be equal.
+
+    One that gives what may be left out, too, may have another path taken.
+    """
     init = find_method(owner, "__init__")
     if init is None:
         return False
+    optional = {param.name for param in declaration(init).params if param.default is not None}
     for given in given_in_module(owner, init):
+        if optional.difference((one, other)) & given.keys():
+            continue
         pair = [given[name] for name in (one, other) if name in given]
         if len(pair) == 2 and any(isinstance(arg, (ast.Constant, ast.BinOp)) for arg in pair):
             if ast.dump(pair[0]) != ast.dump(pair[1]):

@@ -142,8 +142,8 @@ def _is_told(size: IntSize, known: frozenset[dims.Sym]) -> bool:
     """
     if isinstance(size, Size):
         symbols = dims.symbols(size)
-        if any(isinstance(atom, FloorDiv) for atom in size.atoms()):
-            return False  # a pool as wide as its axis leaves 1 of it
+        if any(one is not None for one in _pooled(size)):
+            return False
         loose = {one for one in symbols if one.kind is Kind.UNKNOWN}
         are_axes = all(one in known and _is_an_axis(one) for one in loose)
         return len(size.terms) == 1 and are_axes and not any(one.options for one in symbols)
@@ -152,9 +152,13 @@ def _is_told(size: IntSize, known: frozenset[dims.Sym]) -> bool:
 
 def _may_be_left(size: IntSize) -> bool:
     """Whether it is a part of an axis without name: 1, where a pool is as wide as that."""
+    return any(one is not None and not one.has_name for one in _pooled(size))
+
+
+def _pooled(size: IntSize) -> list[dims.Sym | None]:
+    """Return the axes of which a size may be what a pool leaves, None for each other quotient."""
     quotients = only(size.atoms(), FloorDiv) if isinstance(size, Size) else []
-    pooled = [dims.symbol_of(one.num) for one in quotients]
-    return any(one is not None and not one.has_name for one in pooled)
+    return [dims.symbol_of(one.num) for one in quotients]
 
 
 def _is_an_axis(symbol: dims.Sym) -> bool:
