@@ -456,18 +456,19 @@ class Syntax:
         either if it is in capitals, or if the module is a script, of which nobody imports what it
         has set.
         """
-        is_own = name.isupper() or self._is_script
-        return is_own and name not in self.survey.changed and name not in self._handed_on
+        is_changed = name in self.survey.changed
+        return self._is_own(name) and not is_changed and name not in self._handed_on
+
+    def _is_own(self, name: str) -> bool:
+        """Whether no other module changes a global, as far as its name and the module tell."""
+        return name.isupper() or self._is_script
 
     @cached_property
     def _handed_on(self) -> frozenset[str]:
         """The variables that get another name, or are given to a function that isn't known."""
-        return frozenset(
-            one.id
-            for node in ast.walk(self.tree)
-            for one in _kept_by(node)
-            if isinstance(one, ast.Name)
-        )
+        with unnoted():
+            kept = [one for node in ast.walk(self.tree) for one in _kept_by(node)]
+        return frozenset(one.id for one in kept if isinstance(one, ast.Name))
 
     def calls(self, name: str) -> list[ast.Call]:
         """Return the calls of a plain name."""
@@ -490,6 +491,8 @@ class Syntax:
         yield f"reassigned: {name in self.survey.reassigned}, *: {'*' in self.bindings}"
         if name in self.survey.changed:
             yield "changed"
+        if name in self.bindings and self._is_own(name) and name in self._handed_on:
+            yield "handed on"
         if name in self.bindings and self._is_script:
             yield "of a script"
 
