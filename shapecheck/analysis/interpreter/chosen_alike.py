@@ -12,10 +12,11 @@ from shapecheck.analysis.annotations.classes import find_method
 from shapecheck.analysis.annotations.construction import given_in_module
 from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.model import Class, Value
+from shapecheck.analysis.program.model import Class, Value, literal
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import OpInstance
 from shapecheck.dims import Kind, Size, Sym, Untold, symbol_of
+from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
 from shapecheck.shapes import Facts, Mismatch, Problem, Run, Shape, Tensor, Topic, symbols_of
 from shapecheck.signatures import Signature
@@ -171,17 +172,23 @@ def _is_untold(signature: Signature, tensors: Sequence[Tensor]) -> bool:
 def _told_apart(owner: Class, one: str, other: str) -> bool:
     """Whether a call in its module gives two parameters of a class what may not be equal.
 
-    One that gives what may be left out, too, may have another path taken.
+    One that gives a flag, or what is None else, too, may have another path taken.
     """
     init = find_method(owner, "__init__")
     if init is None:
         return False
-    optional = {param.name for param in declaration(init).params if param.default is not None}
+    decides = {param.name for param in declaration(init).params if _decides(param.default)}
     for given in given_in_module(owner, init):
-        if optional.difference((one, other)) & given.keys():
+        if decides.difference((one, other)) & given.keys():
             continue
         pair = [given[name] for name in (one, other) if name in given]
         if len(pair) == 2 and any(isinstance(arg, (ast.Constant, ast.BinOp)) for arg in pair):
             if ast.dump(pair[0]) != ast.dump(pair[1]):
                 return True
     return False
+
+
+def _decides(default: ast.expr | None) -> bool:
+    """Whether a parameter with a default is there to be asked: None, or a flag."""
+    given = UNKNOWN if default is None else literal(default)
+    return given is None or isinstance(given, bool)
