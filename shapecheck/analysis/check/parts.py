@@ -44,11 +44,11 @@ ANNOTATIONS: Final = "<annotations>"
 OWN_CODE: Final = "<module>"
 """The part that is a module's own code, as Python calls it."""
 
-
 _MOST_TWICE: Final = 1_000
-"""A function that takes more steps is checked once, not again by its defaults or numbers of axes.
+"""A function that takes more steps is checked once, and not again with what is supposed of it.
 
-There are few of them, and they would take most of the time that this costs.
+That is its defaults, what may be left out of a call, and how many axes parameters have. There are
+few of them, and they would take most of the time that this costs.
 """
 
 

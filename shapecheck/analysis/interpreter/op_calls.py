@@ -139,7 +139,6 @@ def apply(
             found = signature.apply(facts, given, named, site.label, instance, meant=True)
             return signature.with_arrays(found, array_of)
         facts.atoms, facts.runs = before.atoms, before.runs
-
         if fits_without(
             frame,
             given,

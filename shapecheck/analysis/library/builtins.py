@@ -111,20 +111,20 @@ def _list(frame: Frame, call: LibraryCall) -> Value:
     match call.get(0, "iterable"):
         case tuple() as given if has_run(given):
             return given
-    if call.name == "sorted" and not (_in_order(items) and not call.kwargs):
-        element = frame.state.either(*items) if items else element
-        items = None
-    elif call.name == "sorted" and items is not None:
-        items = tuple(sorted(items))  # type: ignore[type-var]  # by `_in_order`
+    if call.name == "sorted":
+        in_order = None if call.kwargs else _in_order(items)
+        element = frame.state.either(*items) if items and in_order is None else element
+        items = in_order
     count = length(frame, call.args[0]) if call.args and items is None else None
     return frame.state.new(ListContent(items, element, count=count))
 
 
-def _in_order(items: Sequence[Value] | None) -> bool:
-    """Whether items are texts, or numbers, that are known, so that their order is."""
-    return items is not None and any(
-        all(isinstance(item, kind) for item in items) for kind in (str, (int, float))
-    )
+def _in_order(items: Sequence[Value] | None) -> tuple[Value, ...] | None:
+    """Return items in their order; None where they aren't all texts, or all numbers, and known."""
+    if are(items, str):
+        return tuple(sorted(items))
+    numbers = [one for one in items or () if isinstance(one, (int, float))]
+    return None if items is None or len(numbers) < len(items) else tuple(sorted(numbers))
 
 
 @function("builtins.set", "builtins.frozenset", takes=(0, 1))

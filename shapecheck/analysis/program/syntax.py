@@ -7,7 +7,7 @@ import re
 import tokenize
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property, lru_cache, partial, wraps
+from functools import lru_cache, partial, wraps
 from io import StringIO
 from itertools import islice
 from typing import ClassVar, Final, TypeAlias, TypeGuard, TypeVar
@@ -152,6 +152,13 @@ def unstarred(node: ast.expr) -> ast.expr:
     return node.value if isinstance(node, ast.Starred) else node
 
 
+def is_empty(node: ast.stmt) -> bool:
+    """Whether a statement does nothing: `pass`, `...` or a docstring."""
+    return isinstance(node, ast.Pass) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )
+
+
 def elements(node: ast.AST) -> list[ast.expr] | None:
     """Return the items of a tuple or list that is spelled out, None for anything else."""
     return node.elts if isinstance(node, (ast.Tuple, ast.List)) else None
@@ -171,7 +178,8 @@ class Survey:
     attributes of `self` that each method assigns, `alters` those whose content it changes, and
     `mentions` those that it reads or calls;
     `calls` the calls of each plain name, `equated` what is asserted to be equal, `reassigned` the
-    globals that functions assign, `changed` the plain names of which the content is changed.
+    globals that functions assign, `changed` the plain names of which the content is changed,
+    `handed_on` those that get another name, or are given to a function that isn't known.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -184,6 +192,7 @@ class Survey:
         self.equated: list[ast.Compare] = []
         self.reassigned: set[str] = set()
         self.changed: set[str] = set()
+        self.handed_on: set[str] = set()
         stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
         while stack:
             node, inside = stack.pop()
@@ -212,9 +221,17 @@ class Survey:
         if node.annotation is not None:
             self.annotations.append(node.annotation)
 
+    def _declared(self, node: ast.AnnAssign) -> None:
+        self._annotated(node)
+        self._kept(node)
+
     def _call(self, node: ast.Call) -> None:
         if type(node.func) is ast.Name:
             self.calls.setdefault(node.func.id, []).append(node)
+        self._kept(node)
+
+    def _kept(self, node: ast.AST) -> None:
+        self.handed_on.update(one.id for one in _kept_by(node) if type(one) is ast.Name)
 
     def _assert(self, node: ast.Assert) -> None:
         match node.test:
@@ -281,12 +298,19 @@ _LOOKS: Final[dict[type[ast.AST], _Look]] = {
     ast.FunctionDef: Survey._function,
     ast.AsyncFunctionDef: Survey._function,
     ast.Lambda: Survey._function,
-    ast.AnnAssign: Survey._annotated,
+    ast.AnnAssign: Survey._declared,
     ast.Assert: Survey._assert,
     ast.Call: Survey._call,
     ast.Attribute: Survey._method,
     ast.Subscript: Survey._item,
     ast.AugAssign: Survey._augmented,
+    **dict.fromkeys(
+        (
+            *(ast.Assign, ast.NamedExpr, ast.Return, ast.Yield),
+            *(ast.Tuple, ast.List, ast.Dict, ast.BoolOp, ast.IfExp),
+        ),
+        Survey._kept,
+    ),
 }
 """What is noted of a kind of node wherever it stands."""
 
@@ -456,19 +480,12 @@ class Syntax:
         either if it is in capitals, or if the module is a script, of which nobody imports what it
         has set.
         """
-        is_changed = name in self.survey.changed
-        return self._is_own(name) and not is_changed and name not in self._handed_on
+        is_changed = name in self.survey.changed or name in self.survey.handed_on
+        return self._is_own(name) and not is_changed
 
     def _is_own(self, name: str) -> bool:
         """Whether no other module changes a global, as far as its name and the module tell."""
         return name.isupper() or self._is_script
-
-    @cached_property
-    def _handed_on(self) -> frozenset[str]:
-        """The variables that get another name, or are given to a function that isn't known."""
-        with unnoted():
-            kept = [one for node in ast.walk(self.tree) for one in _kept_by(node)]
-        return frozenset(one.id for one in kept if isinstance(one, ast.Name))
 
     def calls(self, name: str) -> list[ast.Call]:
         """Return the calls of a plain name."""
@@ -491,7 +508,7 @@ class Syntax:
         yield f"reassigned: {name in self.survey.reassigned}, *: {'*' in self.bindings}"
         if name in self.survey.changed:
             yield "changed"
-        if name in self.bindings and self._is_own(name) and name in self._handed_on:
+        if name in self.bindings and self._is_own(name) and name in self.survey.handed_on:
             yield "handed on"
         if name in self.bindings and self._is_script:
             yield "of a script"
@@ -638,9 +655,9 @@ _READERS: Final = frozenset(
 def _does_something(node: ast.stmt) -> bool:
     """Whether a statement outside of functions is more than one that binds names."""
     match node:
-        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))) | ast.For() | ast.While():
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
             return True
-        case ast.Expr(value=ast.Call()):
+        case ast.For() | ast.While() | ast.Expr(value=ast.Call()):
             return True
     return False
 

@@ -142,7 +142,7 @@ def _is_told(size: IntSize, known: frozenset[dims.Sym]) -> bool:
     """
     if isinstance(size, Size):
         symbols = dims.symbols(size)
-        if any(one is not None for one in _pooled(size)):
+        if _pooled(size):
             return False
         loose = {one for one in symbols if one.kind is Kind.UNKNOWN}
         are_axes = all(one in known and _is_an_axis(one) for one in loose)
@@ -152,13 +152,13 @@ def _is_told(size: IntSize, known: frozenset[dims.Sym]) -> bool:
 
 def _may_be_left(size: IntSize) -> bool:
     """Whether it is a part of an axis without name: 1, where a pool is as wide as that."""
-    return any(one is not None and not one.has_name for one in _pooled(size))
+    return any(not one.has_name for one in _pooled(size))
 
 
-def _pooled(size: IntSize) -> list[dims.Sym | None]:
-    """Return the axes of which a size may be what a pool leaves, None for each other quotient."""
+def _pooled(size: IntSize) -> list[dims.Sym]:
+    """Return the axes of which a size may be what a pool leaves: those that it is a part of."""
     quotients = only(size.atoms(), FloorDiv) if isinstance(size, Size) else []
-    return [dims.symbol_of(one.num) for one in quotients]
+    return only((dims.symbol_of(one.num) for one in quotients), dims.Sym)
 
 
 def _is_an_axis(symbol: dims.Sym) -> bool:

@@ -16,6 +16,7 @@ from typing import Final
 from shapecheck.analysis.annotations.classes import ancestry
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.program.model import Class
+from shapecheck.analysis.program.syntax import is_empty
 from shapecheck.analysis.study.model import Study
 from shapecheck.codemod.project.project import Function
 from shapecheck.codemod.sources.comments import may_be_none
@@ -88,11 +89,7 @@ def inherited(
 
 def _is_abstract(node: ast.AST) -> bool:
     """Whether a function has no body to speak of, or only says that it isn't there."""
-    return all(
-        isinstance(one, (ast.Pass, ast.Raise))
-        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
-        for one in getattr(node, "body", [node])
-    )
+    return all(is_empty(one) or isinstance(one, ast.Raise) for one in getattr(node, "body", [node]))
 
 
 def _open(one: Study) -> set[str]:
