@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.analysis.program.model import Class
-from shapecheck.analysis.program.syntax import last_word, text_of
+from shapecheck.analysis.program.syntax import SETTERS, last_word, text_of
 from shapecheck.ops.call import only
 
 HOOKS: Final = ("__post_init__", "__attrs_post_init__", "model_post_init")
@@ -77,7 +77,7 @@ def set_by_name(node: ast.AST) -> set[str]:
     return {
         text
         for call in only(ast.walk(node), ast.Call)
-        if last_word(call.func) in ("setattr", "__setattr__")
+        if last_word(call.func) in SETTERS
         for text in map(text_of, call.args)
         if text is not None
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from shapecheck.analysis.annotations import class_fields, declarations
@@ -20,7 +21,7 @@ from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.declared import TensorDecl
 from shapecheck.analysis.program.model import Class, Function
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import given_to, is_def
+from shapecheck.analysis.program.syntax import ANY_NAME, given_to, is_def
 
 
 def is_named_tuple(cls: Class) -> bool:
@@ -65,9 +66,7 @@ def set_by_hook(cls: Class) -> set[str]:
 
     def found() -> set[str]:
         built = builders(cls)[1] if hook(cls) is not None else ()
-        stored = (home.module.syntax.stored(node) for home, node in built)
-        named = (class_fields.set_by_name(node) for _, node in built)
-        return nothing.union(*stored, *named)
+        return nothing.union(*(home.module.syntax.stored(node) for home, node in built))
 
     return cls.module.recall(("set by hook", cls.node), found, nothing)
 
@@ -96,11 +95,17 @@ def assigned(cls: Class) -> tuple[set[str], set[str]]:
 
 
 def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
-    _, _, others = builders(cls)
+    _, built, others = builders(cls)
+    stored = _stored(others)
     return (
-        set().union(*(home.module.syntax.stored(node) for home, node in others)),
+        stored | _stored(built) if ANY_NAME in stored else stored,
         set().union(*(home.module.syntax.altered(node) for home, node in others)),
     )
+
+
+def _stored(methods: Iterable[_Method]) -> set[str]:
+    """Return the attributes of self that some methods assign."""
+    return set().union(*(home.module.syntax.stored(node) for home, node in methods))
 
 
 _Method: TypeAlias = tuple[Class, ast.FunctionDef]

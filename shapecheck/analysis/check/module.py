@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from shapecheck.analysis import kinds, library, suspicions
 from shapecheck.analysis.check.parts import Part, check, parts_of
+from shapecheck.analysis.check.symbolic import forget_changing
 from shapecheck.analysis.findings import Findings, Lines, merged
 from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Tracing
 from shapecheck.analysis.interpreter import calls, decorators, expressions, statements
@@ -272,6 +273,7 @@ def _evaluate(module: Module, node: ast.expr, names: Mapping[str, Value], is_fix
         value = frame.eval(node)
     except BudgetExceeded:
         return UNKNOWN
+    forget_changing(frame.state)
     for ref, content in frame.state.heap.items():
         match content:
             case Instance() | ListContent(kind="nn.Sequential" | "nn.ModuleList"):

@@ -238,7 +238,7 @@ def _symbolic(
     end = ends[0] if ends else state
     for other in ends[1:]:
         end = end.join(other)
-    _forget_changing(end)
+    forget_changing(end)
     first_class.forget(end.facts)
     tell(Frame(cls.module, end), ref)
     end.vars, end.since = {}, {}
@@ -328,7 +328,7 @@ def _given_alike(cls: Class, init: Function) -> list[tuple[Size, Size]]:
     return [(size(one), size(other)) for one, other in sorted(pairs or ())]
 
 
-def _forget_changing(state: State) -> None:
+def forget_changing(state: State) -> None:
     """Give up on attributes that methods other than those of the construction assign.
 
     That goes for what the constructor makes as well, as a buffer that is filled later. A layer that

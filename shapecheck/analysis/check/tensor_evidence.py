@@ -13,7 +13,15 @@ from shapecheck.analysis.check.ahead import ahead, unannotated
 from shapecheck.analysis.check.symbolic import start
 from shapecheck.analysis.interpreter.shown_by_use import has_one_kind_of_arrays, never_tensors
 from shapecheck.analysis.program.declared import TensorDecl
-from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted, literal
+from shapecheck.analysis.program.model import (
+    Class,
+    Dotted,
+    Function,
+    ModuleRef,
+    Value,
+    dotted,
+    literal,
+)
 from shapecheck.analysis.program.syntax import elements, is_none, nodes, text_of
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
@@ -140,7 +148,7 @@ def shown_sizes(function: Function, seen: Seen) -> set[str]:
     for node in seen.nodes if candidates else ():
         match node:
             case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args):
-                if _takes_sizes(name, seen) and not _is_own(receiver, seen):
+                if _takes_sizes(name, receiver, seen):
                     found |= _sizes_among(name, args)
             case ast.BinOp(left=left, op=ast.FloorDiv() | ast.Mod(), right=ast.Name(id=name)):
                 if isinstance(seen.values.get(left), Size):
@@ -152,11 +160,6 @@ def _is_int(default: ast.expr | None) -> bool:
     """Whether there is no default, or a number of things."""
     given = literal(default)
     return default is None or (type(given) is int and given > 0)
-
-
-def _is_own(node: ast.expr, seen: Seen) -> bool:
-    """Whether an expression is an object or a class of the program's."""
-    return _is_object(seen.values.get(node))
 
 
 def _is_object(value: Value) -> bool:
@@ -235,10 +238,14 @@ def _is(name: str, flag: str, seen: Seen) -> bool:
     return f"torch.Tensor.{name}" in seen.function.module.program.table.flagged(flag)
 
 
-def _takes_sizes(name: str, seen: Seen) -> bool:
-    """Whether a method of a tensor, or a function, of this name is given sizes."""
+def _takes_sizes(name: str, receiver: ast.expr, seen: Seen) -> bool:
+    """Whether a function of this name, or a method of what may be a tensor, is given sizes."""
+    owner = seen.values.get(receiver)
     sized = seen.function.module.program.table.flagged("sized")
-    return f"torch.Tensor.{name}" in sized or f"torch.{name}" in sized
+    if f"torch.{name}" in sized:
+        return not _is_object(owner)
+    is_method = f"torch.Tensor.{name}" in sized  # a function of this name is given a tensor first
+    return is_method and not isinstance(owner, (Ref, Class, Dotted, ModuleRef))
 
 
 def _changes(name: str, seen: Seen) -> bool:

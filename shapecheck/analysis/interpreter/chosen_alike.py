@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -39,7 +39,7 @@ def learn_alike(
     if owner is None or frame.depth or not _is_untold(signature, only(given, Tensor)):
         return False
     pairs = [*_pairs(frame, signature, given, problem), *_inputs(frame, came, problem)]
-    for one, other in pairs:
+    for one, other in (*pairs, *_made_alike(owner, problem)):
         if one.default is not None and other.default is not None:
             continue
         if _told_apart(owner, one.name, other.name):
@@ -113,6 +113,22 @@ def _inputs(frame: Frame, came: Sequence[Value], problem: Problem) -> Iterator[t
     met = [symbol for topic in problem.about for symbol in _chosen(_only_symbol(topic))]
     if len(met) == 2 and not {*met} & _made_by_layers(frame):
         yield met[0], met[1]
+
+
+def _made_alike(owner: Class, problem: Problem) -> Iterator[tuple[Sym, Sym]]:
+    """Yield the sizes that meet, if they are given the same wherever the module makes a class."""
+    met = [symbol for topic in problem.about for symbol in _chosen(_only_symbol(topic))]
+    init = find_method(owner, "__init__")
+    if len(met) != 2 or init is None:
+        return
+    calls = given_in_module(owner, init)
+    if calls and all(_is_given_twice(given, *(symbol.name for symbol in met)) for given in calls):
+        yield met[0], met[1]
+
+
+def _is_given_twice(given: Mapping[str, ast.expr], one: str, other: str) -> bool:
+    """Whether a call gives two parameters the same."""
+    return one in given and other in given and ast.dump(given[one]) == ast.dump(given[other])
 
 
 def _is_axis(item: object) -> bool:

@@ -175,8 +175,8 @@ class Survey:
     """What one pass over a module's syntax collects.
 
     `annotations` are all annotations; `generators` the functions that yield; `stores` the
-    attributes of `self` that each method assigns, `alters` those whose content it changes, and
-    `mentions` those that it reads or calls;
+    attributes of `self` that each method assigns, `ANY_NAME` among them where it may be any,
+    `alters` those whose content it changes, and `mentions` those that it reads or calls;
     `calls` the calls of each plain name, `equated` what is asserted to be equal, `reassigned` the
     globals that functions assign, `changed` the plain names of which the content is changed,
     `handed_on` those that get another name, or are given to a function that isn't known.
@@ -269,6 +269,16 @@ class Survey:
             case ast.Attribute(value=owner, attr=name) if name in MUTATORS:
                 self._changed(owner, inside)
 
+    def _set(self, node: ast.Call, inside: ast.AST) -> None:
+        """Take note of `setattr(self, name, value)` and its like."""
+        if last_word(node.func) not in SETTERS or len(node.args) < 2:
+            return
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"))) | ast.Call(
+                args=[ast.Name(id="self"), *_]
+            ):
+                self.stores[inside].add(text_of(node.args[-2]) or ANY_NAME)
+
     def _subscript(self, node: ast.Subscript, inside: ast.AST) -> None:
         if type(node.ctx) is not ast.Load:
             self._changed(node.value, inside)
@@ -276,6 +286,8 @@ class Survey:
     def _changed(self, node: ast.expr, inside: ast.AST) -> None:
         """Take note of `self.items.append(...)` and `self.items[0] = ...`."""
         match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr="__dict__"):
+                self.stores[inside].add(ANY_NAME)
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
                 self.alters[inside].add(name)
 
@@ -317,11 +329,18 @@ _LOOKS: Final[dict[type[ast.AST], _Look]] = {
 _LOOKS_INSIDE: Final[dict[type[ast.AST], _Look]] = {
     ast.Yield: Survey._yield,
     ast.YieldFrom: Survey._yield,
+    ast.Call: Survey._set,
     ast.Attribute: Survey._attribute,
     ast.Subscript: Survey._subscript,
     ast.Global: Survey._global,
 }
 """What is noted of a kind of node in the function in which it stands."""
+
+ANY_NAME: Final = "*"
+"""Stands among the attributes that a method assigns for one whose name is made as it runs."""
+
+SETTERS: Final = frozenset(("setattr", "__setattr__"))
+"""What sets an attribute by its name."""
 
 MUTATORS: Final = frozenset(
     "add append appendleft clear extend insert pop popitem remove setdefault update".split()

@@ -85,12 +85,15 @@ def _of_array(call: Call, array: Tensor, mode: Value) -> Value:
 
 @rule("image resize")
 def image_resize(call: Call, src: Value, dsize: Value, **rest: Value) -> Value:
-    """Give an image another size, `(width, height)`; an axis of one channel is lost."""
+    """Give an image another size, `(width, height)`; an axis of one channel is lost.
+
+    Where that is `(0, 0)` factors say how large it gets.
+    """
     array = as_array(call, src)
     shape = call.facts.shape(array.shape)
     if not isinstance(dsize, (tuple, list)) or len(dsize) != 2 or not all(map(is_size, dsize)):
         return Tensor(Shape.unknown(), array.dtype)
-    width, height = map(as_size, dsize)
+    width, height = (dims.unknown() if one == 0 else as_size(one) for one in dsize)
     if shape.rank == 2:
         return Tensor(Shape((height, width)), array.dtype)
     channels = shape.at(2) if shape.rank == 3 else None
