@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, TypeAlias
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
@@ -158,10 +158,27 @@ def find_method(cls: Class, name: str, after: Class | None = None) -> Function |
     return Function(found[1], found[0].module, found[0], found[0].home)
 
 
-def instance_fields(cls: Class) -> list[tuple[str, ast.AnnAssign, Class]]:
-    """Return the annotated fields of a dataclass or NamedTuple, the inherited ones first."""
-    found: dict[str, tuple[str, ast.AnnAssign, Class]] = {}
-    for parent in reversed([*own_ancestry(cls)]):
+_Annotated: TypeAlias = tuple[str, ast.AnnAssign, Class]
+"""A name, its annotation in the body of a class, and that class."""
+
+
+def instance_fields(cls: Class) -> list[_Annotated]:
+    """Return the annotated fields of a dataclass or NamedTuple, the inherited ones first.
+
+    Of a parent that is neither, annotations are no fields.
+    """
+    return _annotated(filter(_has_fields, own_ancestry(cls)))
+
+
+def annotated_attributes(cls: Class) -> list[_Annotated]:
+    """Return what a class and its parents annotate in their bodies, the inherited ones first."""
+    return _annotated(own_ancestry(cls))
+
+
+def _annotated(classes: Iterable[Class]) -> list[_Annotated]:
+    """Return what some classes annotate, in the order in which dataclasses have their fields."""
+    found: dict[str, _Annotated] = {}
+    for parent in reversed([*classes]):
         for name, node in members(parent).items():
             if isinstance(node, ast.AnnAssign) and "ClassVar" not in ast.unparse(node.annotation):
                 found[name] = (name, node, parent)
@@ -177,9 +194,12 @@ _GENERATED: Final = frozenset(("dataclass", "define", "frozen", "mutable", "tens
 
 def is_dataclass(cls: Class) -> bool:
     """Whether a class gets its constructor from its annotated fields."""
-    return any(map(_is_decorated, own_ancestry(cls))) or not _RECORDS.isdisjoint(
-        library_ancestry(cls)
-    )
+    return any(map(_has_fields, own_ancestry(cls)))
+
+
+def _has_fields(cls: Class) -> bool:
+    """Whether what a class annotates are the fields of its instances."""
+    return _is_decorated(cls) or not _RECORDS.isdisjoint(library_ancestry(cls))
 
 
 def _is_decorated(cls: Class) -> bool:

@@ -10,6 +10,7 @@ from shapecheck.analysis.annotations import class_fields, declarations
 from shapecheck.analysis.annotations.class_fields import Field
 from shapecheck.analysis.annotations.classes import (
     ancestry,
+    annotated_attributes,
     constructor,
     find_method,
     instance_fields,
@@ -39,11 +40,11 @@ def fields(cls: Class) -> list[Field]:
 
 
 def tensor_fields(cls: Class) -> list[tuple[str, TensorDecl]]:
-    """Return the fields of a class that are declared to be tensors of some shape."""
+    """Return the attributes that a class declares to be tensors of some shape."""
 
     def found() -> list[tuple[str, TensorDecl]]:
-        fields = instance_fields(cls)
-        read = [(name, reader(home.module).read(node.annotation)) for name, node, home in fields]
+        each = annotated_attributes(cls)
+        read = [(name, reader(home.module).read(node.annotation)) for name, node, home in each]
         return [(n, d) for n, d in read if isinstance(d, TensorDecl) and d.text is not None]
 
     return cls.module.recall(("tensor fields", cls.node), found, [])

@@ -274,8 +274,9 @@ class Survey:
         if last_word(node.func) not in SETTERS or len(node.args) < 2:
             return
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"))) | ast.Call(
-                args=[ast.Name(id="self"), *_]
+            case (
+                ast.Call(func=ast.Attribute(value=ast.Name(id="self")))
+                | ast.Call(args=[ast.Name(id="self"), *_])
             ):
                 self.stores[inside].add(text_of(node.args[-2]) or ANY_NAME)
 
