@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from fractions import Fraction
+from itertools import permutations
 from math import gcd, isqrt, lcm
 from typing import Final
 
@@ -111,7 +112,7 @@ def _of_own(gap: Size, own: frozenset[Sym]) -> Verdict:
         gap, own = undivided, undivided.symbols()
     simple = len(gap.terms) == 2 and all(len(m) == 1 and next(iter(m))[1] == 1 for m in gap.terms)
     plain = simple and len(set(map(abs, gap.terms.values()))) == 1
-    if not plain or _vanishes_by_default(gap, own):
+    if not plain or _vanishes_by_default(gap, own) or _vanishes_for_some(gap, own):
         return POSSIBLE
     return Verdict(Relation.DIFFERENT, own=True)
 
@@ -141,6 +142,24 @@ def _vanishes_by_default(gap: Size, own: frozenset[Sym]) -> bool:
     """Whether sizes that differ in general are equal where the program chooses none."""
     chosen: dict[Atom, IntSize] = {s: s.default for s in own if s.default is not None}
     return len(chosen) == len(own) and substitute(gap, chosen) == 0
+
+
+_TRIED: Final = (1009, 31, 7, 3)
+"""Sizes that nothing is known of, the first of them large beside the others."""
+
+
+def _vanishes_for_some(gap: Size, own: frozenset[Sym]) -> bool:
+    """Whether a floor, or a largest of several, makes sizes equal that look different.
+
+    `n` and `(n*v + 2*n + v - k) // (v + 2)` are one wherever `k` is at most `v`.
+    """
+    if len(own) > len(_TRIED) or all(isinstance(atom, Sym) for atom in gap.atoms()):
+        return False
+    symbols = in_order(own)
+    return any(
+        substitute(gap, dict(zip(symbols, sizes, strict=False))) == 0
+        for sizes in permutations(_TRIED, len(symbols))
+    )
 
 
 def _of_instances(gap: Size, own: frozenset[Sym]) -> Verdict:

@@ -122,7 +122,7 @@ def test_what_is_seen_of_a_module() -> None:
 
 CAUSES: Final = [
     ("def f(x):\n    y = x + 1\n    return torch.relu(y)", "parameter", "x"),
-    ("def f(x: Tensor):\n    for y in x:\n        y = y * 2\n        g = y.sin()", "declared", "x"),
+    ("def f(x: list):\n    for y in x:\n        y = y * 2\n        g = y.sin()", "declared", "x"),
     ("def f(batch: dict):\n    return torch.relu(batch['image'][:, 0])", "declared", "batch"),
     (
         "def f(a: Float[Tensor, 'n']):\n    b = fancylib.mix(a)\n    return b @ b",
@@ -198,8 +198,9 @@ CAUSES: Final = [
         "parameter",
         "model",
     ),
+    ("def f(a: Tensor):\n    return a[:, 0].nonzero() * 2", "data", ".nonzero()"),
     (
-        "def f(a: Tensor):\n    top, _ = torch.topk(a, 3)\n    return top[:, -1]",
+        "def f(a: list):\n    top, _ = torch.topk(a[0], 3)\n    return top[:, -1]",
         "declared",
         "a",
     ),

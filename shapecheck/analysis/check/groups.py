@@ -3,7 +3,7 @@
 An annotation with `*batch` promises any number of axes, and ops on such a shape soon lead to one of
 which nothing is known. With a definite number everything is. A function that fails for one axis
 and for two is reported, where it fails for both if there is such a line; one that either admits
-isn't, nor one that an argument admits whose `*#batch` stands for no axis at all.
+isn't, nor one that three admit, or that an argument admits whose `*#batch` stands for no axis.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def check(function: Function, start: Start) -> None:
     lines: set[int] = set()
     ways = [(length, "") for length in _LENGTHS] + [(1, bare) for bare in broadcasting]
     shown: list[Group] = []
+    is_shared = False
     for length, bare in ways:
         found = _errors(function, start, group, length, bare)
         if not found:
@@ -45,7 +46,12 @@ def check(function: Function, start: Start) -> None:
             shared = [one for one in found if one[0].span.line in lines]
             lines = {one[0].span.line for one in found}
             shown = shared or found[:1]
-    _report(function, group, shown)
+            is_shared = bool(shared)
+    longer = {one[0].span.line for one in _errors(function, start, group, _LENGTHS[-1] + 1)}
+    if is_shared:
+        shown = [one for one in shown if one[0].span.line in longer]
+    if longer:
+        _report(function, group, shown)
 
 
 def _report(function: Function, group: spec.Group, errors: Sequence[Group]) -> None:

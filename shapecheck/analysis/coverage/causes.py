@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.coverage.source_words import bindings, each, operands, within, words
 from shapecheck.analysis.host import Cause, Span
@@ -25,9 +24,10 @@ from shapecheck.analysis.program.model import (
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import Def, defs, is_def, name_of, owner_of
 from shapecheck.analysis.values.model import Bound, Content, Instance, OpInstance, Ref
+from shapecheck.dims import Untold
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
-from shapecheck.shapes import Item, Run, Tensor
+from shapecheck.shapes import Item, Tensor, symbols_of
 
 _NEVER: Final = sys.maxsize
 _EACH: Final = frozenset(
@@ -411,10 +411,12 @@ def _is_vague(value: Value) -> bool:
 
 
 def is_named(item: Item) -> bool:
-    """Whether a dimension is made of numbers and of symbols that have a name."""
-    if isinstance(item, Run):
-        return item.symbol.has_name
-    return all(symbol.has_name for symbol in dims.symbols(item))
+    """Whether a dimension is made of numbers and of symbols that have a name, or are as good.
+
+    An axis of a parameter of which no annotation says any is as good as named: it is told from all
+    others. So is a row of such axes, which an annotation would call `*batch`.
+    """
+    return all(one.has_name or isinstance(one.origin, Untold) for one in symbols_of(item))
 
 
 def _parameter(function: Function, name: str) -> Cause | None:

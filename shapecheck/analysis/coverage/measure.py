@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias
+from weakref import WeakKeyDictionary
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.check.module import check_module, program_of
@@ -56,7 +57,7 @@ def counted(source: Source, host: Host, options: Options) -> Coverage:
 
 def look(source: Source, host: Host, options: Options) -> list[Body]:
     """Do what `analysis.inspect` says."""
-    apart, watcher = _Apart(host), _Watcher(source.name)
+    apart, watcher = _apart.setdefault(host, _Apart(host)), _Watcher(source.name)
     program = program_of(apart, options, source.name)
     with observing(program, watcher):
         told = check_module(source, apart, options)
@@ -108,7 +109,7 @@ _Checks: TypeAlias = dict[Reporter | None, Observed]
 
 
 class _Apart:
-    """A host of its own, so that nothing that another analysis found out is taken over."""
+    """A host of its own, so that nothing is taken over from an analysis that nobody watched."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -116,6 +117,9 @@ class _Apart:
     def source(self, module: str) -> Source | None:
         """Ask the other host."""
         return self._host.source(module)
+
+
+_apart: Final[WeakKeyDictionary[Host, _Apart]] = WeakKeyDictionary()
 
 
 class _Watcher:
@@ -199,7 +203,14 @@ def _named_functions(node: ast.AST, around: str) -> Iterator[tuple[str, Def]]:
         yield from _named_functions(child, inner)
 
 
-_PLAIN: Final = frozenset(sys.stdlib_module_names) | {"builtins", "numpy"}
+_PLAIN: Final = frozenset(sys.stdlib_module_names) | frozenset(
+    "builtins matplotlib numpy omegaconf pandas PIL seaborn tqdm wandb yaml".split()
+)
+"""The roots of libraries that hand out no tensors."""
+_OF_OPS: Final = frozenset(
+    "einops torch torch.fft torch.linalg torch.nn.functional torch.special".split()
+)
+"""Where functions are ops, so that what they give is most likely a tensor."""
 _NO_OP: Final = frozenset(
     "Generator Size autocast compile empty_cache enable_grad finfo get_default_dtype grad_fn iinfo "
     "inference_mode is_available is_grad_enabled is_tensor layout load manual_seed names no_grad "
@@ -333,11 +344,10 @@ class _Code:
             case Class(), _:
                 return False
             case Dotted(name=library), _:
-                root = library.partition(".")[0]
+                root, _, _ = library.partition(".")
                 if root in _PLAIN or self.table.lookup_class(library) is not None:
                     return False
-                of_a_class = name[:1].isupper() and not name.endswith("Tensor")
-                if root in ("torch", "einops") and library.count(".") < 3 and not of_a_class:
+                if library.rpartition(".")[0] in _OF_OPS:
                     return True
             case Bound(receiver=receiver, function=None), _:
                 return isinstance(receiver, Tensor)

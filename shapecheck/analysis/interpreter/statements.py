@@ -45,14 +45,14 @@ from shapecheck.analysis.program.syntax import (
     nodes_of,
     unstarred,
 )
-from shapecheck.analysis.values.model import Bound, Context, ListContent, Ref
+from shapecheck.analysis.values.model import Bound, Context, ListContent, Ref, tensor_of
 from shapecheck.analysis.values.state import State
-from shapecheck.dims import IntSize, Size
+from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
 from shapecheck.ops.call import are, as_shape, is_size
-from shapecheck.shapes import Run, Shape, Tensor, runs_in
+from shapecheck.shapes import Facts, Run, Shape, Tensor, runs_in
 
 _ROUNDS = 5
 
@@ -273,6 +273,10 @@ def _return(frame: Frame, node: ast.Return) -> None:
 @statement(ast.If)
 def _if(frame: Frame, node: ast.If) -> None:
     under_unknown_condition = frame.state.facts.under_unknown_condition
+    goes_by_value = frame.program.supposing and any(
+        map(_compares, nodes_of(ast.Compare, node.test))
+    )
+    before = frame.state.copy() if goes_by_value else None
     yes, no = split(frame, node.test)
     ends = []
     with frame.doubting(yes is not None and no is not None):
@@ -285,6 +289,31 @@ def _if(frame: Frame, node: ast.If) -> None:
     _meet(frame, ends)
     if len(ends) == 2:
         frame.state.facts.under_unknown_condition = under_unknown_condition
+        if before is not None:
+            _leave_open(frame.state.facts, node, before, ends)
+
+
+def _compares(test: ast.Compare) -> bool:
+    """Whether a comparison goes by a value, as `self.dims == 3` does and `mask is None` doesn't."""
+    return not all(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops)
+
+
+def _leave_open(facts: Facts, node: ast.If, before: State, ends: Sequence[State]) -> None:
+    """Give up on axes that one of two paths needs, and the other doesn't which uses the tensor too.
+
+    The value that both are chosen by may be the number of axes. `before` is how it was in front of
+    both, `facts` what is known behind both.
+    """
+    yes, no = (end.facts.runs for end in ends)
+    left = set[Sym]()
+    for mine, others, body in ((yes, no, node.orelse), (no, yes, node.body)):
+        for name in frozenset[str]().union(*map(names_in, body)):
+            tensor = tensor_of(before.vars.get(name))
+            if tensor is not None:
+                runs = runs_in(before.facts.shape(tensor.shape).dims)
+                symbols = {run.symbol for _, run in runs if run.symbol.supposed}
+                left |= (symbols & mine.keys()) - others.keys()
+    facts.runs = {run: items for run, items in facts.runs.items() if run not in left}
 
 
 def _meet(frame: Frame, states: Sequence[State]) -> None:
@@ -821,8 +850,11 @@ def _delete(frame: Frame, node: ast.Delete) -> None:
 
 @statement(ast.Global)
 def _global(frame: Frame, node: ast.Global) -> None:
+    assigning = frame.module.survey.reassigned
     for name in node.names:
-        if name in frame.module.survey.reassigned:
+        if assigning[name]:
+            if assigning[name] > 1:
+                frame.share((name,), (name,))
             frame.assign(name, UNKNOWN, node.lineno)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial, wraps
@@ -177,9 +178,9 @@ class Survey:
     `annotations` are all annotations; `generators` the functions that yield; `stores` the
     attributes of `self` that each method assigns, `ANY_NAME` among them where it may be any,
     `alters` those whose content it changes, and `mentions` those that it reads or calls;
-    `calls` the calls of each plain name, `equated` what is asserted to be equal, `reassigned` the
-    globals that functions assign, `changed` the plain names of which the content is changed,
-    `handed_on` those that get another name, or are given to a function that isn't known.
+    `calls` the calls of each plain name, `equated` what is asserted to be equal, `reassigned` by
+    how many functions globals are assigned, `changed` the plain names of which the content is
+    changed, `handed_on` those that get another name, or are given to a function that isn't known.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -190,7 +191,7 @@ class Survey:
         self.mentions: dict[ast.AST, set[str]] = {}
         self.calls: dict[str, list[ast.Call]] = {}
         self.equated: list[ast.Compare] = []
-        self.reassigned: set[str] = set()
+        self.reassigned: Counter[str] = Counter()
         self.changed: set[str] = set()
         self.handed_on: set[str] = set()
         stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
@@ -293,7 +294,7 @@ class Survey:
                 self.alters[inside].add(name)
 
     def _global(self, node: ast.Global, inside: ast.AST) -> None:
-        self.reassigned |= set(node.names) & _names_stored(inside)
+        self.reassigned.update(set(node.names) & _names_stored(inside))
 
 
 def _names_stored(tree: ast.AST) -> set[str]:
@@ -525,7 +526,7 @@ class Syntax:
         for node in self.bindings.get(name, ()):
             yield "always" if self.is_unconditional(node) else "perhaps"
             yield from said(node, self.lines.spelled, head=True)
-        yield f"reassigned: {name in self.survey.reassigned}, *: {'*' in self.bindings}"
+        yield f"reassigned: {self.survey.reassigned[name]}, *: {'*' in self.bindings}"
         if name in self.survey.changed:
             yield "changed"
         if name in self.bindings and self._is_own(name) and name in self.survey.handed_on:

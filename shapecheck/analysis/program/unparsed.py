@@ -63,4 +63,4 @@ _BOUND: Final = tuple(
 
 def _says_nothing() -> Iterator[str]:
     """Yield what `says_name` does of a name that isn't bound."""
-    yield "reassigned: False, *: False"
+    yield "reassigned: 0, *: False"

@@ -14,8 +14,8 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
-from shapecheck.analysis.program.syntax import called, last_word, name_of, nodes_of
-from shapecheck.analysis.suspicions.sources import RECURRENT, unpacked_from
+from shapecheck.analysis.program.syntax import called, last_word, names_in, nodes_of
+from shapecheck.analysis.suspicions.sources import RECURRENT, body, stored_in, unpacked_from
 from shapecheck.analysis.values.model import OpInstance
 from shapecheck.dims import Batched, FloorDiv, IntSize, Kind, Size, Untold, size_of
 from shapecheck.ops.call import only
@@ -239,7 +239,13 @@ def _is_shift(
     if second != first + 1 or (before[first], before[second]) != (after[second], after[first]):
         return False
     node = call.operands[0] if call.operands else None
-    source = frame.sources.get(name_of(node) or "", node)
-    if source is None:
+    if node is None:
         return False
-    return any(last_word(called(one)) in _SHIFTED for one in nodes_of(ast.Call, source))
+    names = names_in(node)
+    made_from = [
+        one.value
+        for one in nodes_of(ast.Assign, body(frame))
+        if any(names & stored_in(target) for target in one.targets)
+    ]
+    every = nodes_of(ast.Call, node, *made_from)
+    return any(last_word(called(one)) in _SHIFTED for one in every)

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -205,11 +205,11 @@ class Proposer:
             each = documented.results
         for result, origin in results:
             if result is not None and "return" in allowed:
-                kind = _annotation(result, one.result, names)
+                kind = _annotation(_shown(result, one.result), one.result, names)
                 found.append(("return", kind, origin, result.line, 0))
         if each and isinstance(one.result, tuple) and "return" in allowed:
             pairs = zip(each, one.result, strict=True)
-            items = tuple(_annotation(said, value, names) for said, value in pairs)
+            items = tuple(_annotation(_shown(said, v), v, names) for said, v in pairs)
             found.append(("return", TupleType(items), "docstrings", each[0].line, 0))
         for name, (claim, value) in claimed.locals.items():
             kind = _annotation(claim, one.values.get(value, UNKNOWN))
@@ -285,6 +285,23 @@ def _open_parameters(one: Study, told: Collection[str] = ()) -> Collection[str]:
             )
         )
     }
+
+
+def _shown(claim: Claim, result: Value) -> Claim:
+    """Return what is claimed of a result, an axis of size 1 left open unless the code shows it.
+
+    What is written as 1 is often so only until it is expanded.
+    """
+    tensor = tensor_of(result)
+    shape = Shape.unknown() if tensor is None else tensor.shape
+    entries = claim.text.entries
+    open_ = next((at for at, one in enumerate(entries) if isinstance(one, spec.Group)), None)
+    words = []
+    for at, entry in enumerate(entries):
+        axis = at if open_ is None or at < open_ else at - len(entries)
+        is_one = isinstance(entry, spec.Axis) and entry.expr == spec.Number(1)
+        words.append("_" if is_one and shape.at(axis) != 1 else str(entry))
+    return replace(claim, text=spec.parse(" ".join(words)))
 
 
 def _annotation(claim: Claim, value: Value, names: Names | None = None) -> Type:
