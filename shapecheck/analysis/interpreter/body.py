@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import explain, spec
@@ -37,6 +38,7 @@ from shapecheck.analysis.program.declared import (
     CallableDecl,
     Declared,
     ListDecl,
+    ScalarDecl,
     TensorDecl,
     TupleDecl,
 )
@@ -44,7 +46,14 @@ from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, literal
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import elements, is_def, names_in
+from shapecheck.analysis.program.syntax import (
+    elements,
+    is_def,
+    kept_by_node,
+    name_of,
+    names_in,
+    nodes_of,
+)
 from shapecheck.analysis.values.model import (
     DictContent,
     ListContent,
@@ -123,10 +132,12 @@ def check_body(
         if param.name in values:
             frame.assign(param.name, values[param.name], param.line)
             instance_dims.begin(frame, function, values[param.name], matcher)
+    several = _taken_for_several(function.node)
     for param in sorted(says.params, key=lambda one: speaks(one.declared)):  # `{n}` needs n
         if param.name not in values:
             matcher.runs.update(dict.fromkeys(runs or (), ()) if param.name == bare else runs or {})
-            value = suppose(param, _start(frame, param, matcher))
+            is_no_int = param.declared == _INT and param.name in several
+            value = UNKNOWN if is_no_int else suppose(param, _start(frame, param, matcher))
             frame.assign(param.name, value, param.line)
     matcher.runs.update(runs or {})
     matcher.runs.pop("...", None)
@@ -140,6 +151,19 @@ def check_body(
     frame.state.facts.declared = tuple(one.shape for one in given)
     frame.run_all(body_of(function.node), f'"{function.name}"', told=lambda: says.shaped)
     return frame
+
+
+_INT: Final = ScalarDecl("int")
+
+
+@kept_by_node(256)
+def _taken_for_several(node: ast.AST) -> frozenset[str]:
+    """Return the names that a body takes the length of, or goes through: an `int` can't be that."""
+    found = {one.iter for one in nodes_of((ast.For, ast.comprehension), node)}
+    for call in nodes_of(ast.Call, node):
+        if name_of(call.func) == "len":
+            found.update(call.args)
+    return frozenset(name for name in map(name_of, found) if name is not None)
 
 
 def _named_alike(function: Function) -> dict[str, DimExpr]:

@@ -91,7 +91,7 @@ def fit_into(
             return
         if place is None:
             size = call.facts.dim(item)
-            if spare_ones and (size == 1 or loose(size)):
+            if spare_ones and (size == 1 or _may_be_one(size)):
                 continue
             raise mismatch(
                 f"the value has {len(given.dims)} axes and the target {len(target.dims)}",
@@ -101,6 +101,11 @@ def fit_into(
             )
         if item != place and call.facts.dim(item) != 1:
             _meet(call, item, place, axis, headline)
+
+
+def _may_be_one(size: DimExpr) -> bool:
+    """Whether nothing says that an axis isn't 1: it isn't known, or no annotation has its name."""
+    return loose(size) or any(symbol.is_untold for symbol in dims.symbols(size))
 
 
 def _meet(call: Call, item: DimExpr, place: DimExpr, axis: int, headline: str) -> None:
