@@ -108,6 +108,8 @@ def _moved(before: Sequence[IntSize], after: Sequence[IntSize]) -> str | None:
             continue
         if isinstance(size, int) and isinstance(times, int):
             continue  # as where `49` is cut into `7 7`, and another axis gives a 49
+        if times in before and times not in after and 1 in after:
+            continue  # the axis may be 1, as it is there
         return (
             f"there are {behind[0]} elements behind each of {size} before, and {behind[1]} after, "
             "but a regrouping moves no axis"
