@@ -1,6 +1,8 @@
 """Runs the analysis over a folder of sources, without mypy; prints what it found as JSON.
 
-python benchmarks/corpus/alone.py FOLDER
+python benchmarks/corpus/alone.py FOLDER [--shapes]
+
+With `--shapes` it also counts of how many tensors in annotated functions the shape is known.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ def sources(folder: Path) -> list[Source]:
     return found
 
 
-def measure(folder: Path) -> dict[str, Any]:
-    """Analyse every module; return reports, crashes, seconds, lines and what is known."""
+def measure(folder: Path, counting: bool) -> dict[str, Any]:
+    """Analyse every module; return reports, crashes, seconds, lines and, if asked, what is known."""
     host = Folder(folder, folder / "src")
     reports: list[str] = []
     crashes: list[str] = []
@@ -67,7 +69,7 @@ def measure(folder: Path) -> dict[str, Any]:
         "reports": reports,
         "crashes": crashes,
         "unparsable": unparsable,
-        "shapes": coverage(known, host),
+        "shapes": coverage(known, host) if counting else None,
     }
 
 
@@ -89,4 +91,4 @@ def coverage(known: list[Source], host: Folder) -> dict[str, int] | None:
 
 if __name__ == "__main__":
     sys.setrecursionlimit(1 << 14)  # as mypy does
-    print(json.dumps(measure(Path(sys.argv[1]))))
+    print(json.dumps(measure(Path(sys.argv[1]), "--shapes" in sys.argv[2:])))

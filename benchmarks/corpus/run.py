@@ -252,10 +252,11 @@ def with_mypy(result: Result, folder: Path, base: Path) -> None:
 # The analysis alone -----------------------------------------------------------------------------
 
 
-def alone(folder: Path) -> Result:
+def alone(folder: Path, member: Member) -> Result:
     """Run the analysis in a process of its own."""
+    counting = ["--shapes"] if member.annotated else []
     done = subprocess.run(
-        [sys.executable, str(HERE / "alone.py"), str(folder)],
+        [sys.executable, str(HERE / "alone.py"), str(folder), *counting],
         capture_output=True,
         encoding="utf-8",
         timeout=SECONDS,
@@ -395,7 +396,7 @@ def main() -> int:
             if not folder.is_dir():
                 print(f"{member.name} isn't in {options.folder}; --fetch gets it", file=sys.stderr)
                 continue
-            result = alone(folder)
+            result = alone(folder, member)
             if not options.no_mypy:
                 with_mypy(result, folder, base)
             results[member.name] = result
