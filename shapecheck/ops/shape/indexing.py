@@ -91,7 +91,7 @@ def fit_into(
             return
         if place is None:
             size = call.facts.dim(item)
-            if spare_ones and (size == 1 or _may_be_one(size)):
+            if spare_ones and (size == 1 or loose(size) or (not items and _is_untold(size))):
                 continue
             raise mismatch(
                 f"the value has {len(given.dims)} axes and the target {len(target.dims)}",
@@ -103,9 +103,9 @@ def fit_into(
             _meet(call, item, place, axis, headline)
 
 
-def _may_be_one(size: DimExpr) -> bool:
-    """Whether nothing says that an axis isn't 1: it isn't known, or no annotation has its name."""
-    return loose(size) or any(symbol.is_untold for symbol in dims.symbols(size))
+def _is_untold(size: DimExpr) -> bool:
+    """Whether an axis is that of a tensor without annotation: the batch in front may be 1."""
+    return any(symbol.is_untold for symbol in dims.symbols(size))
 
 
 def _meet(call: Call, item: DimExpr, place: DimExpr, axis: int, headline: str) -> None:
