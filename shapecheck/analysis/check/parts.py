@@ -168,17 +168,14 @@ def _lines(node: ast.AST) -> Lines:
 
 def _run_script(module: Module) -> None:
     """Execute the module's body as Python would; once more as by default, if nothing was found."""
-    _run(module)
-    reporter, program = module.reporter, module.program
-    given = argparse.defaults(module) if _PARSER in module.source.text else {}
-    if not given or reporter is None or reporter.count or reporter.faults:
+    frame, reporter = _run(module), module.reporter
+    if not frame.reads_command_line or reporter is None or reporter.count or reporter.faults:
         return
-    program.by_default = True
-    try:
-        with module.reporting_apart() as found:
-            _run(module)
-    finally:
-        program.by_default = False
+    given = argparse.defaults(module) if _PARSER in module.source.text else {}
+    if not given:
+        return
+    with module.reporting_apart() as found:
+        _run(module, by_default=True)
     said = [group[0].message for group in found.failing()]
     said += [fault.message.text for fault in found.faults]
     numbers = {*re.findall(r"\d+", " ".join(said))}
@@ -189,10 +186,12 @@ def _run_script(module: Module) -> None:
 _PARSER: Final = "add_argument"
 
 
-def _run(module: Module) -> None:
+def _run(module: Module, *, by_default: bool = False) -> Frame:
     body = [n for n in body_of(module.tree) if not isinstance(n, DEFINITIONS)]
     frame = Frame(module, State(), budget=Budget.of(module.syntax.length_of(*body)))
+    frame.by_default = by_default
     frame.run_all(body, "this module's own code", told=lambda: _is_shaped(module))
+    return frame
 
 
 def _is_shaped(module: Module) -> bool:

@@ -103,7 +103,9 @@ class Frame:
     which annotated assignment the names were bound by that the parameters don't have; `dims` the
     dimension objects that its annotations are made of, `made` the first-class dimensions that the
     body makes; `shared` the variables that code out of sight uses, and whether it rebinds them;
-    `neighbours` the sizes that stood beside axes of bare parameters in what layers gave.
+    `neighbours` the sizes that stood beside axes of bare parameters in what layers gave;
+    `by_default` whether nothing is given on the command line, `reads_command_line` whether anything
+    has depended on that.
     With more than `most` errors it ends at the next statement by `TooManyErrors`.
     """
 
@@ -149,6 +151,7 @@ class Frame:
         self.made: set[Free] = set()
         self.axes: dict[Size, Sym] = {}
         self.neighbours: dict[Size, dict[Size, None]] = {}
+        self.by_default = self.reads_command_line = False
         self.errors = 0
         self.most: float = math.inf
         self.at: ast.stmt | None = None

@@ -58,11 +58,9 @@ def look_into(
     if frame.depth >= depth.calls or is_recursive:
         memory.limited(by_askers=is_recursive)
         return UNKNOWN
-    seen = None
-    if not frame.program.by_default:
-        given_values = (function, *values.values())
-        seen = view(given_values, outer.heap, outer.facts, *values, outer.facts.autocast)
-    question = None if seen is None else ("call", seen.key, apart)
+    given_values = (function, *values.values())
+    seen = view(given_values, outer.heap, outer.facts, *values, outer.facts.autocast)
+    question = None if seen is None else _question(frame, seen, apart)
     is_library = depth is LIBRARY and not is_installed(frame.module.source.path)
     allowed = LIBRARY_STEPS if is_library else budget.for_call
     limited = (question, allowed, frame.depth)
@@ -98,6 +96,7 @@ def look_into(
     if outcome is None:
         budget.left -= allowed // LIBRARY_DISCOUNT if is_library else allowed
         budget.failed[function.node] = max(allowed, budget.failed.get(function.node, 0))
+        frame.reads_command_line = True  # it may, as far as is known
         memory.limited()
         return _given_up(frame, function, values)
     if not is_charged:
@@ -107,6 +106,7 @@ def look_into(
             budget.charge(outcome.steps, outcome.needs)
         if outcome.lasts:
             budget.charged[question] = limited
+    frame.reads_command_line |= outcome.reads_command_line
     frame.state.facts = outcome.facts or outer.facts
     outcome.taught.teach(frame.state.facts)
     frame.state.put_all(outcome.changes)
@@ -123,6 +123,19 @@ def look_into(
 
 _GIVEN_UP: Final = object()
 """What is known of a call that takes more steps than it may."""
+
+
+def _question(frame: Frame, seen: View, apart: bool) -> Hashable:
+    """Return by what a call is remembered: by whether the command line is read where that counts.
+
+    What is known of a call that doesn't read it holds with and without its defaults.
+    """
+    question = ("call", seen.key, apart)
+    if frame.by_default:
+        known = frame.program.memory.find(question)
+        if not isinstance(known, CallSummary) or known.reads_command_line:
+            return (*question, "by default")
+    return question
 
 
 def _depth(function: Function) -> Depth:
@@ -156,7 +169,8 @@ class CallSummary:
     the least number of steps with which all in it can be run to its end. It `lasts` if it is what
     any call gives that sees the same, but for the unknowns, and the ones among several, that come
     into being with the call, if there are `new` ones. `names` is what the unknowns that it saw were
-    called in the end. `suspected` is what may go wrong in it.
+    called in the end. `suspected` is what may go wrong in it. `reads_command_line`: it depends on
+    what is given there.
     """
 
     value: Value
@@ -171,6 +185,7 @@ class CallSummary:
     new: bool = True
     names: tuple[str, ...] = ()
     suspected: tuple[Fault, ...] = ()
+    reads_command_line: bool = False
 
     def at(self, seen: View) -> CallSummary:
         """Return what a call gives that sees this, which is like what was seen."""
@@ -198,11 +213,20 @@ def _are_alike(one: object, other: object) -> bool:
         return False
     if one.seen is None or other.seen is None:
         return False
-    cost = (one.steps, one.needs, one.new, one.names)
-    if cost != (other.steps, other.needs, other.new, other.names):
+    if _about(one) != _about(other):
         return False
     given = _given(one, one.seen)
     return given is not None and given == _given(other, other.seen)
+
+
+def _about(outcome: CallSummary) -> Hashable:
+    return (
+        outcome.steps,
+        outcome.needs,
+        outcome.new,
+        outcome.names,
+        outcome.reads_command_line,
+    )
 
 
 def _given(outcome: CallSummary, seen: View) -> Hashable:
@@ -228,6 +252,7 @@ def _asked_again(
     That gives `MISSING` where not every such call would give what it does.
     """
     values, depth, active = dict(given_values), frame.depth, [*frame.budget.active]
+    by_default = frame.by_default
     heap = {ref: frame.state.content(ref) for ref in seen.refs}
     facts = frame.state.facts.copy()
     names = [symbol.name for symbol in seen.unknowns]
@@ -238,6 +263,7 @@ def _asked_again(
     def again() -> object:
         state, budget = State({}, {}, dict(heap), facts.copy()), Budget(active=[*active])
         caller = Frame(function.module, state, quiet=True, depth=depth, budget=budget)
+        caller.by_default = by_default
         names_now = [symbol.name for symbol in seen.unknowns]
         _call(seen.unknowns, names)
         try:
@@ -287,6 +313,7 @@ def _run(
     )
     inner.neighbours = frame.neighbours
     inner.state.facts.under_unknown_condition = True
+    inner.by_default = frame.by_default
     inner.state.facts.autocast = autocast.decorated(function, before)
     if matcher is not None:
         inner.matcher.names.update(matcher.names)
@@ -315,7 +342,16 @@ def _run(
     steps = _rounded(steps)
     if seen is None:
         return CallSummary(
-            value, changes, faults, None, NOTHING_NEW, end.facts, steps, needs, suspected=suspected
+            value,
+            changes,
+            faults,
+            None,
+            NOTHING_NEW,
+            end.facts,
+            steps,
+            needs,
+            suspected=suspected,
+            reads_command_line=inner.reads_command_line,
         )
     found = [value, *(held for content in changes.values() for held in inside(content))]
     met = {*seen.unknowns, *(symbol for held in found for symbol in unknowns(held))}
@@ -328,7 +364,19 @@ def _run(
     new = len(met) > len(seen.unknowns) or NUMBERS.given > numbered
     called = seen.names()
     return CallSummary(
-        value, changes, faults, seen, taught, facts, steps, needs, lasts, new, called, suspected
+        value,
+        changes,
+        faults,
+        seen,
+        taught,
+        facts,
+        steps,
+        needs,
+        lasts,
+        new,
+        called,
+        suspected,
+        inner.reads_command_line,
     )
 
 

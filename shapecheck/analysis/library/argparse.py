@@ -64,7 +64,8 @@ def _parsed(frame: Frame, call: MethodCall[DictContent]) -> Value:
     if held.kind != _KIND or held.items is None:
         return NOTHING
     given = frame.state.items_of(call.get(0, "args"))
-    is_given = given != () and not frame.program.by_default
+    is_given = given != () and not frame.by_default
+    frame.reads_command_line = True
     attrs = {
         name: own_size(f"args.{name}", value) if is_int(value) and is_given else value
         for name, value in held.items.items()

@@ -309,14 +309,12 @@ class Program:
     `own` is the top-level package of the module that is checked, where shipped signature files
     describe it: that one is looked into all the same. `traces`: of which functions annotations are
     read is noted. `supposing`: what constructors take without an annotation is supposed to be
-    sizes, or to have sizes as attributes. `by_default`: nothing is given on the command line, and
-    no call is remembered, as it may depend on that. `checked` are the parts of modules of which
-    nothing is said, and what that rests on. A program doesn't keep its host alive.
+    sizes, or to have sizes as attributes. `checked` are the parts of modules of which nothing is
+    said, and what that rests on. A program doesn't keep its host alive.
     """
 
     def __init__(self, host: Host, options: Options, own: str = "", traces: bool = False) -> None:
         self.supposing = False
-        self.by_default = False
         # decisions.md, "A program refers to its host weakly, and symbols are interned weakly"
         self._host = weakref.ref(host)
         self.own = own
