@@ -254,7 +254,10 @@ class Size:
     def symbols(self) -> frozenset[Sym]:
         """Return all symbols, those inside of other atoms included."""
         if self._symbols is None:
-            self._symbols = frozenset().union(*map(symbols_in, self.atoms()))
+            if self.symbol is not None:
+                self._symbols = frozenset((self.symbol,))
+            else:
+                self._symbols = frozenset().union(*map(symbols_in, self.atoms()))
         return self._symbols
 
 

@@ -53,13 +53,16 @@ def size_of(dim: DimExpr) -> IntSize:
     return dim.size if isinstance(dim, Composite) else dim
 
 
+_NONE: Final = frozenset[Sym]()
+
+
 def symbols(dim: DimExpr) -> frozenset[Sym]:
     """Return all symbols that a dimension is made of."""
-    if isinstance(dim, int):
-        return frozenset()
     if isinstance(dim, Size):
         return dim.symbols()
-    return frozenset().union(*map(symbols, dim.parts))
+    if isinstance(dim, int):
+        return _NONE
+    return _NONE.union(*map(symbols, dim.parts))
 
 
 def symbol_of(dim: object) -> Sym | None:

@@ -111,9 +111,11 @@ def substitute(size: IntSize, values: Mapping[Atom, IntSize]) -> IntSize:
 
     Where what was promised to divide doesn't, the quotient is rounded down.
     """
-    if isinstance(size, int) or all(
-        isinstance(atom, Sym) and atom not in values for atom in size.atoms()
-    ):
+    if isinstance(size, int):
+        return size
+    if size.symbol is not None:
+        return values.get(size.symbol, size)
+    if not _is_concerned(size, values):
         return size
     above, below = fraction(size)
     num = _substitute_polynomial(above, values)
@@ -124,6 +126,15 @@ def substitute(size: IntSize, values: Mapping[Atom, IntSize]) -> IntSize:
         return size
     exact = exact_quotient(num, den)
     return floordiv(num, den) if exact is None else exact
+
+
+def _is_concerned(size: Size, values: Mapping[Atom, IntSize]) -> bool:
+    """Whether there is an atom in a size in the place of which another may stand."""
+    for monomial in size.terms:
+        for atom, _ in monomial:
+            if atom in values or not isinstance(atom, Sym):
+                return True
+    return False
 
 
 def part(symbol: Sym, count: int) -> Size:
@@ -166,10 +177,13 @@ def renamed(dim: DimExpr, names: Mapping[Sym, Sym]) -> DimExpr:
     """Put other symbols in the place of some, a different one for each."""
     if isinstance(dim, Composite):
         return Composite(tuple(size_of(renamed(part, names)) for part in dim.parts))
-    if isinstance(dim, int) or names.keys().isdisjoint(dim.symbols()):
+    if isinstance(dim, int):
         return dim
     if dim.symbol is not None:
-        return Size.of(names[dim.symbol])
+        new = names.get(dim.symbol)
+        return dim if new is None else Size.of(new)
+    if names.keys().isdisjoint(dim.symbols()):
+        return dim
     terms: Terms = {}
     for monomial, coefficient in dim.terms.items():
         powers: list[tuple[Atom, int]] = []
@@ -209,26 +223,35 @@ def fraction(size: Size) -> tuple[IntSize, IntSize]:
 
 def _substitute_polynomial(size: IntSize, values: Mapping[Atom, IntSize]) -> IntSize:
     total: IntSize = 0
+    kept: Terms = {}
     for monomial, coefficient in terms_of(size).items():
         assert isinstance(coefficient, int)
-        term: IntSize = coefficient
-        for atom, exponent in monomial:
-            term = term * power(_substitute_atom(atom, values), exponent)
+        new = [(atom, _substitute_atom(atom, values), exponent) for atom, exponent in monomial]
+        same = [(atom, exponent) for atom, other, exponent in new if other is None]
+        if len(same) == len(new):
+            kept[monomial] = coefficient
+            continue
+        term = canonical({frozenset(same): coefficient})
+        for _, other, exponent in new:
+            if other is not None:
+                term = term * power(other, exponent)
         total = total + term
-    return total
+    return total + canonical(kept) if kept else total
 
 
-def _substitute_atom(atom: Atom, values: Mapping[Atom, IntSize]) -> IntSize:
+def _substitute_atom(atom: Atom, values: Mapping[Atom, IntSize]) -> IntSize | None:
+    """Return what stands in the place of an atom; None where it is as it was."""
     if atom in values:
         return values[atom]
     match atom:
         case FloorDiv(num, den):
             inner = substitute(num, values), substitute(den, values)
             unchanged = inner == (num, den) or inner[1] == 0
-            return Size.of(atom) if unchanged else floordiv(*inner)
+            return None if unchanged else floordiv(*inner)
         case Power(base, exponent):
-            return power(substitute(base, values), substitute(exponent, values))
+            powers = substitute(base, values), substitute(exponent, values)
+            return None if powers == (base, exponent) else power(*powers)
         case Extreme(function, args):
-            return extreme(function, [substitute(arg, values) for arg in args])
-        case _:
-            return Size.of(atom)
+            parts = [substitute(arg, values) for arg in args]
+            return None if args == frozenset(parts) else extreme(function, parts)
+    return None

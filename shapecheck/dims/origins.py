@@ -27,6 +27,11 @@ class OfInstance(Origin):
 
     path: Hashable
 
+    @property
+    def moves(self) -> bool:
+        """Whether `at` may give anything else: of a path that is a text there is no other."""
+        return not isinstance(self.path, str)
+
     def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
         """Return the same of another path."""
         new = path(self.path)
@@ -43,6 +48,11 @@ class NamesOf(Origin):
 
     path: Hashable
     of: Literal["fields", "keys"]
+
+    @property
+    def moves(self) -> bool:
+        """Whether `at` may give anything else: of a path that is a text there is no other."""
+        return not isinstance(self.path, str)
 
     def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
         """Return the same of another path."""
@@ -63,6 +73,11 @@ class Each(Origin):
     def is_one_of_several(self) -> bool:
         """Whether the symbol belongs to one thing among several alike: each has another."""
         return True
+
+    @property
+    def moves(self) -> bool:
+        """Whether `at` may give anything else."""
+        return self.one.moves
 
     def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
         """Return the same of another path."""
@@ -87,6 +102,11 @@ class Default(Origin):
         """The size where nobody chooses another."""
         return self.value
 
+    @property
+    def moves(self) -> bool:
+        """Whether `at` may give anything else."""
+        return self.of.moves
+
     def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
         """Return the same of another path."""
         new = self.of.at(path)
@@ -102,6 +122,11 @@ class ChosenToFit(Origin):
 
     among: Origin
     path: Hashable
+
+    @property
+    def moves(self) -> bool:
+        """Whether `at` may give anything else: of a path that is a text there is no other."""
+        return self.among.moves or not isinstance(self.path, str)
 
     def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
         """Return the same of another path."""
@@ -123,6 +148,11 @@ class CountAt(Origin):
     def owner(self) -> Origin:
         """The function at hand."""
         return HERE
+
+    @property
+    def moves(self) -> bool:
+        """Whether `at` may give anything else: of a path that is a text there is no other."""
+        return not isinstance(self.path, str)
 
     def at(self, path: Callable[[Hashable], Hashable]) -> Origin:
         """Return the same of another path."""

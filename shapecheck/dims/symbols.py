@@ -101,6 +101,11 @@ class Origin:
         """The symbol by whose name this one is printed, if that isn't its own."""
         return None
 
+    @property
+    def moves(self) -> bool:
+        """Whether `following` or `at` may give anything else."""
+        return bool(self.symbols)
+
     def following(self, renamed: Callable[[Sym], Sym]) -> Origin:
         """Return what says the same of other symbols."""
         return self
@@ -230,10 +235,20 @@ class Sym:
 
     `size` is the number that a dimension object promises, where it does. `serial` grows with each
     symbol made: an order that is the same in every run. `as_size` is the size that is just this
-    symbol, once there is one.
+    symbol, once there is one. `moves`: its origin says something of other symbols, or of what is
+    at a path that another may take the place of.
     """
 
-    __slots__ = ("__weakref__", "as_size", "kind", "name", "origin", "serial", "size")
+    __slots__ = (
+        "__weakref__",
+        "as_size",
+        "kind",
+        "moves",
+        "name",
+        "origin",
+        "serial",
+        "size",
+    )
 
     name: str
     kind: Kind
@@ -241,6 +256,7 @@ class Sym:
     size: int | None
     serial: int
     as_size: Any
+    moves: bool
 
     _interned: ClassVar[WeakValueDictionary[tuple[str, Kind, Origin, int | None], Sym]] = (
         WeakValueDictionary()
@@ -268,6 +284,7 @@ class Sym:
         made.name, made.kind, made.origin, made.size = name, kind, origin, size
         made.serial = next(cls._serials)
         made.as_size = None
+        made.moves = origin.moves
         return made
 
     @classmethod
@@ -394,7 +411,7 @@ class Sym:
 
     def at(self, path: Callable[[Hashable], Hashable]) -> Sym:
         """Return the symbol that belongs to what is at another path, if this belongs to one."""
-        return self._from(self.origin.at(path))
+        return self._from(self.origin.at(path)) if self.moves else self
 
     def _from(self, origin: Origin) -> Sym:
         if origin is self.origin or origin == self.origin:

@@ -35,6 +35,8 @@ COORDINATES: Final = 4
 """Coordinates and colours are so many at most."""
 
 _MOST_AXES: Final = 64
+_NONE: Final = frozenset[Sym]()
+_NOTHING: Final[dict[Atom, IntSize]] = {}
 _SAME: Final = Verdict(Relation.SAME)
 
 
@@ -54,6 +56,8 @@ class Facts:
     """
 
     __slots__ = (
+        "_told",
+        "_told_of",
         "around",
         "atoms",
         "autocast",
@@ -77,7 +81,8 @@ class Facts:
         self.declared = declared
         self.autocast = autocast
         self.around: tuple[Shape, ...] = ()
-        self.features: frozenset[Sym] = frozenset()
+        self.features: frozenset[Sym] = _NONE
+        self._told, self._told_of = _NONE, _NOTHING
 
     def copy(self) -> Facts:
         """Return an independent copy."""
@@ -85,7 +90,16 @@ class Facts:
             self.atoms, self.runs, self.under_unknown_condition, self.declared, self.autocast
         )
         facts.features = self.features
+        facts._told, facts._told_of = self._told, self._told_of
         return facts
+
+    @property
+    def told(self) -> frozenset[Sym]:
+        """The symbols in the atoms of which something is known: of no others there is."""
+        if self._told_of is not self.atoms:
+            self._told = _NONE.union(*map(dims.symbols_in, self.atoms))
+            self._told_of = self.atoms
+        return self._told
 
     def minding(self, around: tuple[Shape, ...]) -> Facts:
         """Return a copy for a trial that minds what stood beside each other elsewhere."""
@@ -106,9 +120,11 @@ class Facts:
 
     def size(self, size: IntSize) -> IntSize:
         """Return a size with all that is known of it put in."""
-        if not self.atoms or isinstance(size, int):
+        if not self.atoms:
             return size
         for _ in range(16):
+            if isinstance(size, int) or self.told.isdisjoint(size.symbols()):
+                break
             replaced = dims.substitute(size, self.atoms)
             if replaced == size:
                 break
@@ -156,9 +172,8 @@ class Facts:
         for _ in range(16):
             if isinstance(dim, int) or not self.atoms:
                 break
-            if isinstance(dim, Size) and dim.symbol is not None and dim.symbol not in self.atoms:
-                break
-            unknown = [s for s in dims.symbols(dim) if s.kind is Kind.UNKNOWN and s in self.atoms]
+            known = self.told & dims.symbols(dim)
+            unknown = [s for s in known if s.kind is Kind.UNKNOWN and s in self.atoms]
             if not unknown:
                 break
             dim = Facts({symbol: self.atoms[symbol] for symbol in unknown}).dim(dim)

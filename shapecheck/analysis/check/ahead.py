@@ -10,9 +10,8 @@ from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.declared import AnyDecl
 from shapecheck.analysis.program.model import Function, Value
-from shapecheck.analysis.program.syntax import elements, first_of, name_of, nodes
+from shapecheck.analysis.program.syntax import elements, first_of, name_of, nodes, nodes_of
 from shapecheck.analysis.values.state import State
-from shapecheck.ops.call import only
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +32,22 @@ def ahead(function: Function, state: State, begun: Mapping[str, Value]) -> Ahead
     state = state.copy()
     state.vars |= begun
     frame = Frame(function.module, state, function=function, quiet=True)
-    names = only(every, ast.Name)
+    names = nodes_of(ast.Name, function.node)
     own = {one.id for one in names if not isinstance(one.ctx, ast.Load)}
     params = {one.arg for one in declarations.arguments_of(function.node)} - begun.keys()
     own |= params
     params |= {
         name_of(one.targets[0]) or ""
-        for one in only(every, ast.Assign)
+        for one in nodes_of(ast.Assign, function.node)
         if name_of(one.value) in params
     }
     values: dict[ast.expr, Value] = {}
-    for node in every:
-        for used in _used(node, params):
-            root = name_of(first_of(used))
-            if root is not None and root not in own:
-                values[used] = frame.eval(used)
+    for kind in (ast.Call, ast.BinOp):
+        for node in nodes_of(kind, function.node):
+            for used in _used(node, params):
+                root = name_of(first_of(used))
+                if root is not None and root not in own:
+                    values[used] = frame.eval(used)
     return Ahead(function, begun, values, every)
 
 

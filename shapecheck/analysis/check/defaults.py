@@ -14,8 +14,7 @@ from shapecheck.analysis.annotations.classes import find_method, is_module
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.check import symbolic
 from shapecheck.analysis.program.model import Class, Function
-from shapecheck.analysis.program.syntax import nodes
-from shapecheck.ops.call import only
+from shapecheck.analysis.program.syntax import nodes_of
 
 _MOST_TOLD: Final = 3
 
@@ -50,10 +49,10 @@ def _depends_on_flags(function: Function, owner: Class) -> bool:
 
 def _hands_itself_on(method: Function) -> bool:
     """Whether a method does anything with its instance but to read and call what is in it."""
-    every = nodes(method.node)
     itself = {one.arg for one in arguments_of(method.node)[:1]} | {"super"}
-    read = {id(one.value) for one in only(every, ast.Attribute)}
-    return any(one.id in itself and id(one) not in read for one in only(every, ast.Name))
+    read = {id(one.value) for one in nodes_of(ast.Attribute, method.node)}
+    names = nodes_of(ast.Name, method.node)
+    return any(one.id in itself and id(one) not in read for one in names)
 
 
 def _told(flags: Mapping[str, ast.expr]) -> str:

@@ -16,7 +16,7 @@ from shapecheck.analysis.check.bare_parameters import Supposition
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.faults import Fault, FirstOnly, Found, located
 from shapecheck.analysis.program.model import Function, Value, literal
-from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.program.syntax import nodes_of
 from shapecheck.analysis.values.model import OneOf, each_of, tensor_of
 from shapecheck.dims import Sym, Untold
 from shapecheck.ops.agree import counted
@@ -130,7 +130,7 @@ def _spelled(value: Value, count: int) -> Value:
 def _counts_axes(function: Function) -> bool:
     """Whether a body says of an axis which one it is."""
     table = function.module.program.table
-    for node in nodes(function.node):
+    for node in nodes_of(ast.Call, function.node):
         match node:
             case ast.Call(func=ast.Attribute(attr=attr), keywords=keywords, args=args):
                 if any(word.arg in ("dim", "axis") for word in keywords):
@@ -145,7 +145,7 @@ def _moves_axes(function: Function) -> bool:
     """Whether a body adds, takes away or joins along axes that it counts from the front."""
     table = function.module.program.table
     moves = table.flagged("reduces") | table.flagged("by_axis")
-    for node in nodes(function.node):
+    for node in nodes_of(ast.Call, function.node):
         match node:
             case ast.Call(func=ast.Attribute(attr=attr), keywords=keywords, args=args):
                 words = {word.arg: word.value for word in keywords}

@@ -10,9 +10,8 @@ from shapecheck.analysis.annotations.classes import find_method, members
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.model import Class, Function, Value, dotted
-from shapecheck.analysis.program.syntax import first_of, given_to, is_def, name_of, nodes
+from shapecheck.analysis.program.syntax import first_of, given_to, is_def, name_of, nodes, nodes_of
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import only
 
 
 def sizes_of(init: Function) -> set[str]:
@@ -27,8 +26,8 @@ def sizes_of(init: Function) -> set[str]:
 def configurations_of(init: Function) -> set[str]:
     """Return the variables of a constructor that sizes are read from, as `config.n_embd` is."""
     uses = _Uses(init)
-    given = (one for call in only(nodes(init.node), ast.Call) for one in uses.whole(call))
-    read = (part for one in given for part in only(ast.walk(one), ast.Attribute))
+    given = (one for call in nodes_of(ast.Call, init.node) for one in uses.whole(call))
+    read = (part for one in given for part in nodes_of(ast.Attribute, one))
     return {part.value.id for part in read if isinstance(part.value, ast.Name)}
 
 
@@ -36,10 +35,10 @@ def handed_to_layers(init: Function) -> set[str]:
     """Return the parameters of a constructor with which nothing is done but to make layers."""
     read = reader(init.module)
     handed: set[ast.AST] = set()
-    for call in only(nodes(init.node), ast.Call):
+    for call in nodes_of(ast.Call, init.node):
         if dotted(read.resolve(call.func)) is not None:
             handed.update(call.args, (word.value for word in call.keywords))
-    names = [*only(nodes(init.node), ast.Name)]
+    names = [*nodes_of(ast.Name, init.node)]
     return {one.id for one in names} - {one.id for one in names if one not in handed}
 
 

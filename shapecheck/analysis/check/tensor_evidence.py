@@ -22,7 +22,7 @@ from shapecheck.analysis.program.model import (
     dotted,
     literal,
 )
-from shapecheck.analysis.program.syntax import elements, is_none, nodes, text_of
+from shapecheck.analysis.program.syntax import elements, is_none, nodes_of, text_of
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
@@ -75,7 +75,7 @@ def shown(
     arrays have shows one, too, where a module knows those of no other library.
     """
     candidates = {name for name in untold(function) if not _is_object(seen.params.get(name))}
-    if not candidates:
+    if not candidates or not seen.nodes:
         return set()
     told_by = {"telling"}
     if owner is not None and classes.is_module(owner) and function.name != "__init__":
@@ -83,13 +83,14 @@ def shown(
     if arrays and has_one_kind_of_arrays(function):
         told_by.add("arraylike")
     found: set[str] = set()
-    others = _other_names(seen.nodes, candidates)
-    for node in seen.nodes:
-        match node:
-            case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()) if not counted:
-                continue
-        for name in _tensors_in(node, seen, told_by):
-            found.add(others[name].meant(node) if name in others else name)
+    others = _other_names(function.node, candidates)
+    for kind in (ast.Attribute, ast.Call, ast.BinOp):
+        for node in nodes_of(kind, function.node):
+            match node:
+                case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()) if not counted:
+                    continue
+            for name in _tensors_in(node, seen, told_by):
+                found.add(others[name].meant(node) if name in others else name)
     return (found & candidates) - never_tensors(function)
 
 
@@ -106,14 +107,14 @@ class _OtherName:
         return self.param if self.first < getattr(node, "lineno", 0) <= self.last else ""
 
 
-def _other_names(every: Sequence[ast.AST], params: Set[str]) -> dict[str, _OtherName]:
+def _other_names(function: ast.AST, params: Set[str]) -> dict[str, _OtherName]:
     """Return the other names of parameters that are given to them in the order of the lines."""
     stored: dict[str, list[int]] = {}
-    for one in only(every, ast.Name):
+    for one in nodes_of(ast.Name, function):
         if not isinstance(one.ctx, ast.Load):
             stored.setdefault(one.id, []).append(one.lineno)
     found: dict[str, _OtherName] = {}
-    for node in only(every, ast.Assign):
+    for node in nodes_of(ast.Assign, function):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=param), lineno=line):
                 lines = stored[name]
@@ -145,7 +146,7 @@ def shown_sizes(function: Function, seen: Seen) -> set[str]:
         if _is_int(param.default) and seen.params.get(param.name, UNKNOWN) is UNKNOWN
     }
     found: set[str] = set()
-    for node in seen.nodes if candidates else ():
+    for node in _calls_and_divisions(seen) if candidates else ():
         match node:
             case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args):
                 if _takes_sizes(name, receiver, seen):
@@ -154,6 +155,11 @@ def shown_sizes(function: Function, seen: Seen) -> set[str]:
                 if isinstance(seen.values.get(left), Size):
                     found.add(name)
     return found & candidates
+
+
+def _calls_and_divisions(seen: Seen) -> Iterator[ast.AST]:
+    for kind in (ast.Call, ast.BinOp) if seen.nodes else ():
+        yield from nodes_of(kind, seen.function.node)
 
 
 def _is_int(default: ast.expr | None) -> bool:
@@ -178,11 +184,10 @@ def _told_apart(function: ast.AST) -> Iterator[str]:
 
     Where anything else is an error, they are.
     """
-    every = nodes(function)
-    expected = {
-        inner for node in every if (test := _demanded(node)) is not None for inner in ast.walk(test)
-    }
-    for node in every:
+    demanding = (node for kind in (ast.Assert, ast.If) for node in nodes_of(kind, function))
+    tests = (test for node in demanding if (test := _demanded(node)) is not None)
+    expected = {inner for test in tests for inner in nodes_of(ast.Call, test)}
+    for node in nodes_of(ast.Call, function):
         match node:
             case (
                 ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _])
@@ -312,8 +317,8 @@ def _takes_rows(target: Value, seen: Seen) -> bool:
     """Whether a layer of this kind takes packed sequences too, of which a function says nothing."""
     if not isinstance(target, OpInstance):
         return False
-    asked = (one.attr for one in only(seen.nodes, ast.Attribute))
-    named = (one.id for one in only(seen.nodes, ast.Name))
+    asked = (one.attr for one in nodes_of(ast.Attribute, seen.function.node))
+    named = (one.id for one in nodes_of(ast.Name, seen.function.node))
     return not any("pack" in word for word in (*asked, *named))
 
 

@@ -23,7 +23,7 @@ from shapecheck.analysis.interpreter.layer_origin import where_made
 from shapecheck.analysis.interpreter.lone_axes import leveled
 from shapecheck.analysis.interpreter.neighbours import become_one, note
 from shapecheck.analysis.interpreter.registry import SUSPICIONS, OpCall
-from shapecheck.analysis.interpreter.summaries import Lesson, View, view
+from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Lesson, View, view
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.syntax import elements, words_in
@@ -111,9 +111,8 @@ def apply(
     around: tuple[Shape, ...] = ()
     try:
         if seen is not None and known is not None:
-            outcome = known.at(seen)
-            outcome.taught.teach(facts)
-            value = outcome.value
+            value, taught = known.at(seen)
+            taught.teach(facts)
         else:
             value = signature.apply(facts, given, named, site.label, instance)
             if seen is not None:
@@ -325,20 +324,21 @@ class OpSummary:
     @staticmethod
     def of(value: Value, before: Facts, after: Facts, seen: View) -> OpSummary:
         """Return what came of a call, apart from the symbols that were made for it."""
-        taught = Lesson.of(before, after, (*seen.unknowns, *unknowns(value)))
-        is_new = any(s not in seen.unknowns for s in unknowns((value, *taught.values)))
+        met = {*seen.unknowns, *unknowns(value)}
+        taught = Lesson.of(before, after, met)
+        if taught is not NOTHING_NEW:
+            met.update(unknowns(taught.values))
+        is_new = len(met) > len(seen.unknowns)
         made = OpSummary(value, taught, seen, is_new, seen.names())
-        return made.at(seen) if is_new else made
+        return OpSummary(*made.at(seen), seen, is_new, made.names) if is_new else made
 
-    def at(self, seen: View) -> OpSummary:
-        """Return what comes of a call that sees this."""
+    def at(self, seen: View) -> tuple[Value, Lesson]:
+        """Return the result of a call that sees this, and the facts that it teaches."""
         if not self.is_new and self.seen.stands_for_itself(seen):
-            return self
+            return self.value, self.taught
         seen.label(self.names)
         moving = self.seen.renewing(seen, {})
-        return replace(
-            self, value=moving.value(self.value), taught=self.taught.moved(moving), seen=seen
-        )
+        return moving.value(self.value), self.taught.moved(moving)
 
 
 def _is_sum_of_each(given: Sequence[Value], site: Site, problem: Problem) -> bool:

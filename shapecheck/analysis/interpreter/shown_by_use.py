@@ -8,10 +8,9 @@ from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Function, Value
-from shapecheck.analysis.program.syntax import kept_by_node, name_of, nodes
+from shapecheck.analysis.program.syntax import kept_by_node, name_of, nodes_of
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import only
 from shapecheck.shapes import Run, Shape, Tensor
 from shapecheck.signatures import Table
 
@@ -31,7 +30,7 @@ def has_one_kind_of_arrays(function: Function) -> bool:
 
 
 def _has_one_kind_of_arrays(function: Function) -> bool:
-    mentioned = {name.id for name in only(nodes(function.node), ast.Name)}
+    mentioned = {name.id for name in nodes_of(ast.Name, function.node)}
     if mentioned & _ARRAYS:
         return False
     return bool(mentioned & _TORCH) or not any(map(function.module.syntax.bound, _ARRAYS))
@@ -53,21 +52,20 @@ def never_tensors(function: Function) -> frozenset[str]:
 @kept_by_node(most=8)
 def _asked(function: ast.AST) -> frozenset[tuple[str, str, bool]]:
     """Return what variables are asked for, and whether that is called."""
-    every = nodes(function)
-    methods = {id(node.func) for node in only(every, ast.Call)}
-    turned = (node for node in only(every, ast.Subscript) if _turns(node.slice))
+    methods = {id(node.func) for node in nodes_of(ast.Call, function)}
+    turned = (node for node in nodes_of(ast.Subscript, function) if _turns(node.slice))
     return frozenset(
         (node.value.id, "[::-1]", False) for node in turned if isinstance(node.value, ast.Name)
     ) | frozenset(
         (node.value.id, node.attr, id(node) in methods)
-        for node in only(every, ast.Attribute)
+        for node in nodes_of(ast.Attribute, function)
         if isinstance(node.value, ast.Name) and isinstance(node.ctx, ast.Load)
     )
 
 
 def _turns(index: ast.expr) -> bool:
     """Whether there is a slice in an index that goes backwards."""
-    slices = only(ast.walk(index), ast.Slice)
+    slices = nodes_of(ast.Slice, index)
     return any(isinstance(one.step, ast.UnaryOp) for one in slices)
 
 

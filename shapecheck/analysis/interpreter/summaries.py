@@ -28,6 +28,9 @@ _MOST: Final = 64
 """As many things on the heap may a call see that is to be recognised."""
 
 
+_NOTHING: Final = frozenset[Hashable]()
+
+
 class Unrecognisable(Exception):
     """A value whose meaning can't be told from its parts: a closure, or too much of it."""
 
@@ -88,6 +91,8 @@ class Lesson:
         `met` are the unknowns that the program still has: of others nobody asks any more.
         """
         told, spelled, asked = before.atoms, before.runs, {*met}
+        if after.atoms is told and after.runs is spelled:
+            return NOTHING_NEW
         atoms: dict[Atom, IntSize] = {}
         runs: dict[Sym, tuple[Item, ...]] = {}
         found = -1
@@ -155,8 +160,9 @@ def view(
         for ref in looking.refs:
             # While they are gone through, there come to be more.
             held.append(looking.content(heap.get(ref, ref.origin)))  # noqa: PERF401
-        known = tuple(looking.known(facts))
-        key = (about, *given, *held, known, looking.beside(facts.declared), *looking.told)
+        known = tuple(looking.known(facts)) if facts.atoms or facts.runs else ()
+        beside = looking.beside(facts.declared) if facts.declared else _NOTHING
+        key = (about, *given, *held, known, beside, *looking.told)
         hash(key)
     except (Unrecognisable, TypeError):
         return None
@@ -235,8 +241,9 @@ class _Looking:
     def known(self, facts: Facts) -> Iterator[Hashable]:
         """Yield what is known of the sizes that were met, and may come to be met."""
         atoms, runs = facts.atoms, facts.runs
-        if not (self.symbols or self.names_sizes) or not (atoms or runs):
-            return
+        if not self.names_sizes and self.symbols.isdisjoint(facts.told):
+            if self.symbols.isdisjoint(runs):
+                return
         told: set[Atom] = set()
         spelled: set[Sym] = set()
         before = -1
@@ -257,7 +264,7 @@ class _Looking:
         An unknown that the call doesn't meet can't be asked about in it.
         """
         found: set[Hashable] = set()
-        for fixed, vague, has_size in _together(declared) if declared else ():
+        for fixed, vague, has_size in _together(declared):
             met = [dims.renamed(size, self.placed) for size in vague if self._has_met(size)]
             if met or has_size:
                 found.add(fixed.union(met))
@@ -276,14 +283,13 @@ class _Looking:
         return not self.symbols.isdisjoint(found)
 
     def _dim(self, dim: Item) -> Hashable:
-        match dim:
-            case Size():
-                if dim.symbol is not None:
-                    return self._symbol(dim.symbol)
-            case Run(symbol=symbol):
-                return ("run", self._symbol(symbol))
-            case int():
-                return dim
+        if isinstance(dim, Size):
+            if dim.symbol is not None:
+                return self._symbol(dim.symbol)
+        elif isinstance(dim, Run):
+            return ("run", self._symbol(dim.symbol))
+        elif isinstance(dim, int):
+            return dim
         found = dims.symbols(dim)
         if not found <= self.symbols:
             for symbol in dims.in_order(found):
@@ -292,11 +298,15 @@ class _Looking:
 
     def _symbol(self, symbol: Sym) -> Sym:
         """Return what stands in for a symbol: itself, for names and sizes of the one thing."""
-        self.symbols.add(symbol)
         found = self.placed.get(symbol)
         if found is not None:
             return found
+        if symbol in self.symbols:
+            return symbol
+        self.symbols.add(symbol)
         if symbol.kind is not Kind.UNKNOWN:
+            if not symbol.moves:
+                return symbol
             found = symbol.following(self._symbol) if symbol.is_derived else symbol.at(self._at)
             if found is not symbol:
                 self.placed[symbol] = found
@@ -307,7 +317,7 @@ class _Looking:
         elif symbol.is_derived:
             said = symbol.following(self._symbol).origin
         else:
-            said = symbol.origin.at(self._at)
+            said = symbol.origin.at(self._at) if symbol.moves else symbol.origin
         self.told.append((symbol.name, said))
         return found
 
@@ -359,8 +369,8 @@ def _together(
 
 def _is_vague(symbol: Sym) -> bool:
     """Whether another symbol stands in for one where calls are compared."""
-    if symbol.kind is Kind.UNKNOWN:
-        return True
+    if symbol.kind is Kind.UNKNOWN or not symbol.moves:
+        return symbol.kind is Kind.UNKNOWN
     if symbol.is_derived:
         return any(map(_is_vague, symbol.origin.symbols))
     return symbol.at(_elsewhere) is not symbol

@@ -6,7 +6,7 @@ import ast
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial, wraps
 from io import StringIO
@@ -29,7 +29,7 @@ from shapecheck.analysis.program.reading import (
 )
 from shapecheck.analysis.relevance import TEXT, mentions_tensors
 
-_KEPT: Final = 32
+_KEPT: Final = 64
 _Node = TypeVar("_Node", bound=ast.AST)
 _AnyNode = TypeVar("_AnyNode", bound=ast.AST)
 _T = TypeVar("_T")
@@ -61,31 +61,65 @@ def kept_by_node(most: int) -> Callable[[Callable[[_AnyNode], _T]], Callable[[_A
     return keeping
 
 
+def walk(tree: ast.AST) -> Sequence[ast.AST]:
+    """Return the nodes of a tree in the order of `ast.walk`, operators and contexts left out."""
+    found = [tree]
+    for node in found:  # while it is gone through, there come to be more
+        kind = type(node)
+        for field in _FIELDS.get(kind) or _fields(kind):
+            held = getattr(node, field, None)
+            if isinstance(held, list):
+                found += [one for one in held if isinstance(one, ast.AST)]
+            elif isinstance(held, ast.AST):
+                found.append(held)
+    return found
+
+
+_LEAVES: Final = frozenset(("attr", "ctx", "id", "kind", "op", "ops", "type_comment"))
+_FIELDS: Final[dict[type[ast.AST], tuple[str, ...]]] = {}
+"""For each kind of node that was met: the fields in which there may be others."""
+
+
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    found = _FIELDS[kind] = tuple(field for field in kind._fields if field not in _LEAVES)
+    return found
+
+
 @kept_by_node(_KEPT)
-def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
-    """Return the nodes of a tree, as `ast.walk` yields them; those of a few trees are kept."""
-    return tuple(ast.walk(tree))
+def nodes(tree: ast.AST) -> Sequence[ast.AST]:
+    """Return the nodes of a tree, as `walk` does; those of a few trees are kept."""
+    return walk(tree)
+
+
+@kept_by_node(_KEPT)
+def _by_kind(tree: ast.AST) -> Mapping[type[ast.AST], Sequence[ast.AST]]:
+    """Return the nodes of a function by their kinds, each in the order of `walk`."""
+    found: dict[type[ast.AST], list[ast.AST]] = {}
+    for node in nodes(tree):
+        found.setdefault(type(node), []).append(node)
+    return found
 
 
 def nodes_of(kind: type[_Node] | tuple[type[_Node], ...], *trees: ast.AST) -> Iterator[_Node]:
     """Yield the nodes of a kind, or of several, in some pieces of source."""
     for tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, kind):
-                yield node
+        if isinstance(kind, type) and is_def(tree):
+            yield from _by_kind(tree).get(kind, ())  # type: ignore[misc]  # by its kind
+        else:
+            yield from (node for node in walk(tree) if isinstance(node, kind))
 
 
 @kept_by_node(1024)
 def names_in(node: ast.AST) -> frozenset[str]:
     """Return the names that a piece of source mentions."""
-    return frozenset(child.id for child in ast.walk(node) if isinstance(child, ast.Name))
+    return frozenset(child.id for child in nodes_of(ast.Name, node))
 
 
 @kept_by_node(1024)
 def words_in(node: ast.AST) -> frozenset[str]:
     """Return the names of variables, attributes and parameters in a piece of source."""
     found: set[str] = set()
-    for child in ast.walk(node):
+    for child in walk(node):
         match child:
             case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
                 found.add(word)
@@ -300,7 +334,7 @@ class Survey:
 def _names_stored(tree: ast.AST) -> set[str]:
     """Return the variables that a piece of source assigns to."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes_of(ast.Name, tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()):
                 found.add(name)
@@ -351,7 +385,6 @@ _FUNCTIONS: Final = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
 
 # Half of all nodes are names, constants, operators and contexts, which hold nothing to survey.
 _BARE: Final = frozenset((ast.Name, ast.Constant, str, int, bool, type(None)))
-_LEAVES: Final = frozenset(("attr", "ctx", "id", "kind", "op", "ops", "type_comment"))
 _VISITS: Final[dict[type[ast.AST], tuple[_Look | None, _Look | None, tuple[str, ...]]]] = {
     ast.arg: (Survey._annotated, None, ())  # an annotation isn't gone into
 }
@@ -359,8 +392,7 @@ _VISITS: Final[dict[type[ast.AST], tuple[_Look | None, _Look | None, tuple[str, 
 
 
 def _visit(kind: type[ast.AST]) -> tuple[_Look | None, _Look | None, tuple[str, ...]]:
-    fields = tuple(field for field in kind._fields if field not in _LEAVES)
-    _VISITS[kind] = _LOOKS.get(kind), _LOOKS_INSIDE.get(kind), fields
+    _VISITS[kind] = _LOOKS.get(kind), _LOOKS_INSIDE.get(kind), _fields(kind)
     return _VISITS[kind]
 
 

@@ -113,6 +113,9 @@ class Moving:
         return path if moved is path.text else path.at(moved)
 
     def _dim(self, dim: Size | Composite) -> DimExpr:
+        if isinstance(dim, Size) and dim.symbol is not None:
+            new = self.symbol(dim.symbol)
+            return dim if new is dim.symbol else Size.of(new)
         moved = {symbol: self.symbol(symbol) for symbol in dims.in_order(dims.symbols(dim))}
         others = {old: new for old, new in moved.items() if old is not new}
         return dims.renamed(dim, others) if others else dim
@@ -163,6 +166,8 @@ class Renewing(Moving):
 
     def symbol(self, symbol: Sym) -> Sym:
         """Return the same new unknown for the same one; what is derived from it follows."""
+        if symbol.kind is not Kind.UNKNOWN and not symbol.moves:
+            return symbol
         made = self._made.get(symbol)
         if made is None:
             made = self._made[symbol] = self._renewed(symbol)
