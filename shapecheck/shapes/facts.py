@@ -155,6 +155,14 @@ class Facts:
         """Return a shape in which what wasn't known and was learned stands; names stay."""
         if not self.runs and not self.atoms:
             return shape
+        for item in shape.dims:
+            if isinstance(item, Run):
+                if item.symbol in self.runs:
+                    break
+            elif not isinstance(item, int) and not self.told.isdisjoint(dims.symbols(item)):
+                break
+        else:
+            return shape
         found: list[Item] = []
         is_same = True
         for item in shape.dims:

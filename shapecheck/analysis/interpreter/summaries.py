@@ -15,10 +15,11 @@ from shapecheck.analysis.values.heap import Renewing
 from shapecheck.analysis.values.model import (
     Content,
     Instance,
+    OpInstance,
     Path,
     Ref,
 )
-from shapecheck.analysis.values.parts import FORMS
+from shapecheck.analysis.values.parts import FORMS, lasting
 from shapecheck.analysis.values.paths import renumbered
 from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
 from shapecheck.dims.origins import Met
@@ -35,6 +36,23 @@ class Unrecognisable(Exception):
     """A value whose meaning can't be told from its parts: a closure, or too much of it."""
 
 
+class Key:
+    """What tells one call from others: its hash, which takes long to work out, is kept."""
+
+    __slots__ = ("_hash", "_parts")
+
+    def __init__(self, parts: tuple[Hashable, ...]) -> None:
+        self._parts, self._hash = parts, hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Key):
+            return False
+        return self is other or (self._hash == other._hash and self._parts == other._parts)
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """What a call sees: two calls with equal keys give the same, but for what stands in for what.
@@ -45,7 +63,7 @@ class View:
     stand where those of the other do.
     """
 
-    key: Hashable
+    key: Key
     refs: tuple[Ref, ...]
     closures: tuple[Function, ...]
     unknowns: tuple[Sym, ...]
@@ -162,8 +180,7 @@ def view(
             held.append(looking.content(heap.get(ref, ref.origin)))  # noqa: PERF401
         known = tuple(looking.known(facts)) if facts.atoms or facts.runs else ()
         beside = looking.beside(facts.declared) if facts.declared else _NOTHING
-        key = (about, *given, *held, known, beside, *looking.told)
-        hash(key)
+        key = Key((about, *given, *held, known, beside, *looking.told))
     except (Unrecognisable, TypeError):
         return None
     met = (tuple(looking.numbers), tuple(looking.closures), tuple(looking.unknowns))
@@ -197,10 +214,21 @@ class _Looking:
         of_its_kind = _OF_KIND.get(kind)
         if of_its_kind is not None:
             return of_its_kind(self, value)
-        form = FORMS.get(kind)
-        if form is not None:
-            return (kind.__name__, form.rest(value), *map(self.value, form.parts(value)))
-        return (kind, value)
+        return self._by_parts(value) if kind in FORMS else (kind, value)
+
+    def _layer(self, value: OpInstance) -> Hashable:
+        symbols = lasting(value)
+        if symbols is None:
+            return self._by_parts(value)
+        if value.key is None:
+            value.key = _Looking()._by_parts(value)
+        self.symbols |= symbols
+        return value.key
+
+    def _by_parts(self, value: Value) -> Hashable:
+        kind = type(value)
+        form = FORMS[kind]
+        return (kind.__name__, form.rest(value), *map(self.value, form.parts(value)))
 
     def _itself(self, value: str | None) -> Hashable:
         return value
@@ -405,5 +433,6 @@ _OF_KIND: Final[dict[type, Callable[..., Hashable]]] = {
     Function: _Looking._function,
     Class: _Looking._class,
     Path: _Looking._path,
+    OpInstance: _Looking._layer,
 }
-"""How values are made comparable that aren't by their parts, which `FORMS` has."""
+"""How values are made comparable that aren't only by their parts, which `FORMS` has."""

@@ -7,8 +7,8 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import Class, Function, Value
-from shapecheck.analysis.values.model import Content, Path, Ref
-from shapecheck.analysis.values.parts import FORMS, parts
+from shapecheck.analysis.values.model import Content, OpInstance, Path, Ref
+from shapecheck.analysis.values.parts import FORMS, Form, lasting, parts
 from shapecheck.analysis.values.paths import NUMBERS, renumbered
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, Sym
 from shapecheck.shapes import Item, Run, Tensor
@@ -28,18 +28,19 @@ def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[
         kind = type(value)
         if kind is Tensor:
             continue
-        form = FORMS.get(kind)
-        if form is not None:
-            waiting += form.parts(value)
-        elif not isinstance(value, (Ref, Function)) or value in seen:
-            continue
-        elif isinstance(value, Function):
-            seen.add(value)
-            waiting += value.captured()
-        elif value in heap:
-            seen.add(value)
-            yield value
-            waiting += inside(heap[value])
+        if kind is Ref:
+            if value in heap and value not in seen:
+                seen.add(value)
+                yield value
+                waiting += inside(heap[value])
+        elif kind is Function:
+            if value not in seen:
+                seen.add(value)
+                waiting += value.captured()
+        elif kind is not OpInstance or lasting(value) is None:
+            form = FORMS.get(kind)
+            if form is not None:
+                waiting += form.parts(value)
 
 
 class Moving:
@@ -71,14 +72,19 @@ class Moving:
         if of_its_kind is not None:
             return of_its_kind(self, value)
         form = FORMS.get(kind)
-        if form is None:
-            return value
+        return value if form is None else self._by_parts(value, form)
+
+    def _by_parts(self, value: Value, form: Form) -> Value:
         old = form.parts(value)
         new = [self.value(part) for part in old]
         for one, other in zip(old, new, strict=True):
             if one is not other:
                 return form.made(value, new)
         return value
+
+    def layer(self, layer: OpInstance) -> Value:
+        """Return a layer with all in it replaced."""
+        return self._by_parts(layer, FORMS[OpInstance])
 
     def size(self, size: IntSize) -> IntSize:
         """Return a size with its symbols replaced."""
@@ -132,8 +138,9 @@ _OF_KIND: Final[dict[type, Callable[..., Value]]] = {
     Composite: Moving._dim,
     Run: Moving.replaced,
     Path: Moving._path,
+    OpInstance: lambda moving, layer: moving.layer(layer),
 }
-"""What is put in the place of values that have no parts, which `FORMS` has."""
+"""What is put in the place of values that aren't by their parts, which `FORMS` has."""
 
 
 class Renewing(Moving):
@@ -154,6 +161,10 @@ class Renewing(Moving):
         self._keeps = keeps
         self._made = dict(made)
         self._ones = None if ones is None else dict(ones)
+
+    def layer(self, layer: OpInstance) -> Value:
+        """Return a layer with all in it replaced: itself where it is the same elsewhere."""
+        return super().layer(layer) if lasting(layer) is None else layer
 
     def number(self, number: int) -> int:
         """Return the number of what stands where this one of several stood, a new one each."""
@@ -191,15 +202,21 @@ def enclosing(value: Value) -> Iterator[Function | Class]:
             yield part
 
 
-def unknowns(value: Value) -> Iterator[Sym]:
-    """Yield the symbols in a value of which nothing is known."""
-    for part in parts(value):
-        found: Iterable[Sym]
-        match part:
-            case Run(symbol=symbol):
-                found = (symbol,)
-            case Size() | Composite():
-                found = dims.in_order(dims.symbols(part))
-            case _:
-                continue
-        yield from (symbol for symbol in found if symbol.kind is Kind.UNKNOWN)
+def unknowns(value: Value) -> list[Sym]:
+    """Return the symbols in a value of which nothing is known."""
+    found: list[Sym] = []
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        kind = type(part)
+        if kind is Run or (kind is Size and part.symbol is not None):
+            if part.symbol.kind is Kind.UNKNOWN:
+                found.append(part.symbol)
+        elif kind is Size or kind is Composite:
+            every = dims.in_order(dims.symbols(part))
+            found += [symbol for symbol in every if symbol.kind is Kind.UNKNOWN]
+        elif kind is not OpInstance or lasting(part) is None:
+            form = FORMS.get(kind)
+            if form is not None:
+                waiting += form.parts(part)[::-1]
+    return found

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal, TypeVar
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, literal
 from shapecheck.analysis.values.paths import AccessPath, is_one, parent
-from shapecheck.dims import HERE, IntSize, Origin, Size
+from shapecheck.dims import HERE, IntSize, Origin, Size, Sym
 from shapecheck.dims.origins import ChosenToFit, Default, Each, NamesOf, OfInstance
 from shapecheck.dtypes import ANY, DTypes
 from shapecheck.ops import UNKNOWN
@@ -63,12 +63,19 @@ class Super(Opaque):
         return "super()"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(slots=True, repr=False, eq=False)
 class OpInstance(Opaque):
-    """An instance of a class of a signature file, such as `nn.Linear(3, 4)`."""
+    """An instance of a class of a signature file, such as `nn.Linear(3, 4)`; never changed.
+
+    What was found out of it is kept with it: `lasting`, the symbols in it where it is the same
+    wherever it is seen, see `parts.lasting`, and its `key` there, see `summaries.view`.
+    """
 
     cls: OpClass
     attrs: Mapping[str, Value]
+    lasting: frozenset[Sym] | None = field(default=None, init=False)
+    is_known: bool = field(default=False, init=False)
+    key: Hashable = field(default=None, init=False)
 
     def __eq__(self, other: object) -> bool:
         return (

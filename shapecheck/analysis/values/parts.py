@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from shapecheck.analysis.program.model import Value
+import shapecheck.dims as dims
+from shapecheck.analysis.program.model import Class, Function, Value
 from shapecheck.analysis.values.model import (
     Array,
     Attributes,
@@ -16,12 +17,14 @@ from shapecheck.analysis.values.model import (
     OneOf,
     OpInstance,
     Partial,
+    Path,
     Range,
+    Ref,
     Super,
 )
-from shapecheck.dims import Size
+from shapecheck.dims import Composite, Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, Packed, Repeated, Sizes
-from shapecheck.shapes import Free, Item, Shape, Tensor
+from shapecheck.shapes import Free, Item, Run, Shape, Tensor
 
 
 class Form(NamedTuple):
@@ -120,6 +123,26 @@ def parts(value: Value) -> Iterator[Value]:
     else:
         for one in form.parts(value):
             yield from parts(one)
+
+
+def lasting(layer: OpInstance) -> frozenset[Sym] | None:
+    """Return the symbols in a layer that is the same to all who see it; None where it isn't.
+
+    There is nothing in it then that lies on the heap, sees variables, or is another one elsewhere.
+    """
+    if not layer.is_known:
+        layer.is_known = True
+        symbols: set[Sym] = set()
+        for part in parts(layer):
+            if isinstance(part, (Size, Composite)):
+                symbols |= dims.symbols(part)
+            elif isinstance(part, Run):
+                symbols.add(part.symbol)
+            elif isinstance(part, (Ref, Function, Class, Path)):
+                return None
+        if not any(symbol.kind is Kind.UNKNOWN or symbol.moves for symbol in symbols):
+            layer.lasting = frozenset(symbols)
+    return layer.lasting
 
 
 GROWING: Final = frozenset((str, bytes, tuple, Items, Partial))
