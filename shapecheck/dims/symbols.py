@@ -332,8 +332,9 @@ class Sym:
     @property
     def is_anonymous(self) -> bool:
         """Whether this is an unknown that has no name yet."""
-        is_open = self.origin in (FRESH, BATCHED) or self.origin.stretches
-        return self.name == "_" and is_open
+        if self.name != "_":
+            return False
+        return self.origin in (FRESH, BATCHED) or self.origin.stretches
 
     @property
     def has_name(self) -> bool:

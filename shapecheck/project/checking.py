@@ -149,8 +149,8 @@ class _Run:
         """
         for group in targets.groups(found):
             modules = Modules(group, settings, self._folders, self._reader)
-            followed = modules.followed()
             can_name = settings.namespace_packages and not settings.explicit_package_bases
+            followed = modules.followed(by_name=can_name)
             if modules.are_misnamed and can_name:
                 paths = {target.path for target in group}
                 again = targets.find(_by_path(settings), self._folders)

@@ -49,8 +49,11 @@ class Modules:
         self._known: dict[str, Module | None] = dict(self.given)
         self._hosts: dict[str, Host] = {}
 
-    def followed(self) -> list[Module]:
-        """Return the other modules that are checked, for the given ones import them."""
+    def followed(self, *, by_name: bool = False) -> list[Module]:
+        """Return the other modules that are checked, for the given ones import them.
+
+        `by_name`: nobody wants them where one is misnamed; then they aren't all looked for.
+        """
         names = {os.path.abspath(one.path): one.name for one in self.given.values()}  # noqa: PTH100
         waiting, found = list(self.given.values()), []
         seen = set(self.given)
@@ -66,6 +69,8 @@ class Modules:
                 path = os.path.abspath(other.path)  # noqa: PTH100
                 if names.setdefault(path, name) != name:
                     self.are_misnamed = True
+                    if by_name:
+                        return found
                     continue
                 waiting.append(other)
                 if not other.is_silent and path.endswith(ENDINGS):
@@ -109,8 +114,11 @@ class Modules:
             yield from self._named(found)
 
     def _is_own(self, name: str) -> bool:
+        """Whether a module may be one that is followed; a folder without a file is none."""
         module = self.known(name)
-        return module is not None and not is_library(module.path)
+        if module is None or not module.path.endswith(ENDINGS):
+            return False
+        return not is_library(module.path)
 
     def _named(self, found: Iterable[imports.Imported]) -> Iterator[str]:
         for one in found:

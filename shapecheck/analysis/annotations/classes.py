@@ -61,6 +61,10 @@ SEQUENTIAL: Final = "torch.nn.Sequential"
 
 def is_module(cls: Class) -> bool:
     """Whether a class is a `torch.nn.Module`."""
+    return cls.module.recall(("is module", cls.node), lambda: _is_module(cls), False)
+
+
+def _is_module(cls: Class) -> bool:
     lookup = cls.module.program.table.lookup_class
     return any(parent in _MODULES or lookup(parent) is not None for parent in library_ancestry(cls))
 

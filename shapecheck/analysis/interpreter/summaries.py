@@ -237,9 +237,13 @@ class _Looking:
         return (type(value), value)
 
     def _tensor(self, value: Tensor) -> Hashable:
-        items: list[Hashable] = [
-            item if type(item) is int else self._dim(item) for item in value.shape.dims
-        ]
+        placed, items = self.placed, list[Hashable]()
+        for item in value.shape.dims:
+            symbol = item.symbol if type(item) is Size else None
+            if symbol is not None:
+                items.append(placed.get(symbol) or self._symbol(symbol))
+            else:
+                items.append(item if type(item) is int else self._dim(item))
         if value.free or value.more:
             items += [*map(self.value, value.free), value.more]
         return (*items, value.dtype, value.inserted, value.blank)
@@ -322,7 +326,23 @@ class _Looking:
         if not found <= self.symbols:
             for symbol in dims.in_order(found):
                 self._symbol(symbol)
-        return dims.renamed(dim, self.placed)
+        if self.placed.keys().isdisjoint(found):
+            return dim
+        if isinstance(dim, Composite):
+            return ("merged", *map(self._dim, dim.parts))
+        return self._terms(dim) or dims.renamed(dim, self.placed)
+
+    def _terms(self, size: Size) -> Hashable:
+        """Return what tells a size of symbols alone from others; None for another one."""
+        placed, terms = self.placed, []
+        for monomial, coefficient in size.terms.items():
+            powers = []
+            for atom, exponent in monomial:
+                if not isinstance(atom, Sym):
+                    return None
+                powers.append((placed.get(atom, atom), exponent))
+            terms.append((frozenset(powers), coefficient))
+        return frozenset(terms)
 
     def _symbol(self, symbol: Sym) -> Sym:
         """Return what stands in for a symbol: itself, for names and sizes of the one thing."""

@@ -243,10 +243,12 @@ def _only_there(one: State, other: State) -> set[Sym]:
     What a path needs of a mask holds where there is one: `if mask is not None: b, t = mask.shape`.
     """
     runs = one.facts.runs
+    if not runs:
+        return set()
     found = {
         item.symbol
-        for name, value in one.vars.items()
-        if isinstance(value, Tensor) and name in other.vars and other.vars[name] is None
+        for name, absent in other.vars.items()
+        if absent is None and isinstance(value := one.vars.get(name), Tensor)
         for item in value.shape.dims
         if isinstance(item, Run) and item.symbol in runs and item.symbol.is_untold
     }
@@ -274,9 +276,8 @@ class _Joiner:
         self.heap = {r: c for r, c in mine.heap.items() if r in others and others[r] is c}
         merged: dict[str, Value] = {}
         for name, value in mine.vars.items():
-            merged[name] = (
-                self.value(value, theirs.vars[name], (name,)) if name in theirs.vars else value
-            )
+            other = theirs.vars.get(name, value)
+            merged[name] = value if other is value else self.value(value, other, (name,))
         for name, value in theirs.vars.items():
             merged.setdefault(name, value)
         return merged
@@ -284,7 +285,10 @@ class _Joiner:
     def state(self, variables: dict[str, Value]) -> State:
         """Join all else, and return the state with these variables."""
         mine, theirs, heap = self.left, self.right, self.heap
-        since = {n: max(line, theirs.since.get(n, line)) for n, line in mine.since.items()}
+        since = dict(theirs.since)
+        for name, line in mine.since.items():
+            if since.setdefault(name, line) < line:
+                since[name] = line
         for side in (mine.heap, theirs.heap):
             for ref in [ref for ref in side if ref not in heap]:
                 if ref not in heap:
@@ -293,7 +297,7 @@ class _Joiner:
         for one, other in ((mine, theirs), (theirs, mine)):
             for symbol in _only_there(one, other):
                 facts.take_over(symbol, one.facts)
-        return State(variables, {**theirs.since, **since}, heap, facts)
+        return State(variables, since, heap, facts)
 
     def ref(self, ref: Ref) -> None:
         a, b = self.left.heap.get(ref), self.right.heap.get(ref)
