@@ -13,8 +13,8 @@ An exact quotient, `c//h` where `h` is known to divide `c`, is the monomial `c *
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final, TypeAlias
@@ -22,46 +22,119 @@ from typing import Final, TypeAlias
 from shapecheck.dims.symbols import Sym
 
 
-@dataclass(frozen=True, slots=True)
-class FloorDiv:
+@dataclass(slots=True, eq=False, repr=False)
+class Made:
+    """An atom that is made of sizes; never changed. What is asked of it often is kept with it."""
+
+    _hash: int = field(default=0, init=False)
+    _count: int = field(default=0, init=False)
+    _symbols: frozenset[Sym] | None = field(default=None, init=False)
+
+    @property
+    def sizes(self) -> Collection[IntSize]:
+        """The sizes that it is made of."""
+        return ()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return OPERATIONS.atom_text(self)  # type: ignore[arg-type]  # it is one of those below
+
+    def count(self) -> int:
+        """Return of how many symbols and numbers it is made."""
+        if not self._count:
+            inside = [part.parts() if isinstance(part, Size) else 1 for part in self.sizes]
+            self._count = _NESTING + sum(inside)
+        return self._count
+
+    def symbols(self) -> frozenset[Sym]:
+        """Return the symbols that it is made of."""
+        if self._symbols is None:
+            inside = [part.symbols() for part in self.sizes if isinstance(part, Size)]
+            self._symbols = frozenset[Sym]().union(*inside)
+        return self._symbols
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class FloorDiv(Made):
     """The atom `floor(num / den)`, where it doesn't simplify."""
 
     num: IntSize
     den: IntSize
 
+    def __post_init__(self) -> None:
+        self._hash = hash((self.num, self.den))
+
+    @property
+    def sizes(self) -> Collection[IntSize]:
+        """The sizes that it is made of."""
+        return (self.num, self.den)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FloorDiv):
+            return False
+        return self is other or (self.num == other.num and self.den == other.den)
+
     def __reduce__(self) -> tuple[type[FloorDiv], tuple[IntSize, IntSize]]:
         return FloorDiv, (self.num, self.den)
 
-    def __repr__(self) -> str:
-        return OPERATIONS.atom_text(self)
 
-
-@dataclass(frozen=True, slots=True)
-class Power:
+@dataclass(slots=True, eq=False, repr=False)
+class Power(Made):
     """The atom `base ** exponent` with a symbolic exponent, or a sum to a high power."""
 
     base: IntSize
     exponent: IntSize
 
+    def __post_init__(self) -> None:
+        self._hash = hash((self.base, self.exponent))
+
+    @property
+    def sizes(self) -> Collection[IntSize]:
+        """The sizes that it is made of."""
+        return (self.base, self.exponent)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Power):
+            return False
+        return self is other or (self.base == other.base and self.exponent == other.exponent)
+
     def __reduce__(self) -> tuple[type[Power], tuple[IntSize, IntSize]]:
         return Power, (self.base, self.exponent)
 
-    def __repr__(self) -> str:
-        return OPERATIONS.atom_text(self)
 
-
-@dataclass(frozen=True, slots=True)
-class Extreme:
+@dataclass(slots=True, eq=False, repr=False)
+class Extreme(Made):
     """The atom `min(...)` or `max(...)`."""
 
     function: str
     args: frozenset[IntSize]
 
+    def __post_init__(self) -> None:
+        self._hash = hash((self.function, self.args))
+
+    @property
+    def sizes(self) -> Collection[IntSize]:
+        """The sizes that it is made of."""
+        return self.args
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Extreme):
+            return False
+        return self is other or (self.function == other.function and self.args == other.args)
+
     def __reduce__(self) -> tuple[type[Extreme], tuple[str, frozenset[IntSize]]]:
         return Extreme, (self.function, self.args)
-
-    def __repr__(self) -> str:
-        return OPERATIONS.atom_text(self)
 
 
 Atom: TypeAlias = Sym | FloorDiv | Power | Extreme
@@ -254,10 +327,14 @@ class Size:
     def symbols(self) -> frozenset[Sym]:
         """Return all symbols, those inside of other atoms included."""
         if self._symbols is None:
-            if self.symbol is not None:
-                self._symbols = frozenset((self.symbol,))
-            else:
-                self._symbols = frozenset().union(*map(symbols_in, self.atoms()))
+            found: set[Sym] = set()
+            for monomial in self.terms:
+                for atom, _ in monomial:
+                    if isinstance(atom, Sym):
+                        found.add(atom)
+                    else:
+                        found |= atom.symbols()
+            self._symbols = frozenset(found)
         return self._symbols
 
 
@@ -351,28 +428,14 @@ def atoms_of(size: IntSize) -> Iterable[Atom]:
 
 def parts_of(atom: Atom) -> Iterable[IntSize]:
     """Return the sizes that an atom is made of; of a symbol, none."""
-    match atom:
-        case FloorDiv(num, den):
-            return (num, den)
-        case Power(base, exponent):
-            return (base, exponent)
-        case Extreme(_, args):
-            return args
-        case _:
-            return ()
+    return atom.sizes if isinstance(atom, Made) else ()
 
 
 def _count_parts(atom: Atom) -> int:
     """Return of how many symbols and numbers an atom is made."""
-    if isinstance(atom, Sym):
-        return 1
-    inside = sum(part.parts() if isinstance(part, Size) else 1 for part in parts_of(atom))
-    return _NESTING + inside
+    return 1 if isinstance(atom, Sym) else atom.count()
 
 
 def symbols_in(atom: Atom) -> frozenset[Sym]:
     """Return the symbols that an atom is made of."""
-    if isinstance(atom, Sym):
-        return frozenset((atom,))
-    sizes = (part for part in parts_of(atom) if isinstance(part, Size))
-    return frozenset().union(*(size.symbols() for size in sizes))
+    return frozenset((atom,)) if isinstance(atom, Sym) else atom.symbols()

@@ -97,8 +97,13 @@ class Facts:
     def told(self) -> frozenset[Sym]:
         """The symbols in the atoms of which something is known: of no others there is."""
         if self._told_of is not self.atoms:
-            self._told = _NONE.union(*map(dims.symbols_in, self.atoms))
-            self._told_of = self.atoms
+            found: set[Sym] = set()
+            for atom in self.atoms:
+                if isinstance(atom, Sym):
+                    found.add(atom)
+                else:
+                    found |= dims.symbols_in(atom)
+            self._told, self._told_of = frozenset(found), self.atoms
         return self._told
 
     def minding(self, around: tuple[Shape, ...]) -> Facts:
@@ -120,10 +125,11 @@ class Facts:
 
     def size(self, size: IntSize) -> IntSize:
         """Return a size with all that is known of it put in."""
-        if not self.atoms:
+        if not self.atoms or isinstance(size, int):
             return size
+        told = self.told
         for _ in range(16):
-            if isinstance(size, int) or self.told.isdisjoint(size.symbols()):
+            if isinstance(size, int) or told.isdisjoint(size.symbols()):
                 break
             replaced = dims.substitute(size, self.atoms)
             if replaced == size:
@@ -155,11 +161,16 @@ class Facts:
         """Return a shape in which what wasn't known and was learned stands; names stay."""
         if not self.runs and not self.atoms:
             return shape
+        runs, told = self.runs, self.told
         for item in shape.dims:
-            if isinstance(item, Run):
-                if item.symbol in self.runs:
+            if isinstance(item, Size):
+                symbol = item.symbol
+                if symbol in told if symbol is not None else not told.isdisjoint(item.symbols()):
                     break
-            elif not isinstance(item, int) and not self.told.isdisjoint(dims.symbols(item)):
+            elif isinstance(item, Run):
+                if item.symbol in runs:
+                    break
+            elif isinstance(item, Composite) and not told.isdisjoint(dims.symbols(item)):
                 break
         else:
             return shape
@@ -177,10 +188,11 @@ class Facts:
 
     def _found(self, dim: DimExpr) -> DimExpr:
         """Return a dimension with what has been learned of the unknowns in it put in."""
+        if isinstance(dim, int) or not self.atoms:
+            return dim
+        told = self.told
         for _ in range(16):
-            if isinstance(dim, int) or not self.atoms:
-                break
-            known = self.told & dims.symbols(dim)
+            known = told & dims.symbols(dim)
             unknown = [s for s in known if s.kind is Kind.UNKNOWN and s in self.atoms]
             if not unknown:
                 break

@@ -149,7 +149,8 @@ class Signature:
     """One op: how arguments bind, the result, and what `index.FLAGS` are said of it.
 
     `overloads` are further signatures of the same name, tried in order. `of_arrays`: it speaks of
-    numpy's arrays; `takes_arrays`: those that it is given are as tensors to it.
+    numpy's arrays, `gives_arrays`: its result does; `takes_arrays`: those that it is given are as
+    tensors to it.
     """
 
     name: str
@@ -159,19 +160,21 @@ class Signature:
     evaluator: Evaluator
     flags: frozenset[str] = frozenset()
     overloads: tuple[Signature, ...] = ()
+    gives_arrays: bool = field(init=False)
     of_arrays: bool = field(init=False)
     takes_arrays: bool = field(init=False)
 
     def __post_init__(self) -> None:
         """Find out whether it speaks of arrays."""
-        self.of_arrays = self.result.has_arrays or any(
+        self.gives_arrays = self.result.has_arrays
+        self.of_arrays = self.gives_arrays or any(
             param.tensor is not None and param.tensor.array for param in self.params
         )
         self.takes_arrays = self.of_arrays or "arrays" in self.flags
 
     def with_arrays(self, value: Value, made: Callable[[Tensor], Value]) -> Value:
         """Return a result with what is `made` of each tensor in it that is an array."""
-        return _with_arrays(self.result, value, made) if self.result.has_arrays else value
+        return _with_arrays(self.result, value, made) if self.gives_arrays else value
 
     def is_given_tensors(self, args: Sequence[Value], kwargs: Mapping[str, Value]) -> bool:
         """Whether a tensor of torch is given where it wants an array of numpy."""

@@ -360,12 +360,13 @@ class _Looking:
                 self.placed[symbol] = found
             return found
         found = self.placed[symbol] = self.unknowns[symbol] = _place(len(self.unknowns))
-        if symbol.options:
-            said: Hashable = self.value(symbol.options)
+        if not symbol.moves:
+            options = symbol.origin.options
+            said: Hashable = self.value(options) if options else symbol.origin
         elif symbol.is_derived:
             said = symbol.following(self._symbol).origin
         else:
-            said = symbol.origin.at(self._at) if symbol.moves else symbol.origin
+            said = symbol.origin.at(self._at)
         self.told.append((symbol.name, said))
         return found
 
