@@ -35,6 +35,7 @@ class Message:
     """An error's text, its code, its notes in the order in which they are shown, and its blame.
 
     `reason`: the sentence behind the colon of the text, where a value doesn't fit its annotation.
+    `numbers`: those among the sizes that it is about.
     """
 
     text: str
@@ -42,6 +43,7 @@ class Message:
     notes: tuple[str, ...] = ()
     blame: Blame = OPERATION
     reason: str = ""
+    numbers: frozenset[int] = frozenset()
 
 
 def operation(

@@ -55,7 +55,8 @@ class Modules:
         `by_name`: nobody wants them where one is misnamed; then they aren't all looked for.
         """
         names = {os.path.abspath(one.path): one.name for one in self.given.values()}  # noqa: PTH100
-        waiting, found = list(self.given.values()), []
+        waiting = list(self.given.values())
+        found: list[Module] = []
         seen = set(self.given)
         while waiting:
             module = waiting.pop()

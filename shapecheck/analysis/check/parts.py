@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -176,11 +175,10 @@ def _run_script(module: Module) -> None:
         return
     with module.reporting_apart() as found:
         _run(module, by_default=True)
-    said = [group[0].message for group in found.failing()]
-    said += [fault.message.text for fault in found.faults]
-    numbers = {*re.findall(r"\d+", " ".join(said))}
-    told = [f"{name}={number}" for name, number in given.items() if str(number) in numbers]
-    reporter.include(found, f"with the defaults of the command line: {', '.join(told)}")
+    numbers = found.numbers.union(*(fault.message.numbers for fault in found.faults))
+    told = [f"{name}={number}" for name, number in given.items() if number in numbers]
+    note = "with the defaults of the command line"
+    reporter.include(found, f"{note}: {', '.join(told)}" if told else note)
 
 
 _PARSER: Final = "add_argument"

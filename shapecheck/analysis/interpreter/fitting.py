@@ -41,6 +41,7 @@ from shapecheck.analysis.values.model import (
     options,
     tensor_of,
 )
+from shapecheck.analysis.values.parts import numbers_in
 from shapecheck.analysis.values.paths import AccessPath
 from shapecheck.blame import UNFIT, Blame
 from shapecheck.dims import Kind, Size, Sym, symbol_of
@@ -315,7 +316,8 @@ def message(
         tensor.free,
         same_names=blame.part in ("result", "yielded", "local"),
     )
-    return replace(said, blame=blame)
+    numbers = numbers_in(tensor, misfit.actual, misfit.value)
+    return replace(said, blame=blame, numbers=numbers)
 
 
 def wanted(frame: Frame, declared: Declared) -> Wanted | None:

@@ -37,6 +37,7 @@ from shapecheck.analysis.values.model import (
     OpInstance,
     array_of,
 )
+from shapecheck.analysis.values.parts import numbers_in
 from shapecheck.dims import Kind, Size, Sym
 from shapecheck.hints import Operand
 from shapecheck.ops import UNKNOWN, DType, Repeated
@@ -173,7 +174,9 @@ def apply(
         made = None if instance is None else where_made(frame, site.label)
         if made is not None:
             message = replace(message, notes=(made, *message.notes))
-        frame.error(site.node, message)
+        about = [one.dims if isinstance(one, Shape) else one for one in problem.about]
+        numbers = numbers_in(*given, *named.values(), *about)
+        frame.error(site.node, replace(message, numbers=numbers))
         return _listed(frame, rest)
 
 

@@ -30,6 +30,7 @@ from shapecheck.analysis.values.model import (
     Ref,
     each_of,
 )
+from shapecheck.analysis.values.parts import numbers_in
 from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of, symbol_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, Unknown, like
@@ -571,7 +572,7 @@ def _check_index(frame: Frame, node: ast.Subscript, shape: tuple[Value, ...], in
             if not -rank <= at < rank:
                 axes = f"{rank} {'axis' if rank == 1 else 'axes'}"
                 text = f'"{frame.segment(node)}" is out of range: {known} has {axes}'
-                frame.error(node, Message(text))
+                frame.error(node, Message(text, numbers=numbers_in(shape)))
 
 
 def index_value(frame: Frame, node: ast.expr) -> Value:

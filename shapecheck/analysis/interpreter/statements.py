@@ -46,6 +46,7 @@ from shapecheck.analysis.program.syntax import (
     unstarred,
 )
 from shapecheck.analysis.values.model import Bound, Context, ListContent, Ref, tensor_of
+from shapecheck.analysis.values.parts import numbers_in
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.explain import Message
@@ -220,7 +221,7 @@ def _count(frame: Frame, count: int, value: Value, source: ast.expr) -> None:
     if found is None or frame.state.facts.unify(found, count, (Shape((found,)),), told=True):
         return
     text = f'"{frame.segment(source)}" can\'t be unpacked into {count} names: it has {found} items'
-    frame.error(source, Message(text))
+    frame.error(source, Message(text, numbers=numbers_in(found)))
 
 
 def _wrong_count(
@@ -244,7 +245,7 @@ def _wrong_count(
     is_open = _star(targets) is not None
     names = f"{len(targets) - 1} or more" if is_open else f"{len(targets)}"
     text = f'"{frame.segment(source)}" can\'t be unpacked into {names} names: {reason}'
-    frame.error(source, Message(text))
+    frame.error(source, Message(text, numbers=numbers_in(value, items)))
 
 
 def _is_op(frame: Frame, source: ast.expr) -> bool:

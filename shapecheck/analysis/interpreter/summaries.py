@@ -330,9 +330,10 @@ class _Looking:
             return dim
         if isinstance(dim, Composite):
             return ("merged", *map(self._dim, dim.parts))
-        return self._terms(dim) or dims.renamed(dim, self.placed)
+        terms = self._terms(dim)
+        return dims.renamed(dim, self.placed) if terms is None else terms
 
-    def _terms(self, size: Size) -> Hashable:
+    def _terms(self, size: Size) -> frozenset[Hashable] | None:
         """Return what tells a size of symbols alone from others; None for another one."""
         placed, terms = self.placed, []
         for monomial, coefficient in size.terms.items():

@@ -15,6 +15,7 @@ from shapecheck.analysis.kinds.module_children import LAYER
 from shapecheck.analysis.program.model import Class, Value
 from shapecheck.analysis.program.syntax import called, kept_by_node, last_word, nodes, text_of
 from shapecheck.analysis.values.model import DictContent, Instance, ListContent, OpInstance
+from shapecheck.analysis.values.parts import numbers_in
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
@@ -46,7 +47,9 @@ def _load(frame: Frame, call: MethodCall[object]) -> Value:
     for name, problem in unlike:
         if problem:
             text = f'"{call.label}" can\'t load "{name}": {problem}'
-            frame.error(call.node, Message(text, notes=(_FIX.format(name),)))
+            numbers = numbers_in(given.known[name], own[name])
+            notes = (_FIX.format(name),)
+            frame.error(call.node, Message(text, notes=notes, numbers=numbers))
             break
     return UNKNOWN
 

@@ -16,6 +16,7 @@ from shapecheck.analysis.interpreter.kinds import held_by, special
 from shapecheck.analysis.interpreter.registry import LibraryCall, caller, function
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import DictContent, Instance, Items, ListContent
+from shapecheck.analysis.values.parts import numbers_in
 from shapecheck.dims import IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Sizes
@@ -43,7 +44,8 @@ def _tensors(frame: Frame, call: LibraryCall) -> Value:
         if not frame.state.facts.unify(count, size):
             shapes = " and ".join(map(str, only(call.args, Tensor)))
             text = f"the first axis is {count} in one tensor and {size} in another"
-            frame.error(call.node, Message(f'"{call.label}" can\'t make rows of {shapes}: {text}'))
+            text = f'"{call.label}" can\'t make rows of {shapes}: {text}'
+            frame.error(call.node, Message(text, numbers=numbers_in(*call.args)))
             return UNKNOWN
         rows.append(Tensor(Shape(shape.dims[1:]), tensor.dtype))
     return frame.state.new(ListContent(None, tuple(rows), DATA_SET, count))

@@ -188,33 +188,40 @@ def quietly(node: Definition) -> Iterator[ast.stmt]:
 
 def said(
     node: object, text: Text, head: bool = False, *, docstrings: bool = False
-) -> Iterator[str]:
-    """Yield what a piece of syntax says, of a definition with `head` all but its body.
+) -> Sequence[str]:
+    """Return what a piece of syntax says, of a definition with `head` all but its body.
 
     Simple statements and expressions as they are spelled, others by their parts: so what is between
     them doesn't count, nor do comments, empty lines and indentation inside of them, nor, unless
     they are asked for, `docstrings`.
     """
+    found: list[str] = []
+    _say(found, node, text, head, docstrings)
+    return found
+
+
+def _say(found: list[str], node: object, text: Text, head: bool, docstrings: bool) -> None:
+    """Add what a piece of syntax says to what was found."""
     if isinstance(node, list):
         for one in node:
-            yield from said(one, text, head, docstrings=docstrings)
+            _say(found, one, text, head, docstrings)
     elif not docstrings and _is_docstring(node):
         return
     elif isinstance(node, ast.expr) or (isinstance(node, ast.stmt) and not _has_blocks(node)):
-        yield text(node)
+        found.append(text(node))
     elif isinstance(node, ast.AST):
         parts = [
-            held
-            for name, held in ast.iter_fields(node)
-            if not (head and name == "body" and isinstance(node, _DEFINED))
+            getattr(node, name)
+            for name in node._fields
+            if hasattr(node, name) and not (head and name == "body" and isinstance(node, _DEFINED))
         ]
         # Where a block ends is said by how long it is.
-        lengths = "".join(f" {len(held)}" for held in parts if isinstance(held, list))
-        yield f"{type(node).__name__}{lengths}"
+        lengths = "".join([f" {len(held)}" for held in parts if isinstance(held, list)])
+        found.append(f"{type(node).__name__}{lengths}")
         for held in parts:
-            yield from said(held, text, head, docstrings=docstrings)
+            _say(found, held, text, head, docstrings)
     else:
-        yield repr(node)
+        found.append(repr(node))
 
 
 def _is_docstring(node: object) -> bool:

@@ -20,11 +20,16 @@ def group_of(span: Span, message: Message) -> Group:
 
 
 class Reporter:
-    """Gathers diagnostics of one module; the same text at the same place is said once."""
+    """Gathers diagnostics of one module; the same text at the same place is said once.
+
+    `numbers` are those among the sizes that errors are about, `faults` what goes wrong inside of
+    calls.
+    """
 
     def __init__(self, lines: Lines) -> None:
         self.span = lines.span
         self._found: dict[tuple[Span, str], Group] = {}
+        self.numbers: set[int] = set()
         self.faults: list[Fault] = []
 
     def error(self, node: ast.AST, message: Message) -> None:
@@ -33,6 +38,8 @@ class Reporter:
 
     def error_at(self, span: Span, message: Message) -> None:
         """Record an error at a span, with its notes."""
+        if message.code != SUSPECT:
+            self.numbers |= message.numbers
         self._found.setdefault((span, message.text), group_of(span, message))
 
     def note(self, node: ast.AST, text: str, code: str = "shape") -> None:

@@ -28,16 +28,16 @@ def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[
         kind = type(value)
         if kind is Tensor:
             continue
-        if kind is Ref:
+        if isinstance(value, Ref):
             if value in heap and value not in seen:
                 seen.add(value)
                 yield value
                 waiting += inside(heap[value])
-        elif kind is Function:
+        elif isinstance(value, Function):
             if value not in seen:
                 seen.add(value)
                 waiting += value.captured()
-        elif kind is not OpInstance or lasting(value) is None:
+        elif not isinstance(value, OpInstance) or lasting(value) is None:
             form = FORMS.get(kind)
             if form is not None:
                 waiting += form.parts(value)
@@ -208,15 +208,15 @@ def unknowns(value: Value) -> list[Sym]:
     waiting = [value]
     while waiting:
         part = waiting.pop()
-        kind = type(part)
-        if kind is Run or (kind is Size and part.symbol is not None):
-            if part.symbol.kind is Kind.UNKNOWN:
-                found.append(part.symbol)
-        elif kind is Size or kind is Composite:
+        symbol = part.symbol if isinstance(part, (Run, Size)) else None
+        if symbol is not None:
+            if symbol.kind is Kind.UNKNOWN:
+                found.append(symbol)
+        elif isinstance(part, (Size, Composite)):
             every = dims.in_order(dims.symbols(part))
             found += [symbol for symbol in every if symbol.kind is Kind.UNKNOWN]
-        elif kind is not OpInstance or lasting(part) is None:
-            form = FORMS.get(kind)
+        elif not isinstance(part, OpInstance) or lasting(part) is None:
+            form = FORMS.get(type(part))
             if form is not None:
-                waiting += form.parts(part)[::-1]
+                waiting += reversed(form.parts(part))
     return found

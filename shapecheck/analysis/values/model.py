@@ -292,7 +292,8 @@ class ListContent:
         """Return the list with something else in the place of each value in it."""
         items = None if self.items is None else tuple(map(change, self.items))
         count = None if self.count is None else as_size(change(self.count))
-        return replace(self, items=items, element=change(self.element), count=count)
+        element = change(self.element)
+        return ListContent(items, element, self.kind, count, self.names, self.blank)
 
     def key(self, of: Callable[[Value], Hashable]) -> Hashable:
         """Return what tells it from other lists, by the keys of what is in it."""
@@ -411,7 +412,14 @@ class Instance:
             match change(Path(path)):
                 case Path(text=text):
                     path = text
-        return replace(self, attrs=attrs, like=like if isinstance(like, Ref) else None, path=path)
+        like = like if isinstance(like, Ref) else None
+        return Instance(self.cls, attrs, path, like, self.whole, self.fresh, self.defaults)
+
+    def with_attrs(self, attrs: Mapping[str, Value]) -> Instance:
+        """Return the instance with other attributes; several times as fast as `replace`."""
+        return Instance(
+            self.cls, attrs, self.path, self.like, self.whole, self.fresh, self.defaults
+        )
 
     def key(self, of: Callable[[Value], Hashable]) -> Hashable:
         """Return what tells it from other instances, by the keys of what is in it."""

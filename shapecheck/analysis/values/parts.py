@@ -125,6 +125,11 @@ def parts(value: Value) -> Iterator[Value]:
             yield from parts(one)
 
 
+def numbers_in(*values: Value) -> frozenset[int]:
+    """Return the integers in some values."""
+    return frozenset(one for value in values for one in parts(value) if type(one) is int)
+
+
 def lasting(layer: OpInstance) -> frozenset[Sym] | None:
     """Return the symbols in a layer that is the same to all who see it; None where it isn't.
 

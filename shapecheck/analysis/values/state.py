@@ -106,7 +106,7 @@ class State:
         content = self.instance_of(owner)
         if content is None:
             return
-        self.put(owner, replace(content, attrs={**content.attrs, name: value}))
+        self.put(owner, content.with_attrs({**content.attrs, name: value}))
         others = self.instance_of(content.like)
         if others is not None:
             self.put(content.like, replace(others, attrs={**others.attrs, name: UNKNOWN}))
