@@ -156,10 +156,11 @@ def check_body(
 _INT: Final = ScalarDecl("int")
 
 
-@kept_by_node(256)
+@kept_by_node(32)
 def _taken_for_several(node: ast.AST) -> frozenset[str]:
     """Return the names that a body takes the length of, or goes through: an `int` can't be that."""
-    found = {one.iter for one in nodes_of((ast.For, ast.comprehension), node)}
+    found = {one.iter for one in nodes_of(ast.For, node)}
+    found.update(one.iter for one in nodes_of(ast.comprehension, node))
     for call in nodes_of(ast.Call, node):
         if name_of(call.func) == "len":
             found.update(call.args)

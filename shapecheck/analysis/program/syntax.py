@@ -29,7 +29,7 @@ from shapecheck.analysis.program.reading import (
 )
 from shapecheck.analysis.relevance import TEXT, mentions_tensors
 
-_KEPT: Final = 64
+_KEPT: Final = 32
 _Node = TypeVar("_Node", bound=ast.AST)
 _AnyNode = TypeVar("_AnyNode", bound=ast.AST)
 _T = TypeVar("_T")
