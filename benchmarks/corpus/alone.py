@@ -37,7 +37,7 @@ def sources(folder: Path) -> list[Source]:
 
 
 def measure(folder: Path, counting: bool) -> dict[str, Any]:
-    """Analyse every module; return reports, crashes, seconds, lines and, if asked, what is known."""
+    """Analyse every module; return reports, crashes, seconds, lines and what is known if asked."""
     host = Folder(folder, folder / "src")
     reports: list[str] = []
     crashes: list[str] = []
