@@ -35,14 +35,14 @@ def learn_alike(
     `call` is the op under other facts, `came` its arguments without what was learned of them. See
     decisions.md, "What is added to itself has the sizes that it came with".
     """
-    owner = None if frame.function is None else frame.function.owner
-    if owner is None or frame.depth or not _is_untold(signature, only(given, Tensor)):
+    owner = None if frame.depth or frame.function is None else frame.function.owner
+    if owner is None and not frame.depth or not _is_untold(signature, only(given, Tensor)):
         return False
     pairs = [*_pairs(frame, signature, given, problem), *_inputs(frame, came, problem)]
     for one, other in (*pairs, *_made_alike(owner, problem)):
         if one.default is not None and other.default is not None:
             continue
-        if _told_apart(owner, one.name, other.name):
+        if owner is not None and _told_apart(owner, one.name, other.name):
             continue
         facts = frame.state.facts.copy()
         facts.learn(one, Size.of(other))

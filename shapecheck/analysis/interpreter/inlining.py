@@ -59,7 +59,8 @@ def look_into(
         memory.limited(by_askers=is_recursive)
         return UNKNOWN
     given_values = (function, *values.values())
-    seen = view(given_values, outer.heap, outer.facts, *values, outer.facts.autocast)
+    told = outer.facts.under_unknown_condition, outer.facts.autocast
+    seen = view(given_values, outer.heap, outer.facts, *values, *told)
     question = None if seen is None else _question(frame, seen, apart)
     is_library = depth is LIBRARY and not is_installed(frame.module.source.path)
     allowed = LIBRARY_STEPS if is_library else budget.for_call
@@ -325,7 +326,6 @@ def _run(
         function.module, start, function=function, faults=[], depth=frame.depth + 1, budget=budget
     )
     inner.neighbours = frame.neighbours
-    inner.state.facts.under_unknown_condition = True
     inner.by_default = frame.by_default
     inner.state.facts.autocast = autocast.decorated(function, before)
     if matcher is not None:

@@ -27,7 +27,7 @@ def note(frame: Frame, made: Value) -> None:
 def become_one(frame: Frame, before: Facts) -> tuple[Shape, ...]:
     """Return an axis and the size beside it that it has become, since some facts were known."""
     facts = frame.state.facts
-    if facts.atoms is before.atoms or facts.under_unknown_condition:
+    if frame.depth or facts.atoms is before.atoms or facts.under_unknown_condition:
         return ()
     new = facts.atoms.keys() - before.atoms.keys()
     for axis, sizes in frame.neighbours.items():
