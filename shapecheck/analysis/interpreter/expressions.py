@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
+from collections.abc import Iterator
 
+import shapecheck.dims as dims
 from shapecheck.analysis.interpreter import calls, operators
 from shapecheck.analysis.interpreter.dict_contents import of_pairs, put, united
 from shapecheck.analysis.interpreter.frame import Frame
@@ -21,12 +24,13 @@ from shapecheck.analysis.interpreter.shown_by_use import asked_for_shape
 from shapecheck.analysis.interpreter.statements import define, store
 from shapecheck.analysis.interpreter.truth import CONSTANTS, is_constant, truth
 from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.syntax import nodes_of
 from shapecheck.analysis.values.model import DictContent, Items, ListContent, OneOf, Ref, options
 from shapecheck.analysis.values.parts import MOST
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Dim, IntSize
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import are, only
+from shapecheck.ops.call import are, is_size, only
 
 expression(ast.BinOp)(operators.binary)
 expression(ast.UnaryOp)(operators.unary)
@@ -114,7 +118,39 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
 @expression(ast.Slice)
 def _slice(frame: Frame, node: ast.Slice) -> Value:
     parts = (node.lower, node.upper, node.step)
-    return slice(*(None if part is None else frame.eval(part) for part in parts))
+    cut = slice(*(None if part is None else frame.eval(part) for part in parts))
+    if node.lower is None or node.upper is None or is_size(cut.start):
+        return cut
+    count = _between(frame, node.lower, node.upper)
+    if count is None:
+        return cut
+    start = dims.unknown()
+    return slice(start, start + count, cut.step)
+
+
+def _between(frame: Frame, lower: ast.expr, upper: ast.expr) -> IntSize | None:
+    """Return how much one index is beyond another, as `i+n+1` is beyond `i+1` whatever `i` is."""
+    total: IntSize = 0
+    places: Counter[str] = Counter()
+    for sign, node in (*_terms(lower, -1), *_terms(upper, 1)):
+        value = frame.hush(Frame.eval, node)
+        if is_size(value):
+            total += sign * value
+        elif any(nodes_of((ast.Call, ast.NamedExpr, ast.Await), node)):
+            return None  # the next may give something else
+        else:
+            places[ast.dump(node)] += sign
+    return None if any(places.values()) else total
+
+
+def _terms(node: ast.expr, sign: int) -> Iterator[tuple[int, ast.expr]]:
+    """Yield what is added and taken away in an expression, with the sign that it has."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+            yield from _terms(left, sign)
+            yield from _terms(right, -sign if isinstance(op, ast.Sub) else sign)
+        case _:
+            yield sign, node
 
 
 @expression(ast.IfExp)

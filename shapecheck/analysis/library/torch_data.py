@@ -84,7 +84,8 @@ def _row(frame: Frame, dataset: Value, node: ast.Call) -> Value:
         case Instance():
             row = frame.hush(special, dataset, "__getitem__", [dims.unknown()], node)
             return iterate(frame, dataset)[1] if row is NOTHING else row
-    return UNKNOWN
+    items, element = iterate(frame, dataset)
+    return frame.state.either(*items) if items else element
 
 
 @caller("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")

@@ -90,7 +90,8 @@ def _bounds(size: IntSize) -> tuple[IntSize, ...]:
 def _window(call: Call, size: IntSize, start: Value, stop: Value) -> IntSize | None:
     """Return the length of `x[i:i+n]` for an `i` of which nothing is known.
 
-    That of `x[i:min(i+n,len(x))]` is the same.
+    That of `x[i:min(i+n,len(x))]` is the same. The window is supposed to be a whole one, as all are
+    but the last, unless an annotation names the axis that it is taken of.
     """
     if not isinstance(start, Size) or not isinstance(stop, Size):
         return None
@@ -104,6 +105,10 @@ def _window(call: Call, size: IntSize, start: Value, stop: Value) -> IntSize | N
             return 0
     if all(any(s.kind is Kind.UNKNOWN for s in dims.symbols(length)) for length in lengths):
         return None
+    is_drawn = any(s.kind is Kind.UNKNOWN for s in dims.symbols(first))
+    is_named = any(s.kind is Kind.NAME for s in dims.symbols(size))
+    if is_drawn and not is_named and len(lengths) == 1 and not nonnegative(lengths[0] - size - 1):
+        return lengths[0]
     return dims.extreme("min", [*lengths, size - start])
 
 
