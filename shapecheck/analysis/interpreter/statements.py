@@ -279,7 +279,7 @@ def _if(frame: Frame, node: ast.If) -> None:
     )
     before = frame.state.copy() if goes_by_value else None
     yes, no = split(frame, node.test)
-    ends = []
+    ends, doubt = [], frame.doubt
     with frame.doubting(yes is not None and no is not None):
         for state, body in ((yes, node.body), (no, node.orelse)):
             frame.resume(state)
@@ -287,8 +287,10 @@ def _if(frame: Frame, node: ast.If) -> None:
                 frame.run(body)
                 if frame.alive:
                     ends.append(frame.state)
+    if _waits(node):
+        frame.doubt = doubt
     _meet(frame, ends)
-    if len(ends) == 2:
+    if len(ends) == 2 or _waits(node):
         frame.state.facts.under_unknown_condition = under_unknown_condition
         if before is not None:
             _leave_open(frame.state.facts, node, before, ends)
@@ -317,6 +319,36 @@ def _leave_open(facts: Facts, node: ast.If, before: State, ends: Sequence[State]
     facts.runs = {run: items for run, items in facts.runs.items() if run not in left}
 
 
+@lru_cache(maxsize=1024)
+def _waits(node: ast.If) -> bool:
+    """Whether a program leaves a body as long as it hasn't got enough of something yet.
+
+    `if len(self.memory) < self.batch_size: return`
+    """
+    match node:
+        case ast.If(
+            test=ast.Compare(left=have, ops=[ast.Lt() | ast.LtE()]),
+            body=[ast.Return(value=None | ast.Constant(None)) | ast.Continue()],
+            orelse=[],
+        ):
+            return _counts(have)
+        case ast.If(
+            test=ast.Compare(ops=[ast.Gt() | ast.GtE()], comparators=[have]),
+            body=[ast.Return(value=None | ast.Constant(None)) | ast.Continue()],
+            orelse=[],
+        ):
+            return _counts(have)
+    return False
+
+
+def _counts(node: ast.expr) -> bool:
+    """Whether an expression is how long something is, or an attribute of an instance."""
+    match node:
+        case ast.Call(func=ast.Name(id="len")) | ast.Attribute(value=ast.Name(id="self")):
+            return True
+    return False
+
+
 def _meet(frame: Frame, states: Sequence[State]) -> None:
     if not states:
         frame.alive = False
@@ -341,27 +373,48 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
         _fixpoint(frame, node, loop, frame.state.either(*items), items[0], len(items))
     else:
         head, rounds, errors = first(frame, value, element), length(frame, value), frame.errors
-        with frame.doubting(not isinstance(rounds, int) or rounds < 1):
+        start = frame.fork()
+        with frame.doubting(rounds is None or not dims.nonnegative(rounds - 1)):
             _fixpoint(frame, node, loop, element, head, rounds)
             if frame.errors == errors:
-                _in_the_end(frame, node, loop, last(frame, value))
+                final = last(frame, value)
+                _in_the_end(frame, node, loop, final)
+                if final is not None and frame.errors == errors:
+                    _in_the_end(frame, node, loop, final, (start, head))
     frame.loops.pop()
     if frame.alive:
         frame.run(node.orelse)
     _meet(frame, [*([frame.state] if frame.alive else []), *loop.breaks])
 
 
-def _in_the_end(frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, item: Value) -> None:
-    """Run a loop's body once more for what goes wrong with the last item, if that is another."""
+def _in_the_end(
+    frame: Frame,
+    node: ast.For | ast.AsyncFor,
+    loop: Loop,
+    item: Value,
+    before: tuple[State, Value] | None = None,
+) -> None:
+    """Run a loop's body once more for what goes wrong with the last item, if that is another.
+
+    That comes after any item or, for what is kept between them, after the first one: `before` is
+    the state in which the loop begins, and its first item.
+    """
     if item is None or not frame.alive or any(nodes_of(ast.Break, *node.body)):
         return
+    if frame.faults is not None and frame.silent:
+        return
     end, given = frame.fork(), (len(frame.returns), len(frame.yields))
+    if before is not None:
+        state, first_item = before
+        frame.resume(state)
+        frame.hush(_once, node, loop, first_item)
+        if not frame.alive:
+            _restart(frame, loop, end, given)
+            return
     shapes = " and ".join(str(one.shape) for one in _tensors_in(item))
     note = f"the last batch is {shapes}; drop_last=True would leave it out"
     reporter = frame.module.reporter
     if frame.faults is not None:
-        if frame.silent:
-            return
         _once(frame, node, loop, item)
         frame.faults[:] = [fault.noting(note) for fault in frame.faults]
     elif reporter is not None and not frame.depth:

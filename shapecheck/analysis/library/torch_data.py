@@ -111,21 +111,25 @@ _DEFAULTS: Final[Mapping[str, Value]] = {
 
 
 def _batches(frame: Frame, row: Value, given: Mapping[str, Value]) -> Items:
-    """Return batches of rows; the last one may be smaller unless it is dropped."""
+    """Return batches of rows; the last one may be smaller unless it is dropped.
+
+    However many there are, there is one: nobody makes a loader of nothing.
+    """
     size, drops = given["batch_size"], given["drop_last"]
+    count = dims.extreme("max", [dims.unknown(), 1])
     if size is None and given["batch_sampler"] is None:
-        return Items(None, row)
+        return Items(None, row, count)
     some = Size.of(Sym.batch())
     if given["batch_sampler"] is not None or given["sampler"] is not None:
-        return Items(None, _put_together(frame, row, some, given))
+        return Items(None, _put_together(frame, row, some, given), count)
     whole = drops is True or size == 1
     rows = length(frame, given["dataset"])
     batch = _put_together(frame, row, as_size(size) if whole else some, given)
     if not (isinstance(rows, int) and isinstance(size, int) and isinstance(drops, bool)):
-        return Items(None, batch)
+        return Items(None, batch, count)
     full, rest = divmod(rows, size) if size > 0 else (0, 0)
     if not full:
-        return Items(None, batch)
+        return Items(None, batch, count)
     first_batch = _put_together(frame, row, size, given)
     if whole or not rest:
         return Items(None, first_batch, full)
