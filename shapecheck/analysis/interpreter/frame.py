@@ -105,7 +105,8 @@ class Frame:
     body makes; `shared` the variables that code out of sight uses, and whether it rebinds them;
     `neighbours` the sizes that stood beside axes of bare parameters in what layers gave;
     `by_default` whether nothing is given on the command line, `reads_command_line` whether anything
-    has depended on that.
+    has depended on that; `globals` what the module's own code has put into its
+    variables when it calls a function.
     With more than `most` errors it ends at the next statement by `TooManyErrors`.
     """
 
@@ -152,6 +153,7 @@ class Frame:
         self.axes: dict[Size, Sym] = {}
         self.neighbours: dict[Size, dict[Size, None]] = {}
         self.by_default = self.reads_command_line = False
+        self.globals: Mapping[str, Value] = {}
         self.errors = 0
         self.most: float = math.inf
         self.at: ast.stmt | None = None
@@ -185,6 +187,8 @@ class Frame:
     def lookup(self, name: str) -> Value:
         """Return the value of a name: local, enclosing, global or builtin."""
         found = self.find(name)
+        if found is NOTHING:
+            found = self.globals.get(name, NOTHING)
         if found is NOTHING:
             found = self.module.resolve(name)
         return Dotted(f"builtins.{name}") if found is NOTHING else found

@@ -25,7 +25,9 @@ from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Lesson, View,
 from shapecheck.analysis.program.answers import MISSING, Memory
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
+from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.reading import body_of
+from shapecheck.analysis.program.syntax import DEFINITIONS, names_in
 from shapecheck.analysis.relevance import is_installed
 from shapecheck.analysis.values.heap import enclosing, inside, unknowns
 from shapecheck.analysis.values.model import Content, Ref
@@ -58,9 +60,10 @@ def look_into(
     if frame.depth >= depth.calls or is_recursive:
         memory.limited(by_askers=is_recursive)
         return UNKNOWN
-    given_values = (function, *values.values())
+    shared = _globals(frame, function)
+    given_values = (function, *values.values(), *shared.values())
     told = outer.facts.under_unknown_condition, outer.facts.autocast
-    seen = view(given_values, outer.heap, outer.facts, *values, *told)
+    seen = view(given_values, outer.heap, outer.facts, *values, *told, *shared)
     question = None if seen is None else _question(frame, seen, apart)
     is_library = depth is LIBRARY and not is_installed(frame.module.source.path)
     allowed = LIBRARY_STEPS if is_library else budget.for_call
@@ -74,7 +77,7 @@ def look_into(
     outcome: CallSummary | None
     if seen is None:
         inner = Budget(allowed, charged=budget.charged, depth=depth).followed(apart)
-        outcome = _run(frame, function, values, matcher, inner)
+        outcome = _run(frame, function, values, shared, matcher, inner)
     elif isinstance(known, CallSummary):
         outcome = known.at(seen)
     elif known is _GIVEN_UP:
@@ -84,10 +87,10 @@ def look_into(
     else:
         again = None
         if memory.stays:
-            again = _asked_again(frame, function, values, matcher, seen, allowed, apart)
+            again = _asked_again(frame, function, values, shared, matcher, seen, allowed, apart)
         with memory.answering(question, limited=limited, again=again, alike=_are_alike) as keep:
             inner = Budget(allowed, depth=depth).followed(apart)
-            outcome = _run(frame, function, values, matcher, inner, seen)
+            outcome = _run(frame, function, values, shared, matcher, inner, seen)
             if outcome is None:
                 memory.limited()
                 keep(_GIVEN_UP)
@@ -120,6 +123,39 @@ def look_into(
         frame.fault(outcome.faults[0].through(step))
         return UNKNOWN
     return outcome.value
+
+
+def _globals(frame: Frame, function: Function) -> dict[str, Value]:
+    """Return what the module's own code, which the call comes from, has in its variables by then.
+
+    Only what the function, or one that it calls by its name, reads.
+    """
+    if function.module is not frame.module:
+        return {}
+    known = frame.state.vars if frame.function is None else frame.globals
+    if not known:
+        return {}
+    return {name: known[name] for name in _read_by(function) if name in known}
+
+
+def _read_by(function: Function) -> tuple[str, ...]:
+    """Return the variables of a module that a function reads, or what it names there."""
+    module = function.module
+    return module.recall(("read by", function.node), lambda: _read(module, function.node), ())
+
+
+def _read(module: Module, function: ast.AST) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    waiting, seen = [function], {function}
+    while waiting:
+        for name in sorted(names_in(waiting.pop())):
+            bound = module.syntax.bound(name)
+            inner = [one for one in bound if isinstance(one, DEFINITIONS)]
+            if bound and not inner and name not in module.survey.reassigned:
+                found.setdefault(name)
+            waiting += (one for one in inner if one not in seen)
+            seen.update(inner)
+    return tuple(found)
 
 
 _GIVEN_UP: Final = object()
@@ -256,6 +292,7 @@ def _asked_again(
     frame: Frame,
     function: Function,
     given_values: Mapping[str, Value],
+    shared: Mapping[str, Value],
     given_matcher: Matcher | None,
     seen: View,
     allowed: int,
@@ -282,7 +319,7 @@ def _asked_again(
         _call(seen.unknowns, names)
         try:
             inner = Budget(allowed, depth=_depth(function)).followed(apart)
-            outcome = _run(caller, function, values, matcher, inner, seen)
+            outcome = _run(caller, function, values, shared, matcher, inner, seen)
         finally:
             _call(seen.unknowns, names_now)
         if outcome is None:
@@ -313,6 +350,7 @@ def _run(
     frame: Frame,
     function: Function,
     values: Mapping[str, Value],
+    shared: Mapping[str, Value],
     matcher: Matcher | None,
     budget: Budget,
     seen: View | None = None,
@@ -325,7 +363,7 @@ def _run(
     inner = Frame(
         function.module, start, function=function, faults=[], depth=frame.depth + 1, budget=budget
     )
-    inner.neighbours = frame.neighbours
+    inner.neighbours, inner.globals = frame.neighbours, shared
     inner.by_default = frame.by_default
     inner.state.facts.autocast = autocast.decorated(function, before)
     if matcher is not None:
