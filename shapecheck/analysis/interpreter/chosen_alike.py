@@ -42,6 +42,8 @@ def learn_alike(
     for one, other in (*pairs, *_made_alike(owner, problem)):
         if one.default is not None and other.default is not None:
             continue
+        if any(_stand_in(frame, tensor, one, other) for tensor in only(given, Tensor)):
+            continue
         if owner is not None and _told_apart(owner, one.name, other.name):
             continue
         facts = frame.state.facts.copy()
@@ -70,6 +72,12 @@ def learn_square(frame: Frame, came: Sequence[Value], problem: Problem) -> bool:
                 facts.learn(symbol, other)
                 return True
     return False
+
+
+def _stand_in(frame: Frame, tensor: Tensor, one: Sym, other: Sym) -> bool:
+    """Whether two sizes are axes of one tensor."""
+    axes = frame.state.facts.shape(tensor.shape).dims
+    return Size.of(one) in axes and Size.of(other) in axes
 
 
 def _vanishes(made: Value, facts: Facts, given: Sequence[Value]) -> bool:

@@ -259,7 +259,9 @@ def _generate(
     source = generators[0]
     value = iterated(frame, source.iter)
     items, any_item = iterate(frame, value)
-    count = None if source.ifs or len(generators) > 1 else length(frame, value)
+    rounds = length(frame, value)
+    is_there = rounds is not None and dims.nonnegative(rounds - 1)
+    count = None if source.ifs or len(generators) > 1 else rounds
     if items is not None and len(items) > UNROLL:
         any_item = frame.state.either(*items)
         items = None
@@ -270,7 +272,7 @@ def _generate(
         kept = _kept(frame, source.ifs)
         if kept is False:
             continue
-        with frame.doubting(items is None or kept is None):
+        with frame.doubting(kept is None or (items is None and not is_there)):
             if len(generators) > 1:
                 inner, held, _ = _generate(frame, generators[1:], element)
             else:

@@ -30,6 +30,7 @@ from shapecheck.analysis.values.model import (
     ListContent,
     OneOf,
     Partial,
+    Path,
     Range,
 )
 from shapecheck.explain import Message
@@ -51,7 +52,7 @@ def _len(frame: Frame, call: LibraryCall) -> Value:
 
 @function("builtins.range", takes=(1, 3))
 def _range(frame: Frame, call: LibraryCall) -> Value:
-    sizes = [as_size(arg) for arg in call.args]
+    sizes = [as_size(arg.size if isinstance(arg, Path) else arg) for arg in call.args]
     if len(sizes) == 1:
         return Range(0, sizes[0], 1)
     step = as_int(sizes[2]) if len(sizes) == 3 else 1
