@@ -484,6 +484,8 @@ class Facts:
         at, behind = runs[0], len(items) - runs[0] - 1
         run = items[at]
         assert isinstance(run, Run)
+        if axis == at == 0 and behind and isinstance(run.symbol.origin, Untold):
+            return self._counted(run.symbol)
         inside = axis - at + 1 if axis >= 0 else -axis - behind
         if run.symbol in self.runs or (behind if axis >= 0 else at):
             return None
@@ -491,6 +493,16 @@ class Facts:
         more = Run(run.symbol.again() if run.symbol.stretches else Sym.fresh("..."))
         self.learn_run(run.symbol, (*made, more) if axis >= 0 else (more, *made))
         return made[-1] if axis >= 0 else made[0]
+
+    def _counted(self, symbol: Sym) -> DimExpr | None:
+        """Return the axis in front of others that a program asks for, supposed to be a batch's."""
+        assert isinstance(symbol.origin, Untold)
+        if symbol in self.runs:
+            return None
+        origin = Untold(symbol.origin.tensor, is_batch=True)
+        batch = Size.of(Sym.distinct("_", Kind.UNKNOWN, origin))
+        self.learn_run(symbol, (batch, Run(symbol.again())))
+        return batch
 
     def stretched(
         self,

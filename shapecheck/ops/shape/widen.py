@@ -110,6 +110,8 @@ def repeat(call: Call, input: Value, repeats: Value, **rest: Value) -> Value:
         repeats = (repeats,)
     if not isinstance(repeats, (tuple, list)) or has_run(repeats):
         return Tensor(Shape.unknown(), tensor.dtype)
+    if not tile and repeats and repeats[0] == 1:  # nobody puts an axis of size 1 in front by it
+        shape = call.facts.stretched(shape, count=len(repeats))
     if tile:
         repeats = (1,) * (shape.least_rank - len(repeats)) + tuple(repeats)
     if len(repeats) < shape.least_rank:
