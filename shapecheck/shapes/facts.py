@@ -14,6 +14,7 @@ from shapecheck.dims import (
     Composite,
     DimExpr,
     Extreme,
+    FloorDiv,
     IntSize,
     Kind,
     Relation,
@@ -211,6 +212,9 @@ class Facts:
             return Verdict(Relation.POSSIBLE)
         if self.features and verdict.relation is Relation.POSSIBLE and verdict.learn is None:
             if self._are_features_apart(size_of(a) - size_of(b)):
+                return Verdict(Relation.DIFFERENT, own=True)
+        if verdict.relation is Relation.POSSIBLE and not self.under_unknown_condition:
+            if _is_part(a, b) or _is_part(b, a):
                 return Verdict(Relation.DIFFERENT, own=True)
         if isinstance(a, Composite) and isinstance(b, Composite):
             parts = numbered(a.parts), numbered(b.parts)
@@ -676,9 +680,25 @@ def _is_product(size: IntSize) -> bool:
 
 
 def is_of_axes(dim: DimExpr) -> bool:
-    """Whether a dimension is made of axes of bare parameters which nothing names."""
-    found = dims.symbols(dim)
-    return bool(found) and all(symbol.kind is Kind.UNKNOWN and _is_bare(symbol) for symbol in found)
+    """Whether a dimension is made of axes of bare parameters which nothing names.
+
+    They may be divided by sizes that the program chooses, as those of patches are.
+    """
+    if isinstance(dim, Composite):
+        return all(map(is_of_axes, dim.parts))
+    if not isinstance(dim, Size):
+        return False
+    return all(map(_is_of_axes, dim.atoms()))
+
+
+def _is_of_axes(atom: Atom) -> bool:
+    if isinstance(atom, Sym):
+        return atom.kind is Kind.UNKNOWN and _is_bare(atom)
+    if isinstance(atom, FloorDiv):
+        return is_of_axes(atom.num) and (is_of_axes(atom.den) or is_chosen(atom.den))
+    return all(s.kind is Kind.UNKNOWN and _is_bare(s) for s in dims.symbols(Size.of(atom)))
+
+
 
 
 def _is_bare(symbol: Sym) -> bool:
@@ -709,6 +729,13 @@ def _is_bound(a: DimExpr, b: DimExpr) -> bool:
         return gap == 0
     clamps = (atom for atom in gap.atoms() if isinstance(atom, Extreme))
     return any(dims.substitute(gap, {atom: arg}) == 0 for atom in clamps for arg in atom.args)
+
+
+def _is_part(a: DimExpr, b: DimExpr) -> bool:
+    """Whether a size that the program chooses is the half of another, rounded: less than that."""
+    if isinstance(a, Size) and isinstance(b, Size) and is_chosen(a) and is_chosen(b):
+        return any(dims.floordiv(b + up, 2) == a for up in (0, 1))
+    return False
 
 
 def _part_by_part(a: Composite, b: Composite) -> Verdict:

@@ -97,8 +97,12 @@ def _vanishes(made: Value, facts: Facts, given: Sequence[Value]) -> bool:
 def _pairs(
     frame: Frame, signature: Signature, given: Sequence[Value], problem: Problem
 ) -> Iterator[tuple[Sym, Sym]]:
-    """Yield the sizes that meet in a broadcast, or may fill one another in a regrouping."""
-    if _broadcasts(signature):
+    """Yield the sizes that meet in a broadcast, or may fill one another in a regrouping.
+
+    In a call that is looked into they may meet anywhere: what one module makes of the sizes that it
+    is given needn't be what the other one makes of them.
+    """
+    if _broadcasts(signature) or frame.depth:
         known = frame.state.facts.dim
         topics = [known(one) if isinstance(one, Size) else one for one in problem.about]
         met = [symbol for topic in topics for symbol in _chosen(_only_symbol(topic))]
