@@ -692,13 +692,9 @@ def is_of_axes(dim: DimExpr) -> bool:
 
 
 def _is_of_axes(atom: Atom) -> bool:
-    if isinstance(atom, Sym):
-        return atom.kind is Kind.UNKNOWN and _is_bare(atom)
-    if isinstance(atom, FloorDiv):
-        return is_of_axes(atom.num) and (is_of_axes(atom.den) or is_chosen(atom.den))
+    if isinstance(atom, FloorDiv) and (isinstance(atom.den, int) or is_chosen(atom.den)):
+        return is_of_axes(atom.num)
     return all(s.kind is Kind.UNKNOWN and _is_bare(s) for s in dims.symbols(Size.of(atom)))
-
-
 
 
 def _is_bare(symbol: Sym) -> bool:

@@ -36,7 +36,7 @@ def learn_alike(
     decisions.md, "What is added to itself has the sizes that it came with".
     """
     owner = None if frame.depth or frame.function is None else frame.function.owner
-    if owner is None and not frame.depth or not _is_untold(signature, only(given, Tensor)):
+    if (owner is None and not frame.depth) or not _is_untold(signature, only(given, Tensor)):
         return False
     pairs = [*_pairs(frame, signature, given, problem), *_inputs(frame, came, problem)]
     for one, other in (*pairs, *_made_alike(owner, problem)):
