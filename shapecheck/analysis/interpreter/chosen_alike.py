@@ -39,7 +39,9 @@ def learn_alike(
     if (owner is None and not frame.depth) or not _is_untold(signature, only(given, Tensor)):
         return False
     pairs = [*_pairs(frame, signature, given, problem), *_inputs(frame, came, problem)]
-    for one, other in (*pairs, *_made_alike(owner, problem)):
+    if owner is not None:
+        pairs += _made_alike(owner, problem)
+    for one, other in pairs:
         if one.default is not None and other.default is not None:
             continue
         if any(_stand_in(frame, tensor, one, other) for tensor in only(given, Tensor)):
