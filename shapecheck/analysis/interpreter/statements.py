@@ -404,13 +404,9 @@ def _in_the_end(
     if frame.faults is not None and frame.silent:
         return
     end, given = frame.fork(), (len(frame.returns), len(frame.yields))
-    if before is not None:
-        state, first_item = before
-        frame.resume(state)
-        frame.hush(_once, node, loop, first_item)
-        if not frame.alive:
-            _restart(frame, loop, end, given)
-            return
+    if before is not None and not _goes_on(frame, node, loop, *before):
+        _restart(frame, loop, end, given)
+        return
     shapes = " and ".join(str(one.shape) for one in _tensors_in(item))
     note = f"the last batch is {shapes}; drop_last=True would leave it out"
     reporter = frame.module.reporter
@@ -422,6 +418,15 @@ def _in_the_end(
             _once(frame, node, loop, item)
         reporter.include(found, note)
     _restart(frame, loop, end, given)
+
+
+def _goes_on(
+    frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, state: State, item: Value
+) -> bool:
+    """Run a loop's body once from a state, saying nothing; whether the loop goes on after it."""
+    frame.resume(state)
+    frame.hush(_once, node, loop, item)
+    return frame.alive
 
 
 def _tensors_in(item: Value) -> Iterator[Tensor]:
